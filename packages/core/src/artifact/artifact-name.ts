@@ -1,0 +1,45 @@
+import { InvalidArtifactNameError } from '../errors/invalid-artifact-name-error.ts';
+import { USER_PREFIX } from '../state/state-scope.ts';
+import type { ArtifactKey } from './artifact-service.ts';
+
+const MAX_NAME_BYTES = 512;
+const encoder = new TextEncoder();
+
+/**
+ * Checks an artifact's name: segments joined by `/`, none of them empty, `.` or `..`; no backslash, no NUL; well-formed Unicode of at
+ * most 512 bytes.
+ * `user:` in front is no part of the path.
+ * @throws InvalidArtifactNameError
+ */
+export function checkArtifactName(filename: string): void {
+  const fault = findFault(filename);
+  if (fault !== undefined) throw new InvalidArtifactNameError(`artifact name ${JSON.stringify(filename)}: ${fault}`);
+}
+
+function findFault(filename: string): string | undefined {
+  const path = isUserArtifact(filename) ? filename.slice(USER_PREFIX.length) : filename;
+  if (path === '') return 'is empty';
+  if (path.includes('\0')) return 'holds a NUL character';
+  if (!path.isWellFormed()) return 'is not well-formed Unicode';
+  if (path.includes('\\')) return 'holds a backslash; segments are joined by /';
+  if (path.startsWith('/')) return 'is absolute';
+  for (const segment of path.split('/')) {
+    if (segment === '') return 'has an empty segment';
+    if (segment === '.' || segment === '..') return `has the segment ${segment}, which would leave its folder`;
+  }
+  if (encoder.encode(filename).length > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`;
+  return undefined;
+}
+
+/** True for a name that belongs to the user and not to one session. */
+export function isUserArtifact(filename: string): boolean {
+  return filename.startsWith(USER_PREFIX);
+}
+
+/** The address of one version: every name is percent-encoded, so that it reads back without doubt. */
+export function artifactUri(key: ArtifactKey, version: number): string {
+  const user = isUserArtifact(key.filename);
+  const name = user ? key.filename.slice(USER_PREFIX.length) : key.filename;
+  const session = user ? '' : `/sessions/${encodeURIComponent(key.sessionId)}`;
+  return `artifact://apps/${encodeURIComponent(key.appName)}/users/${encodeURIComponent(key.userId)}${session}/artifacts/${encodeURIComponent(name)}/versions/${version}`;
+}

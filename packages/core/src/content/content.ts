@@ -1,0 +1,93 @@
+/**
+ * Content and its parts: structural twins of the @google/genai types of the same names (pinned by `gemini`'s type test), so
+ * that what a Gemini program passes around is accepted as it is, while this package imports no vendor.
+ */
+
+/** Who says it, and what: one turn, or a piece of one. */
+export interface Content {
+  /** `user` or `model`. Function responses have the role `user`. */
+  role?: string;
+  parts?: Part[];
+}
+
+/** One piece of a content. Exactly one of the payload fields is set; the others are metadata of it. */
+export interface Part {
+  text?: string;
+  /** The text is the model's reasoning, not its answer. */
+  thought?: boolean;
+  /** Opaque; goes back to the model unchanged with the part it came on. Base64. */
+  thoughtSignature?: string;
+  functionCall?: FunctionCall;
+  functionResponse?: FunctionResponse;
+  inlineData?: Blob;
+  fileData?: FileData;
+  executableCode?: ExecutableCode;
+  codeExecutionResult?: CodeExecutionResult;
+  videoMetadata?: { endOffset?: string; fps?: number; startOffset?: string };
+  partMetadata?: Record<string, unknown>;
+  toolCall?: object;
+  toolResponse?: object;
+  audioTranscription?: object;
+  mediaResolution?: object | string;
+  mediaProcessing?: object | string;
+  speechMetadata?: object;
+}
+
+/** The model asks for a tool to be called. */
+export interface FunctionCall {
+  /** Joins the call with its response. The runtime gives one (`adk-` + uuid) when the model left it out. */
+  id?: string;
+  name?: string;
+  args?: Record<string, unknown>;
+  /** Pieces of arguments that are still being streamed. */
+  partialArgs?: PartialArg[];
+  willContinue?: boolean;
+}
+
+/** A piece of one streamed argument: where it belongs, and what to put there (strings are appended). */
+export interface PartialArg {
+  jsonPath?: string;
+  stringValue?: string;
+  numberValue?: number;
+  boolValue?: boolean;
+  nullValue?: 'NULL_VALUE';
+  willContinue?: boolean;
+}
+
+/** What a tool answered, as an object: plain results are under `result`, failures under `error`. */
+export interface FunctionResponse {
+  id?: string;
+  name?: string;
+  response?: Record<string, unknown>;
+  parts?: object[];
+  scheduling?: string;
+  willContinue?: boolean;
+}
+
+/** Bytes inside the message, as base64. */
+export interface Blob {
+  data?: string;
+  mimeType?: string;
+  displayName?: string;
+}
+
+/** Bytes elsewhere. */
+export interface FileData {
+  fileUri?: string;
+  mimeType?: string;
+  displayName?: string;
+}
+
+/** Code that the model wants to run. */
+export interface ExecutableCode {
+  code?: string;
+  language?: string;
+  id?: string;
+}
+
+/** What came of running it. */
+export interface CodeExecutionResult {
+  outcome?: string;
+  output?: string;
+  id?: string;
+}

@@ -1,0 +1,46 @@
+import type { Content } from '../content/content.ts';
+import { createEventActions } from '../event/event-actions.ts';
+import { State } from '../state/state.ts';
+import type { InvocationContext } from './invocation-context.ts';
+
+/** State to read and not to write. */
+export type ReadonlyState = Pick<State, 'get' | 'has' | 'toRecord'>;
+
+/** What an instruction function sees: who and where, and the state to read. */
+export class ReadonlyContext {
+  readonly invocationContext: InvocationContext;
+
+  constructor(invocationContext: InvocationContext) {
+    this.invocationContext = invocationContext;
+  }
+
+  get invocationId(): string {
+    return this.invocationContext.invocationId;
+  }
+
+  get agentName(): string {
+    return this.invocationContext.agent.name;
+  }
+
+  get appName(): string {
+    return this.invocationContext.appName;
+  }
+
+  get userId(): string {
+    return this.invocationContext.userId;
+  }
+
+  get sessionId(): string {
+    return this.invocationContext.session.id;
+  }
+
+  /** The message that set the invocation off. */
+  get userContent(): Content | undefined {
+    return this.invocationContext.userContent;
+  }
+
+  /** The session's state as this invocation sees it, writes not yet committed included. */
+  get state(): ReadonlyState {
+    return new State(this.invocationContext.session.state, createEventActions());
+  }
+}

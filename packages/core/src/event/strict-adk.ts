@@ -1,0 +1,68 @@
+import type { Event } from './event.ts';
+
+/** Where our additions travel inside an ADK event. */
+const CARRIER = 'eventloom';
+
+/** The event fields of adk-python 2.5's `Event`; everything else is an addition. */
+const ADK_FIELDS = new Set([
+  'id',
+  'invocationId',
+  'author',
+  'timestamp',
+  'branch',
+  'content',
+  'partial',
+  'turnComplete',
+  'interrupted',
+  'finishReason',
+  'errorCode',
+  'errorMessage',
+  'usageMetadata',
+  'groundingMetadata',
+  'citationMetadata',
+  'cacheMetadata',
+  'logprobsResult',
+  'avgLogprobs',
+  'modelVersion',
+  'customMetadata',
+  'inputTranscription',
+  'outputTranscription',
+  'liveSessionResumptionUpdate',
+  'longRunningToolIds',
+  'actions',
+]);
+
+/** The event with only the ADK's fields: ours move under `customMetadata.eventloom`. `fromStrictAdk` undoes it. */
+export function toStrictAdk(event: Event): Event {
+  const strict: Record<string, unknown> = {};
+  const moved: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(event)) (ADK_FIELDS.has(key) ? strict : moved)[key] = value;
+  const { timingInfo, ...usage } = event.usageMetadata ?? {};
+  if (timingInfo !== undefined) {
+    moved['timingInfo'] = timingInfo;
+    strict['usageMetadata'] = usage;
+  }
+  const { removedState, ...actions } = event.actions;
+  if (removedState !== undefined) {
+    moved['removedState'] = removedState;
+    strict['actions'] = actions;
+  }
+  if (Object.keys(moved).length > 0) strict['customMetadata'] = { ...event.customMetadata, [CARRIER]: moved };
+  return strict as unknown as Event;
+}
+
+/** The event that `toStrictAdk` was given. */
+export function fromStrictAdk(strict: Event): Event {
+  const carried: unknown = strict.customMetadata?.[CARRIER];
+  if (typeof carried !== 'object' || carried === null) return strict;
+  const { customMetadata, ...event } = strict;
+  const { [CARRIER]: _, ...metadata } = customMetadata ?? {};
+  const { timingInfo, removedState, ...fields } = carried as Record<string, unknown>;
+  return {
+    ...event,
+    ...fields,
+    ...(Object.keys(metadata).length > 0 ? { customMetadata: metadata } : {}),
+    ...(timingInfo === undefined ? {} : { usageMetadata: { ...event.usageMetadata, timingInfo } }),
+    ...(removedState === undefined ? {} : { actions: { ...event.actions, removedState } }),
+  } as Event;
+}

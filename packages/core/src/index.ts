@@ -1,0 +1,150 @@
+// The vocabulary of the runtime: everything other packages and user code name. Web standards only, no dependency.
+
+export type {
+  Blob,
+  CodeExecutionResult,
+  Content,
+  ExecutableCode,
+  FileData,
+  FunctionCall,
+  FunctionResponse,
+  Part,
+  PartialArg,
+} from './content/content.ts';
+export { contentText } from './content/content-text.ts';
+export type { JsonFault, JsonObject, JsonValue } from './content/json.ts';
+export { copyJson, getOwn, setOwn } from './content/json.ts';
+
+export type { Event, NodeEvent } from './event/event.ts';
+export { getStructuredOutput, STRUCTURED_OUTPUT } from './event/event.ts';
+export type { EventActions, EventCompaction, ToolConfirmation } from './event/event-actions.ts';
+export { createEventActions, isEmptyActions, mergeEventActions } from './event/event-actions.ts';
+export type { EventParams } from './event/create-event.ts';
+export { createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
+export {
+  getFunctionCalls,
+  getFunctionResponses,
+  hasTrailingCodeExecutionResult,
+  isDoneResponse,
+  isFinalResponse,
+  isRunnerCompletion,
+} from './event/event-predicates.ts';
+export { hasTag, withTag } from './event/event-tags.ts';
+export { cloneEvent } from './event/clone-event.ts';
+export { ObjectType, objectTypeOf } from './event/object-type.ts';
+export type { SerializeEventOptions } from './event/serialize-event.ts';
+export { serializeEvent } from './event/serialize-event.ts';
+export { parseContent, parseEvent } from './event/parse-event.ts';
+export type { ExecutionNode, ExecutionView, RequestNode } from './event/execution-view.ts';
+export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
+export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
+export { hideTransfers, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
+
+export { checkStateDelta, State } from './state/state.ts';
+export type { StateScope, StateWrite } from './state/state-scope.ts';
+export {
+  APP_PREFIX,
+  applyStateDelta,
+  checkStateKey,
+  prefixedKey,
+  stateScopeOf,
+  TEMP_PREFIX,
+  toStateWrites,
+  USER_PREFIX,
+} from './state/state-scope.ts';
+
+export type {
+  AfterAgentCallback,
+  BaseAgentConfig,
+  BeforeAgentCallback,
+  OnAgentErrorCallback,
+  SingleAgentCallback,
+  SingleAgentErrorCallback,
+} from './agent/base-agent.ts';
+export { BaseAgent } from './agent/base-agent.ts';
+export { toList } from './agent/to-list.ts';
+export type { RunConfig } from './agent/run-config.ts';
+export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
+
+export type { CallbackContextParams } from './context/callback-context.ts';
+export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
+export type { Invocation } from './context/invocation-context.ts';
+export { InvocationContext } from './context/invocation-context.ts';
+export type { ReadonlyState } from './context/readonly-context.ts';
+export { ReadonlyContext } from './context/readonly-context.ts';
+export { ToolContext } from './context/tool-context.ts';
+
+export type { BaseToolParams, RunAsyncToolRequest, ToolProcessLlmRequest } from './tool/base-tool.ts';
+export { BaseTool } from './tool/base-tool.ts';
+export type { ToolPredicate } from './tool/base-toolset.ts';
+export { BaseToolset } from './tool/base-toolset.ts';
+export type { FunctionDeclaration } from './tool/function-declaration.ts';
+
+export type { ModelResolver } from './model/base-llm.ts';
+export { BaseLlm } from './model/base-llm.ts';
+export type { BaseLlmConnection } from './model/base-llm-connection.ts';
+export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
+export { appendInstructions, appendTools, createLlmRequest } from './model/llm-request.ts';
+export type {
+  AlternativeResponse,
+  ErrorInfo,
+  LlmResponse,
+  TimingInfo,
+  Transcription,
+  UsageMetadata,
+} from './model/llm-response.ts';
+export { ResponseAggregator } from './model/response-aggregator.ts';
+
+export type { Session, SessionJson, SessionKey } from './session/session.ts';
+export { sessionKeyOf, toSessionJson } from './session/session.ts';
+export type { AcquireLeaseRequest, OnBusy, SessionLease } from './session/session-lease.ts';
+export type {
+  AppendEventRequest,
+  CreateSessionRequest,
+  GetSessionConfig,
+  GetSessionRequest,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  ListToolCallsRequest,
+} from './session/session-service.ts';
+export { BaseSessionService } from './session/session-service.ts';
+export type { ToolLedgerEntry } from './session/tool-ledger.ts';
+
+export type {
+  ArtifactKey,
+  ArtifactVersion,
+  LoadArtifactRequest,
+  SaveArtifactRequest,
+} from './artifact/artifact-service.ts';
+export { BaseArtifactService } from './artifact/artifact-service.ts';
+export { artifactUri, checkArtifactName, isUserArtifact } from './artifact/artifact-name.ts';
+export type { MemoryEntry, SearchMemoryRequest, SearchMemoryResponse } from './memory/memory-service.ts';
+export { BaseMemoryService } from './memory/memory-service.ts';
+
+export { BasePlugin } from './plugin/base-plugin.ts';
+export type { PluginHook } from './plugin/plugin-manager.ts';
+export { PluginManager } from './plugin/plugin-manager.ts';
+
+export type { Platform } from './platform/platform.ts';
+export { systemPlatform } from './platform/platform.ts';
+
+export type { EventloomErrorOptions } from './errors/eventloom-error.ts';
+export { EventloomError } from './errors/eventloom-error.ts';
+export { AgentError } from './errors/agent-error.ts';
+export { ConfigurationError } from './errors/configuration-error.ts';
+export { InvalidArtifactNameError } from './errors/invalid-artifact-name-error.ts';
+export { InvalidEventError } from './errors/invalid-event-error.ts';
+export { InvalidMessageError } from './errors/invalid-message-error.ts';
+export { InvalidRequestError } from './errors/invalid-request-error.ts';
+export { LlmCallLimitError } from './errors/llm-call-limit-error.ts';
+export { MissingStateKeyError } from './errors/missing-state-key-error.ts';
+export type { ModelErrorOptions } from './errors/model-error.ts';
+export { ModelError } from './errors/model-error.ts';
+export { OutputSchemaError } from './errors/output-schema-error.ts';
+export { RunAbortedError } from './errors/run-aborted-error.ts';
+export { SessionAlreadyExistsError } from './errors/session-already-exists-error.ts';
+export { SessionBusyError } from './errors/session-busy-error.ts';
+export { SessionNotFoundError } from './errors/session-not-found-error.ts';
+export { StaleWriterError } from './errors/stale-writer-error.ts';
+export { StateKeyError } from './errors/state-key-error.ts';
+export { StateValueError } from './errors/state-value-error.ts';

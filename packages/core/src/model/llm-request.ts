@@ -1,0 +1,86 @@
+import type { Content } from '../content/content.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import type { BaseTool } from '../tool/base-tool.ts';
+import type { FunctionDeclaration } from '../tool/function-declaration.ts';
+
+/**
+ * How a model is to answer: a twin of @google/genai's type of the same name (pinned by `gemini`'s type test). What this project
+ * does not look into is typed loosely and passed through.
+ */
+export interface GenerateContentConfig {
+  systemInstruction?: unknown;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  candidateCount?: number;
+  maxOutputTokens?: number;
+  stopSequences?: string[];
+  presencePenalty?: number;
+  frequencyPenalty?: number;
+  seed?: number;
+  responseMimeType?: string;
+  /** The vendor's own schema dialect. */
+  responseSchema?: unknown;
+  /** JSON Schema. */
+  responseJsonSchema?: unknown;
+  tools?: unknown[];
+  toolConfig?: object;
+  safetySettings?: object[];
+  labels?: Record<string, string>;
+  cachedContent?: string;
+  responseModalities?: string[];
+  thinkingConfig?: object;
+  /** Whatever else the model's service takes. */
+  [option: string]: unknown;
+}
+
+/** One request to a model. Processors and callbacks may change it; it belongs to this call alone. */
+export interface LlmRequest {
+  /** The model's name, when another than the model object's own is meant. */
+  model?: string;
+  contents: Content[];
+  config: GenerateContentConfig;
+  /** The tools by name, to run what the model calls. */
+  toolsDict: Record<string, BaseTool>;
+}
+
+/** A request with nothing in it yet. */
+export function createLlmRequest(): LlmRequest {
+  return { contents: [], config: {}, toolsDict: Object.create(null) as Record<string, BaseTool> };
+}
+
+/** Adds to the system instruction, parts joined by a blank line. @throws ConfigurationError when it holds more than text */
+export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
+  const text = instructions.filter((instruction) => instruction !== '').join('\n\n');
+  if (text === '') return;
+  const existing = request.config.systemInstruction;
+  if (existing !== undefined && typeof existing !== 'string') {
+    throw new ConfigurationError(
+      'generateContentConfig.systemInstruction: must be a string when the agent has instructions of its own',
+    );
+  }
+  request.config.systemInstruction = existing === undefined || existing === '' ? text : `${existing}\n\n${text}`;
+}
+
+/** Adds tools with their declarations. @throws ConfigurationError when two tools have one name */
+export function appendTools(request: LlmRequest, tools: readonly BaseTool[]): void {
+  for (const tool of tools) {
+    if (request.toolsDict[tool.name] !== undefined)
+      throw new ConfigurationError(`two tools have the name "${tool.name}"`);
+    request.toolsDict[tool.name] = tool;
+    const declaration = tool._getDeclaration();
+    if (declaration) declarationsOf(request).push(declaration);
+  }
+}
+
+/** The list of declarations in the request, made when there is none. */
+function declarationsOf(request: LlmRequest): FunctionDeclaration[] {
+  const tools = (request.config.tools ??= []);
+  for (const tool of tools) {
+    if (typeof tool === 'object' && tool !== null && 'functionDeclarations' in tool)
+      return tool.functionDeclarations as FunctionDeclaration[];
+  }
+  const functionDeclarations: FunctionDeclaration[] = [];
+  tools.push({ functionDeclarations });
+  return functionDeclarations;
+}

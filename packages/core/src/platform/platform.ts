@@ -1,0 +1,36 @@
+import { uuidV4, uuidV7 } from './uuid.ts';
+
+/**
+ * What the runtime takes from the world around it: the clock, ids, timers and work that outlives a request. It is handed to the
+ * runner and to services; nothing reads these from globals, so a test fixes them and a Worker hands in its own.
+ */
+export interface Platform {
+  /** Milliseconds since the epoch, fractional where the clock is finer. */
+  now(): number;
+  /** A unique event id: UUID version 7. */
+  newEventId(): string;
+  /** A unique id without order: UUID version 4. */
+  newUuid(): string;
+  /** Calls back once after `delayMs`. The returned function calls it off. A pending timer keeps no process alive. */
+  schedule(delayMs: number, callback: () => void): () => void;
+  /** Work that goes on after the answer was sent. Its rejection is the platform's to report. */
+  background(work: Promise<unknown>): void;
+}
+
+/** The platform of a plain web-standard runtime: its clock, its random source, its timers. */
+export const systemPlatform: Platform = {
+  now: () => Date.now(),
+  newEventId: () => uuidV7(Date.now()),
+  newUuid: uuidV4,
+  schedule(delayMs, callback) {
+    const timer: unknown = setTimeout(callback, delayMs);
+    if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+      timer.unref();
+    return () => clearTimeout(timer as number);
+  },
+  background(work) {
+    work.catch((error: unknown) => {
+      console.error('background work failed', error);
+    });
+  },
+};

@@ -1,0 +1,56 @@
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { BasePlugin } from './base-plugin.ts';
+
+/** The names of a plugin's callbacks. */
+export type PluginHook = Exclude<keyof BasePlugin, 'name' | 'close'>;
+
+type Params<H extends PluginHook> = Parameters<BasePlugin[H]>[0];
+type Result<H extends PluginHook> = Awaited<ReturnType<BasePlugin[H]>>;
+
+/** The plugins of a runner, asked hook by hook. Only those that override a hook are asked. */
+export class PluginManager {
+  readonly plugins: readonly BasePlugin[];
+  readonly #byHook = new Map<PluginHook, BasePlugin[]>();
+
+  /** @throws ConfigurationError when two plugins have one name */
+  constructor(plugins: readonly BasePlugin[] = []) {
+    this.plugins = [...plugins];
+    const names = new Set<string>();
+    for (const plugin of plugins) {
+      if (names.has(plugin.name)) throw new ConfigurationError(`two plugins have the name "${plugin.name}"`);
+      names.add(plugin.name);
+    }
+  }
+
+  #askers(hook: PluginHook): readonly BasePlugin[] {
+    let askers = this.#byHook.get(hook);
+    if (!askers) {
+      askers = this.plugins.filter((plugin) => plugin[hook] !== BasePlugin.prototype[hook]);
+      this.#byHook.set(hook, askers);
+    }
+    return askers;
+  }
+
+  /** True when some plugin has the hook. */
+  has(hook: PluginHook): boolean {
+    return this.plugins.length > 0 && this.#askers(hook).length > 0;
+  }
+
+  /** The first value that is not undefined, in registration order. */
+  async first<H extends PluginHook>(hook: H, params: Params<H>): Promise<Result<H> | undefined> {
+    if (this.plugins.length === 0) return undefined;
+    for (const plugin of this.#askers(hook)) {
+      const ask = plugin[hook] as (params: Params<H>) => unknown;
+      const value = await ask.call(plugin, params);
+      if (value !== undefined && value !== null) return value as Result<H>;
+    }
+    return undefined;
+  }
+
+  /** Tells every plugin that has the hook, in order, whatever each one answers. */
+  async all<H extends PluginHook>(hook: H, params: Params<H>): Promise<void> {
+    for (const plugin of this.plugins.length === 0 ? [] : this.#askers(hook)) {
+      await (plugin[hook] as (params: Params<H>) => unknown).call(plugin, params);
+    }
+  }
+}

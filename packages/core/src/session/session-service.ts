@@ -1,0 +1,139 @@
+import type { Event } from '../event/event.ts';
+import type { Session, SessionKey } from './session.ts';
+import type { AcquireLeaseRequest, SessionLease } from './session-lease.ts';
+import type { ToolLedgerEntry } from './tool-ledger.ts';
+
+/** Creates a session. */
+export interface CreateSessionRequest {
+  readonly appName: string;
+  readonly userId: string;
+  /** A new one is made up when absent. */
+  readonly sessionId?: string | undefined;
+  /** Initial state, split into its scopes by prefix. `temp:` keys are dropped. */
+  readonly state?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Which of a session's events to read. Answered by an index, never by reading all of them. */
+export interface GetSessionConfig {
+  /** Only the newest so many; 0 gives none. */
+  readonly numRecentEvents?: number | undefined;
+  /** Only events at or after this time, in seconds since the epoch. */
+  readonly afterTimestamp?: number | undefined;
+  /** Only events with a higher sequence number. */
+  readonly afterSeq?: number | undefined;
+}
+
+/** Reads one session. */
+export interface GetSessionRequest extends SessionKey {
+  readonly config?: GetSessionConfig | undefined;
+}
+
+/** Lists sessions, newest update first. */
+export interface ListSessionsRequest {
+  readonly appName: string;
+  /** All of the app's users when absent. */
+  readonly userId?: string | undefined;
+  /** At most so many; default and maximum 1,000. */
+  readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** A page of sessions: with their merged state, without events. */
+export interface ListSessionsResponse {
+  readonly sessions: Session[];
+  /** Present when there are more. */
+  readonly nextCursor?: string;
+}
+
+/** Appends one event. */
+export interface AppendEventRequest {
+  /** Brought up to date by the call: its `events`, `state`, `lastSeq` and `lastUpdateTime`. */
+  readonly session: Session;
+  readonly event: Event;
+  /** The lease of a run. Without one, the append takes a lease for itself, as a run would. */
+  readonly lease?: SessionLease | undefined;
+}
+
+/** Names the tool calls of one invocation. */
+export interface ListToolCallsRequest extends SessionKey {
+  readonly invocationId: string;
+}
+
+/**
+ * Stores sessions: what every back end promises, and what the conformance suite in `@eventloom/sessions/conformance` checks.
+ *
+ * An append is one transaction: the event, the state it changes in every scope and the session's time are stored together or not
+ * at all. `temp:` keys are applied to the session object that was handed in and stored nowhere. Partial events are never stored.
+ * Different sessions never wait for each other.
+ */
+export abstract class BaseSessionService {
+  /**
+   * Creates a session and returns it with its merged state.
+   * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
+   * @throws InvalidRequestError for an empty, over-long or NUL-holding name or id
+   * @throws StateKeyError and StateValueError for state that cannot be stored; nothing is changed
+   */
+  abstract createSession(request: CreateSessionRequest): Promise<Session>;
+
+  /** The session, or undefined when it does not exist. What is returned is the caller's own: changing it changes nothing stored. */
+  abstract getSession(request: GetSessionRequest): Promise<Session | undefined>;
+
+  /**
+   * A page of the sessions of a user or an app.
+   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   */
+  abstract listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
+
+  /** Removes the session with its events, state, lease and ledger. The user's and the app's state stay. Absent: a no-op. */
+  abstract deleteSession(request: SessionKey): Promise<void>;
+
+  /**
+   * Appends an event and returns it as it was stored (without `temp:` keys). An id that the session has already is a no-op that
+   * returns the stored event. A partial event is returned untouched and stored nowhere.
+   * @throws SessionNotFoundError, also when the session was deleted and made anew
+   * @throws StaleWriterError when the lease is no longer the session's; nothing is changed
+   * @throws SessionBusyError without a lease, when the session stays busy
+   * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
+   */
+  abstract appendEvent(request: AppendEventRequest): Promise<Event>;
+
+  /**
+   * Takes the session for writing.
+   * @throws SessionNotFoundError
+   * @throws SessionBusyError when it is held (`reject`), or was held for longer than `waitMs` (`queue`)
+   * @throws RunAbortedError when the signal fires while waiting
+   */
+  abstract acquireLease(request: AcquireLeaseRequest): Promise<SessionLease>;
+
+  /** Keeps the lease for another `ttlMs`. @throws StaleWriterError when it is no longer the session's */
+  abstract renewLease(lease: SessionLease): Promise<void>;
+
+  /** Lets the next one in. Releasing a lease that is no longer the session's is a no-op. */
+  abstract releaseLease(lease: SessionLease): Promise<void>;
+
+  /**
+   * Records the start or the end of a tool call. A finished call stays as it is.
+   * @throws StaleWriterError when the lease is no longer the session's
+   */
+  abstract recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void>;
+
+  /** The tool calls of an invocation, in the order they started. */
+  abstract listToolCalls(request: ListToolCallsRequest): Promise<ToolLedgerEntry[]>;
+
+  /**
+   * The session, made when it is not there. With several callers at once, one makes it and the others get that one; `state` is
+   * used only by the one that makes it.
+   */
+  async getOrCreateSession(request: CreateSessionRequest & { readonly sessionId: string }): Promise<Session> {
+    const existing = await this.getSession(request);
+    if (existing) return existing;
+    try {
+      return await this.createSession(request);
+    } catch (error) {
+      const other = await this.getSession(request);
+      if (other) return other;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The record of one tool call: written before the tool starts and again when it ends, under the session's lease. A call that is
+ * `finished` here is never run again, whatever happened to the process afterwards.
+ */
+export interface ToolLedgerEntry {
+  readonly invocationId: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly status: 'started' | 'finished';
+  /** What the tool answered, once finished; JSON. Absent for a long-running tool without an answer yet. */
+  readonly response?: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,77 @@
+import { setOwn } from '../content/json.ts';
+import { StateKeyError } from '../errors/state-key-error.ts';
+
+/** Keys that all users of an app share. */
+export const APP_PREFIX = 'app:';
+/** Keys that all sessions of a user share. */
+export const USER_PREFIX = 'user:';
+/** Keys that live as long as the invocation and are never stored. */
+export const TEMP_PREFIX = 'temp:';
+
+/** Where a state key lives. */
+export type StateScope = 'app' | 'user' | 'session' | 'temp';
+
+const MAX_KEY_BYTES = 256;
+const encoder = new TextEncoder();
+
+/** The scope that a key's prefix names. */
+export function stateScopeOf(key: string): StateScope {
+  if (key.startsWith(APP_PREFIX)) return 'app';
+  if (key.startsWith(USER_PREFIX)) return 'user';
+  if (key.startsWith(TEMP_PREFIX)) return 'temp';
+  return 'session';
+}
+
+/**
+ * Checks a state key, prefix included.
+ * @throws StateKeyError when it is empty (also behind its prefix), over 256 bytes of UTF-8, or holds a NUL character.
+ */
+export function checkStateKey(key: string): void {
+  const scope = stateScopeOf(key);
+  if (key === '' || (scope !== 'session' && key.length === scope.length + 1)) {
+    throw new StateKeyError(`state key ${JSON.stringify(key)}: is empty`);
+  }
+  if (key.includes('\0')) throw new StateKeyError(`state key ${JSON.stringify(key)}: holds a NUL character`);
+  if (key.length * 3 > MAX_KEY_BYTES && encoder.encode(key).length > MAX_KEY_BYTES) {
+    throw new StateKeyError(`state key ${JSON.stringify(key.slice(0, 40))}…: is longer than ${MAX_KEY_BYTES} bytes`);
+  }
+}
+
+/** A write to state in one scope, key without prefix: a value to set, or undefined to remove. */
+export interface StateWrite {
+  readonly scope: Exclude<StateScope, 'temp'>;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/** What of a delta is to be stored, scope by scope, in the order given and with removals last. `temp:` keys are left out. */
+export function toStateWrites(
+  stateDelta: Readonly<Record<string, unknown>>,
+  removedState: readonly string[] = [],
+): StateWrite[] {
+  const writes: StateWrite[] = [];
+  for (const key in stateDelta) addWrite(writes, key, stateDelta[key]);
+  for (const key of removedState) addWrite(writes, key, undefined);
+  return writes;
+}
+
+function addWrite(writes: StateWrite[], key: string, value: unknown): void {
+  const scope = stateScopeOf(key);
+  if (scope === 'temp') return;
+  writes.push({ scope, key: scope === 'session' ? key : key.slice(scope.length + 1), value });
+}
+
+/** A key as users write it, from where it is stored. */
+export function prefixedKey(scope: StateScope, key: string): string {
+  return scope === 'session' ? key : `${scope}:${key}`;
+}
+
+/** Applies a delta to a merged view: sets, then removes. */
+export function applyStateDelta(
+  state: Record<string, unknown>,
+  stateDelta: Readonly<Record<string, unknown>>,
+  removedState?: readonly string[],
+): void {
+  for (const key in stateDelta) setOwn(state, key, stateDelta[key]);
+  if (removedState) for (const key of removedState) delete state[key];
+}

@@ -1,0 +1,62 @@
+import type { ToolContext } from '../context/tool-context.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { appendTools, type LlmRequest } from '../model/llm-request.ts';
+import type { FunctionDeclaration } from './function-declaration.ts';
+
+/** One call of a tool. */
+export interface RunAsyncToolRequest {
+  readonly args: Record<string, unknown>;
+  readonly toolContext: ToolContext;
+}
+
+/** A tool's chance to have a say in a model request. */
+export interface ToolProcessLlmRequest {
+  readonly toolContext: ToolContext;
+  readonly llmRequest: LlmRequest;
+}
+
+/** What every tool is made of. */
+export interface BaseToolParams {
+  /** What the model calls it: letters, digits, `_`, `.`, `:` and `-`, at most 128 of them, starting with a letter or `_`. */
+  readonly name: string;
+  readonly description: string;
+  /** The result comes later, as a function response in a message; until then there may be none. */
+  readonly isLongRunning?: boolean;
+}
+
+const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
+
+/** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
+export abstract class BaseTool {
+  readonly name: string;
+  readonly description: string;
+  readonly isLongRunning: boolean;
+
+  /** @throws ConfigurationError for a name that models do not accept */
+  constructor(params: BaseToolParams) {
+    if (typeof params.name !== 'string' || !TOOL_NAME.test(params.name)) {
+      throw new ConfigurationError(
+        `tool name ${JSON.stringify(params.name)}: must be 1 to 128 letters, digits, _ . : - and start with a letter or _`,
+      );
+    }
+    this.name = params.name;
+    this.description = params.description;
+    this.isLongRunning = params.isLongRunning ?? false;
+  }
+
+  /** What the model is told; undefined for a tool that the model's own service runs. */
+  _getDeclaration(): FunctionDeclaration | undefined {
+    return undefined;
+  }
+
+  /**
+   * Runs one call. The result is JSON: an object is the response as it is, anything else is put under `result`. What it throws
+   * is told to the model as `{error}`. A long-running tool returns undefined while it has nothing to say yet.
+   */
+  abstract runAsync(request: RunAsyncToolRequest): Promise<unknown>;
+
+  /** Adds the tool to a model request. Overridden by tools that change the request in another way. */
+  processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {
+    appendTools(llmRequest, [this]);
+  }
+}
