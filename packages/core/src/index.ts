@@ -12,7 +12,7 @@ export type {
   PartialArg,
 } from './content/content.ts';
 export { contentText } from './content/content-text.ts';
-export type { JsonFault, JsonObject, JsonValue } from './content/json.ts';
+export type { CopyJsonOptions, JsonFault, JsonObject, JsonValue } from './content/json.ts';
 export { copyJson, getOwn, setOwn } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
@@ -130,6 +130,7 @@ export { systemPlatform } from './platform/platform.ts';
 
 export type { EventloomErrorOptions } from './errors/eventloom-error.ts';
 export { EventloomError } from './errors/eventloom-error.ts';
+export { toError } from './errors/to-error.ts';
 export { AgentError } from './errors/agent-error.ts';
 export { ConfigurationError } from './errors/configuration-error.ts';
 export { InvalidArtifactNameError } from './errors/invalid-artifact-name-error.ts';

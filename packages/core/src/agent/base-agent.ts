@@ -66,6 +66,11 @@ export abstract class BaseAgent {
   /** The agent's work: yields events until it is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
+  /** Releases what the agent holds open. Nothing runs it any more afterwards. */
+  close(): Promise<void> | void {
+    return undefined;
+  }
+
   /** Runs the agent in an invocation: callbacks before, its work, callbacks after. */
   runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, void> {
     const context = parentContext.forAgent(this);

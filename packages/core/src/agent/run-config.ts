@@ -1,3 +1,4 @@
+import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
@@ -39,44 +40,67 @@ export const RUN_CONFIG_DEFAULTS = {
   maxParallelToolCalls: 16,
 } as const satisfies RunConfig;
 
-const CHECKS: { readonly [K in keyof Required<RunConfig>]: (value: unknown) => string | undefined } = {
+/** What a value must be, or undefined when it is that. */
+type Check = (value: unknown) => string | undefined;
+
+const CHECKS: { readonly [K in keyof Required<RunConfig>]: Check } = {
   streamingMode: oneOf('none', 'sse'),
   maxLlmCalls: integer(Number.NEGATIVE_INFINITY),
   onBusy: oneOf('queue', 'reject', 'interrupt'),
   busyWaitMs: integer(0),
   maxParallelToolCalls: integer(1),
   saveInputBlobsAsArtifacts: ofType('boolean'),
-  customMetadata: ofType('object'),
-  getSessionConfig: ofType('object'),
+  customMetadata: record,
+  getSessionConfig: record,
   completionEvent: ofType('boolean'),
   requestId: ofType('string'),
 };
 
-function oneOf(...allowed: string[]) {
-  return (value: unknown) => (allowed.includes(value as string) ? undefined : `must be one of ${allowed.join(', ')}`);
+const SESSION_CHECKS: { readonly [K in keyof Required<GetSessionConfig>]: Check } = {
+  numRecentEvents: integer(0),
+  afterTimestamp: number,
+  afterSeq: integer(0),
+};
+
+function oneOf(...allowed: string[]): Check {
+  return (value) => (allowed.includes(value as string) ? undefined : `one of ${allowed.join(', ')}`);
 }
 
-function integer(minimum: number) {
-  return (value: unknown) =>
-    Number.isInteger(value) && (value as number) >= minimum
-      ? undefined
-      : `must be an integer${minimum >= 0 ? ` of at least ${minimum}` : ''}`;
+function integer(minimum: number): Check {
+  const wanted = minimum >= 0 ? `an integer of at least ${minimum}` : 'an integer';
+  return (value) => (Number.isInteger(value) && (value as number) >= minimum ? undefined : wanted);
 }
 
-function ofType(type: string) {
-  return (value: unknown) => (typeof value === type && value !== null ? undefined : `must be a ${type}`);
+function ofType(type: 'boolean' | 'string'): Check {
+  return (value) => (typeof value === type ? undefined : `a ${type}`);
+}
+
+function number(value: unknown): string | undefined {
+  return Number.isFinite(value) ? undefined : 'a number';
+}
+
+function record(value: unknown): string | undefined {
+  return isRecord(value) ? undefined : 'an object';
 }
 
 /** @throws ConfigurationError for a value that makes no sense, and for an option that this version does not have. */
 export function checkRunConfig(config: RunConfig): void {
-  for (const [key, value] of Object.entries(config)) {
+  checkOptions('runConfig', CHECKS, config);
+  if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_CHECKS, config.getSessionConfig);
+}
+
+function checkOptions(path: string, checks: Readonly<Record<string, Check>>, options: object): void {
+  for (const [key, value] of Object.entries(options)) {
     if (value === undefined) continue;
-    const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof RunConfig] : undefined;
-    if (!check)
-      throw new ConfigurationError(
-        `runConfig.${key}: this version has no such option; it has ${Object.keys(CHECKS).join(', ')}`,
-      );
-    const fault = check(value);
-    if (fault !== undefined) throw new ConfigurationError(`runConfig.${key}: ${fault}, is ${JSON.stringify(value)}`);
+    const check = getOwn(checks, key);
+    if (!check) {
+      const known = Object.keys(checks).join(', ');
+      throw new ConfigurationError(`${path}.${key}: this version has no such option; it has ${known}`);
+    }
+    const wanted = check(value);
+    if (wanted !== undefined) {
+      const given = typeof value === 'string' ? JSON.stringify(value) : describeKind(value);
+      throw new ConfigurationError(`${path}.${key}: must be ${wanted}, is ${given}`);
+    }
   }
 }

@@ -14,68 +14,91 @@ export interface JsonFault {
   readonly reason: string;
 }
 
+/** How to copy. */
+export interface CopyJsonOptions {
+  /** Take an object with a `toJSON` method (Date, URL, …) for what that method gives. Default false: such an object is a fault. */
+  readonly toJson?: boolean;
+}
+
+/** One copy under way: where it is, and what was wrong there. */
+interface Walk {
+  readonly path: string[];
+  readonly toJson: boolean;
+  reason: string | undefined;
+}
+
 /**
  * A deep copy of a JSON value, or the first fault in it. Not JSON are: undefined, functions, symbols, bigints, NaN and the
  * infinities, cycles and nesting deeper than 200, and objects with a prototype of their own (Date, Map, class instances),
  * because their copy would be something else. A property that is undefined is left out, as `JSON.stringify` does.
  */
-export function copyJson(value: unknown): { readonly value: JsonValue } | { readonly fault: JsonFault } {
+export function copyJson(
+  value: unknown,
+  options: CopyJsonOptions = {},
+): { readonly value: JsonValue } | { readonly fault: JsonFault } {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return { value };
-  const path: string[] = [];
-  const reason: { text?: string } = {};
-  const copy = copyValue(value, path, reason);
-  if (reason.text !== undefined || copy === undefined) {
-    return { fault: { path: path.join('.'), reason: reason.text ?? 'is undefined' } };
-  }
+  const walk: Walk = { path: [], toJson: options.toJson ?? false, reason: undefined };
+  const copy = copyValue(value, walk);
+  if (copy === undefined) return { fault: { path: walk.path.join('.'), reason: walk.reason ?? 'is undefined' } };
   return { value: copy };
 }
 
-/** Copies, or says why not in `reason` and leaves `path` at the place. */
-function copyValue(value: unknown, path: string[], reason: { text?: string }): JsonValue | undefined {
+/** Copies, or gives undefined with the reason in `walk` and its path at the place. */
+function copyValue(value: unknown, walk: Walk): JsonValue | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value;
     case 'number':
       if (Number.isFinite(value)) return value;
-      reason.text = `is ${value}, which JSON cannot say`;
+      walk.reason = `is ${value}, which JSON cannot say`;
       return undefined;
     case 'object':
       break;
     default:
-      reason.text = `is ${typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`}`;
+      walk.reason = `is ${typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`}`;
       return undefined;
   }
   if (value === null) return null;
-  if (path.length > MAX_DEPTH) {
-    reason.text = `is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`;
+  if (walk.path.length > MAX_DEPTH) {
+    walk.reason = `is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`;
     return undefined;
   }
-  if (Array.isArray(value)) return copyArray(value, path, reason);
+  if (Array.isArray(value)) return copyArray(value, walk);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    reason.text = `is a ${value.constructor?.name ?? 'class instance'}, not a plain object`;
+    if (walk.toJson && 'toJSON' in value && typeof value.toJSON === 'function') return copyGiven(value.toJSON(), walk);
+    walk.reason = `is a ${value.constructor?.name ?? 'class instance'}, not a plain object`;
     return undefined;
   }
+  return copyObject(value, walk);
+}
+
+/** What a `toJSON` gave, which is not asked for its own `toJSON`: it may be the very object that gave it. */
+function copyGiven(value: unknown, walk: Walk): JsonValue | undefined {
+  return isRecord(value) ? copyObject(value, walk) : copyValue(value, walk);
+}
+
+function copyObject(value: object, walk: Walk): JsonValue | undefined {
   const copy: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue;
-    path.push(key);
-    const copied = copyValue(item, path, reason);
+    walk.path.push(key);
+    const copied = copyValue(item, walk);
     if (copied === undefined) return undefined;
-    path.pop();
+    walk.path.pop();
     setOwn(copy, key, copied);
   }
   return copy;
 }
 
-function copyArray(value: readonly unknown[], path: string[], reason: { text?: string }): JsonValue | undefined {
+function copyArray(value: readonly unknown[], walk: Walk): JsonValue | undefined {
   const copy: JsonValue[] = [];
   for (let index = 0; index < value.length; index++) {
-    path.push(String(index));
-    const copied = copyValue(value[index], path, reason);
+    walk.path.push(String(index));
+    const copied = copyValue(value[index], walk);
     if (copied === undefined) return undefined;
-    path.pop();
+    walk.path.pop();
     copy.push(copied);
   }
   return copy;
@@ -93,4 +116,17 @@ export function setOwn<T>(record: Record<string, T>, key: string, value: T): voi
 /** Reads a key as data: what an object inherits is not there. */
 export function getOwn<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** True for an object that is no list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a value is, for a message: `must be a string, is a list`. */
+export function describeKind(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return `the number ${value}`;
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

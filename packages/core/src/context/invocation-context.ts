@@ -4,6 +4,7 @@ import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
+import { RunAbortedError } from '../errors/run-aborted-error.ts';
 import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
@@ -38,6 +39,10 @@ export interface Invocation {
 interface Progress {
   llmCalls: number;
   ended: boolean;
+  /** Rejects when the run is aborted; made when something first waits for it. */
+  aborted: Promise<never> | undefined;
+  /** The error that an event of the stream already tells of. */
+  reportedError: unknown;
 }
 
 /** One agent's place in one invocation: what it may read, and the services it works with. */
@@ -75,7 +80,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext(
       invocation,
-      { llmCalls: 0, ended: false },
+      { llmCalls: 0, ended: false, aborted: undefined, reportedError: undefined },
       undefined,
       invocation.invocationId,
       undefined,
@@ -156,6 +161,30 @@ export class InvocationContext {
     this.#progress.llmCalls++;
   }
 
+  /**
+   * The work, or RunAbortedError as soon as the run is aborted. What the work does afterwards is nobody's concern any more: work
+   * that listens to `abortSignal` ends, other work is left to itself.
+   */
+  untilAborted<T>(work: Promise<T>): Promise<T> {
+    this.#progress.aborted ??= abortOf(this.abortSignal);
+    return Promise.race([work, this.#progress.aborted]);
+  }
+
+  /** Says that an event which tells of this error was yielded, so that the runner adds none. */
+  markReported(error: unknown): void {
+    this.#progress.reportedError = error;
+  }
+
+  /** True when an event already tells of this error. */
+  isReported(error: unknown): boolean {
+    return error !== undefined && this.#progress.reportedError === error;
+  }
+
+  /** @throws RunAbortedError when the run was aborted */
+  throwIfAborted(): void {
+    if (this.abortSignal.aborted) throw new RunAbortedError('the run was aborted', { cause: this.abortSignal.reason });
+  }
+
   /** An event of this context's agent, with its ids and the time. */
   createEvent(params: EventParams = {}): Event {
     const event: Event = {
@@ -176,4 +205,15 @@ export class InvocationContext {
           ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
         };
   }
+}
+
+/** A promise that rejects when the signal fires. Nobody has to be waiting for it when it does. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(new RunAbortedError('the run was aborted', { cause: signal.reason }));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  aborted.catch(() => undefined);
+  return aborted;
 }

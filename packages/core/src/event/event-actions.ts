@@ -56,7 +56,7 @@ export function createEventActions(actions: Partial<EventActions> = {}): EventAc
 export function isEmptyActions(actions: EventActions): boolean {
   for (const key in actions) {
     const value = actions[key as keyof EventActions];
-    if (value === undefined || value === false) continue;
+    if (value === undefined || value === null || value === false || value === '') continue;
     if (typeof value !== 'object') return false;
     if (Object.keys(value).length > 0) return false;
   }
@@ -83,7 +83,9 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
     }
     if (requestedAuthConfigs) assignOwn((merged.requestedAuthConfigs ??= {}), requestedAuthConfigs);
     if (requestedToolConfirmations) assignOwn((merged.requestedToolConfirmations ??= {}), requestedToolConfirmations);
-    Object.assign(merged, signals);
+    for (const [key, value] of Object.entries(signals)) {
+      if (value !== undefined && value !== null) setOwn(merged as unknown as Record<string, unknown>, key, value);
+    }
   }
   if (merged.removedState?.length === 0) delete merged.removedState;
   return merged;

@@ -8,7 +8,7 @@ export function hasTag(event: Event, tag: string): boolean {
 /** The event with the tag beside those it has: trimmed, no duplicate, never empty. `a;b` is two tags. */
 export function withTag(event: Event, tag: string): Event {
   const tags = mergeTags(event.tags, tag);
-  return tags.length === (event.tags?.length ?? 0) ? event : { ...event, tags };
+  return tags.every((each) => event.tags?.includes(each)) ? event : { ...event, tags };
 }
 
 /** Tags from a list, or from text that separates them with `;`. */

@@ -41,32 +41,54 @@ export interface RequestNode {
   readonly executions: ExecutionNode[];
 }
 
+/** An execution while the tree is built. */
+interface Entry {
+  readonly node: ExecutionNode;
+  /** What its events name as the execution that started it. */
+  parentId: string | undefined;
+  /** What it was put under. */
+  parent?: Entry;
+}
+
 /**
  * The call tree of a list of events: requests in order of appearance, in each the executions that nobody in the list started,
- * below each the ones that it started. Every event is in exactly one node.
+ * below each the ones that it started. Every event is in exactly one node, also where events contradict each other: an
+ * execution that would be its own ancestor is at the root.
  */
 export function groupByExecution(events: Iterable<Event>): RequestNode[] {
-  const requests = new Map<string, RequestNode>();
-  const nodes = new Map<string, ExecutionNode>();
-  const parents = new Map<ExecutionNode, { readonly request: RequestNode; readonly parentId: string | undefined }>();
+  const requests = new Map<string, { readonly root: RequestNode; readonly entries: Map<string, Entry> }>();
   for (const event of events) {
-    let request = requests.get(event.invocationId);
+    const { invocationId, executionId = invocationId, requestId = invocationId } = event;
+    let request = requests.get(invocationId);
     if (!request) {
-      request = { requestId: event.requestId ?? event.invocationId, invocationId: event.invocationId, executions: [] };
-      requests.set(event.invocationId, request);
+      request = { root: { requestId, invocationId, executions: [] }, entries: new Map() };
+      requests.set(invocationId, request);
     }
-    const executionId = event.executionId ?? event.invocationId;
-    let node = nodes.get(executionId);
-    if (!node) {
-      node = { executionId, events: [], children: [] };
-      nodes.set(executionId, node);
-      parents.set(node, { request, parentId: event.parentExecutionId });
+    let entry = request.entries.get(executionId);
+    if (!entry) {
+      entry = { node: { executionId, events: [], children: [] }, parentId: undefined };
+      request.entries.set(executionId, entry);
     }
-    node.events.push(event);
+    entry.node.events.push(event);
+    entry.parentId ??= event.parentExecutionId;
   }
-  for (const [node, { request, parentId }] of parents) {
-    const parent = parentId === undefined ? undefined : nodes.get(parentId);
-    (parent && parent !== node ? parent.children : request.executions).push(node);
+  for (const { root, entries } of requests.values()) {
+    for (const entry of entries.values()) {
+      const parent = entry.parentId === undefined ? undefined : entries.get(entry.parentId);
+      if (parent && !isAtOrBelow(parent, entry)) {
+        entry.parent = parent;
+        parent.node.children.push(entry.node);
+      } else {
+        root.executions.push(entry.node);
+      }
+    }
   }
-  return [...requests.values()];
+  return Array.from(requests.values(), ({ root }) => root);
+}
+
+function isAtOrBelow(entry: Entry, ancestor: Entry): boolean {
+  // What has no children yet, which is nearly everything, can only be the entry itself.
+  if (ancestor.node.children.length === 0) return entry === ancestor;
+  for (let at: Entry | undefined = entry; at; at = at.parent) if (at === ancestor) return true;
+  return false;
 }

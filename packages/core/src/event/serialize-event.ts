@@ -11,9 +11,6 @@ export interface SerializeEventOptions {
   readonly indent?: number;
 }
 
-/** Top-level lists and objects that are omitted from the wire when empty. */
-const OMITTED_WHEN_EMPTY = ['longRunningToolIds', 'tags', 'alternatives', 'customMetadata'] as const;
-
 /** An event as JSON text: null and empty optionals are omitted, both deltas of `actions` always written. */
 export function serializeEvent(event: Event, options: SerializeEventOptions = {}): string {
   const { include, exclude, indent } = options;
@@ -23,34 +20,39 @@ export function serializeEvent(event: Event, options: SerializeEventOptions = {}
   return JSON.stringify(value, null, indent);
 }
 
-/** True when `JSON.stringify` of the event is its wire form already, which is so for every event the runtime makes. */
+/** True when `JSON.stringify` of the event is its wire form already, which is so for nearly every event the runtime makes. */
 function isTidy(event: Event): boolean {
-  for (const key in event) if (event[key as keyof Event] === null) return false;
-  for (const key in event.actions) if (event.actions[key as keyof Event['actions']] === null) return false;
-  for (const key of OMITTED_WHEN_EMPTY) if (isEmpty(event[key])) return false;
-  return event.actions?.stateDelta !== undefined && event.actions.artifactDelta !== undefined;
+  for (const key in event) if (key !== 'actions' && isBlank(event[key as keyof Event])) return false;
+  const { actions } = event;
+  for (const key in actions) if (!isDelta(key) && isBlank(actions[key as keyof Event['actions']])) return false;
+  return actions?.stateDelta !== undefined && actions.artifactDelta !== undefined;
 }
 
 function tidy(event: Event): Record<string, unknown> {
-  const tidied: Record<string, unknown> = withoutNulls(event);
-  for (const key of OMITTED_WHEN_EMPTY) if (isEmpty(tidied[key])) delete tidied[key];
-  tidied['actions'] = {
-    ...withoutNulls(event.actions ?? {}),
-    stateDelta: event.actions?.stateDelta ?? {},
-    artifactDelta: event.actions?.artifactDelta ?? {},
+  const { stateDelta, artifactDelta, ...signals } = event.actions ?? {};
+  return {
+    ...withoutBlanks(event),
+    actions: { ...withoutBlanks(signals), stateDelta: stateDelta ?? {}, artifactDelta: artifactDelta ?? {} },
   };
-  return tidied;
 }
 
-function withoutNulls(value: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null && item !== undefined));
+function isDelta(key: string): boolean {
+  return key === 'stateDelta' || key === 'artifactDelta';
 }
 
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+function withoutBlanks(value: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined && !isBlank(item)));
 }
 
-/** Paths as a tree; a leaf is where a path ends. */
+/** Null, an empty list or an empty object: as an optional it says no more than its absence. */
+function isBlank(value: unknown): boolean {
+  if (typeof value !== 'object') return false;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _key in value) return false;
+  return true;
+}
+
+/** Paths as a tree; a path ends at a leaf, and what is below a leaf goes with it. */
 type PathTree = Map<string, PathTree>;
 
 function pathTree(paths: readonly string[], option: string): PathTree {
@@ -59,14 +61,22 @@ function pathTree(paths: readonly string[], option: string): PathTree {
     const segments = path.split('.');
     if (segments.includes(''))
       throw new InvalidRequestError(`${option}: "${path}" is not a dotted path like content.parts.text`);
-    let node = root;
-    for (const segment of segments) {
-      const next: PathTree = node.get(segment) ?? new Map();
-      node.set(segment, next);
-      node = next;
-    }
+    addPath(root, segments);
   }
   return root;
+}
+
+function addPath(root: PathTree, segments: readonly string[]): void {
+  let node = root;
+  for (const [at, segment] of segments.entries()) {
+    let next = node.get(segment);
+    if (next?.size === 0) return;
+    if (!next || at === segments.length - 1) {
+      next = new Map();
+      node.set(segment, next);
+    }
+    node = next;
+  }
 }
 
 function pick(value: unknown, tree: PathTree): unknown {

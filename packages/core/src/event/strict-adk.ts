@@ -1,9 +1,10 @@
+import { setOwn } from '../content/json.ts';
 import type { Event } from './event.ts';
 
 /** Where our additions travel inside an ADK event. */
 const CARRIER = 'eventloom';
 
-/** The event fields of adk-python 2.5's `Event`; everything else is an addition. */
+/** The fields that every adk-python `Event` since 1.21 has; everything else is an addition. */
 const ADK_FIELDS = new Set([
   'id',
   'invocationId',
@@ -32,11 +33,14 @@ const ADK_FIELDS = new Set([
   'actions',
 ]);
 
-/** The event with only the ADK's fields: ours move under `customMetadata.eventloom`. `fromStrictAdk` undoes it. */
+/**
+ * The event with only the ADK's fields: ours move under `customMetadata.eventloom`. `fromStrictAdk` undoes it, also when the
+ * event's own metadata has such a key.
+ */
 export function toStrictAdk(event: Event): Event {
   const strict: Record<string, unknown> = {};
   const moved: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(event)) (ADK_FIELDS.has(key) ? strict : moved)[key] = value;
+  for (const [key, value] of Object.entries(event)) setOwn(ADK_FIELDS.has(key) ? strict : moved, key, value);
   const { timingInfo, ...usage } = event.usageMetadata ?? {};
   if (timingInfo !== undefined) {
     moved['timingInfo'] = timingInfo;
@@ -47,6 +51,8 @@ export function toStrictAdk(event: Event): Event {
     moved['removedState'] = removedState;
     strict['actions'] = actions;
   }
+  if (event.customMetadata && Object.hasOwn(event.customMetadata, CARRIER))
+    moved['customMetadata'] = event.customMetadata;
   if (Object.keys(moved).length > 0) strict['customMetadata'] = { ...event.customMetadata, [CARRIER]: moved };
   return strict as unknown as Event;
 }
@@ -60,8 +66,8 @@ export function fromStrictAdk(strict: Event): Event {
   const { timingInfo, removedState, ...fields } = carried as Record<string, unknown>;
   return {
     ...event,
-    ...fields,
     ...(Object.keys(metadata).length > 0 ? { customMetadata: metadata } : {}),
+    ...fields,
     ...(timingInfo === undefined ? {} : { usageMetadata: { ...event.usageMetadata, timingInfo } }),
     ...(removedState === undefined ? {} : { actions: { ...event.actions, removedState } }),
   } as Event;

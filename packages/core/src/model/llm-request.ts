@@ -1,4 +1,5 @@
 import type { Content } from '../content/content.ts';
+import { setOwn } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { FunctionDeclaration } from '../tool/function-declaration.ts';
@@ -65,9 +66,10 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
 /** Adds tools with their declarations. @throws ConfigurationError when two tools have one name */
 export function appendTools(request: LlmRequest, tools: readonly BaseTool[]): void {
   for (const tool of tools) {
-    if (request.toolsDict[tool.name] !== undefined)
+    if (Object.hasOwn(request.toolsDict, tool.name)) {
       throw new ConfigurationError(`two tools have the name "${tool.name}"`);
-    request.toolsDict[tool.name] = tool;
+    }
+    setOwn(request.toolsDict, tool.name, tool);
     const declaration = tool._getDeclaration();
     if (declaration) declarationsOf(request).push(declaration);
   }

@@ -1,15 +1,17 @@
 import type { Content, Part } from '../content/content.ts';
-import type { LlmResponse } from './llm-response.ts';
+import type { AlternativeResponse, LlmResponse } from './llm-response.ts';
 import { StreamedCalls } from './streamed-calls.ts';
 
 /**
  * Merges the chunks of one streamed reply into the whole: text of the same kind is joined, thoughts stay apart from the answer
- * and in front of where they came, calls keep their order, and of everything else the last chunk that has it wins.
+ * and in front of where they came, calls keep their order, alternatives are merged each by itself, and of everything else the
+ * last chunk that has it wins.
  */
 export class ResponseAggregator {
   readonly #parts: Part[] = [];
   readonly #calls = new StreamedCalls();
   readonly #last: LlmResponse = {};
+  #alternatives: Map<number, ResponseAggregator> | undefined;
   #text = '';
   #open: Part | undefined;
   #role: string | undefined;
@@ -20,39 +22,56 @@ export class ResponseAggregator {
     return this.#chunks;
   }
 
-  /** Takes the next chunk. */
-  add(chunk: LlmResponse): void {
+  /**
+   * Takes the next chunk and gives it back as it may be shown: pieces of a call are left out, and the call is in the chunk that
+   * made it whole.
+   */
+  add(chunk: LlmResponse): LlmResponse {
     this.#chunks++;
     for (const key in chunk) {
-      if (key === 'content' || key === 'partial') continue;
+      if (key === 'content' || key === 'partial' || key === 'alternatives') continue;
       const value = chunk[key as keyof LlmResponse];
       if (value !== undefined) (this.#last as Record<string, unknown>)[key] = value;
     }
+    if (chunk.alternatives) this.#addAlternatives(chunk.alternatives);
     const { content } = chunk;
-    if (!content) return;
+    if (!content) return chunk;
     this.#role ??= content.role;
-    if (content.parts) for (const part of content.parts) this.#addPart(part);
+    const { parts } = content;
+    if (!parts) return chunk;
+    let shown: Part[] | undefined;
+    let seen = 0;
+    for (const part of parts) {
+      const whole = part.functionCall ? this.#calls.add(part) : part;
+      if (whole !== part) shown ??= parts.slice(0, seen);
+      seen++;
+      if (!whole) continue;
+      this.#addPart(whole);
+      shown?.push(whole);
+    }
+    return shown ? { ...chunk, content: { ...content, parts: shown } } : chunk;
   }
 
   #addPart(part: Part): void {
-    if (part.functionCall) {
-      const whole = this.#calls.add(part);
-      if (whole) {
-        this.#closeText();
-        this.#parts.push(whole);
-      }
-      return;
-    }
     // A part with a signature goes back to the model as it came, so nothing is merged into it.
     if (part.text === undefined || hasMoreThanText(part)) {
       this.#closeText();
       this.#parts.push(part);
       return;
     }
-    if (this.#open && (this.#open.thought === true) !== (part.thought === true)) this.#closeText();
     if (part.text === '') return;
+    if (this.#open && (this.#open.thought === true) !== (part.thought === true)) this.#closeText();
     this.#open ??= part.thought === true ? { text: '', thought: true } : { text: '' };
     this.#text += part.text;
+  }
+
+  #addAlternatives(alternatives: readonly AlternativeResponse[]): void {
+    this.#alternatives ??= new Map();
+    for (const { index, ...chunk } of alternatives) {
+      const gathered = this.#alternatives.get(index) ?? new ResponseAggregator();
+      this.#alternatives.set(index, gathered);
+      gathered.add(chunk);
+    }
   }
 
   #closeText(): void {
@@ -66,16 +85,23 @@ export class ResponseAggregator {
   /** The whole reply. Calls whose arguments were still being streamed are left out: they are not to be run. */
   finish(): LlmResponse {
     this.#closeText();
-    const content: Content = { role: this.#role ?? 'model', parts: this.#parts };
-    return this.#parts.length > 0 ? { ...this.#last, content } : { ...this.#last };
+    const whole: LlmResponse = { ...this.#last };
+    if (this.#parts.length > 0) whole.content = { role: this.#role ?? 'model', parts: this.#parts };
+    if (this.#alternatives) whole.alternatives = Array.from(this.#alternatives, finishAlternative);
+    return whole;
   }
 
   /** What was received of a reply that broke off: everything but calls. */
   finishBroken(): LlmResponse {
     const { content, ...rest } = this.finish();
     const parts = content?.parts?.filter((part) => !part.functionCall);
-    return parts?.length ? { ...rest, content: { ...content, parts } } : rest;
+    return parts?.length ? { ...rest, content: { ...content, parts } satisfies Content } : rest;
   }
+}
+
+function finishAlternative([index, gathered]: readonly [number, ResponseAggregator]): AlternativeResponse {
+  const { content, finishReason } = gathered.finish();
+  return { index, ...(content && { content }), ...(finishReason !== undefined && { finishReason }) };
 }
 
 function hasMoreThanText(part: Part): boolean {

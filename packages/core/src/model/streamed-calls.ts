@@ -1,60 +1,66 @@
 import { setOwn } from '../content/json.ts';
 import type { FunctionCall, Part, PartialArg } from '../content/content.ts';
+import { parseJsonPath } from './json-path.ts';
 
-/** Gathers function calls whose arguments are streamed in pieces (`partialArgs`, `willContinue`). */
+/** Gathers function calls whose arguments are streamed in pieces (`partialArgs`, `willContinue`), one call after the other. */
 export class StreamedCalls {
   #open: { readonly part: Part; readonly call: FunctionCall; readonly args: Record<string, unknown> } | undefined;
 
-  /** The part with the whole call once it is there; undefined while more of it is to come. */
+  /**
+   * The part with the whole call once it is there; undefined while more of it is to come. A call that came whole is given back
+   * as it is. A call that was not finished when the next one begins is given up, and so is a piece that belongs to none.
+   */
   add(part: Part): Part | undefined {
     const call = part.functionCall;
     if (!call) return undefined;
-    if (!this.#open && !call.willContinue && !call.partialArgs) return part;
-    if (call.name !== undefined || !this.#open) {
-      this.#open = { part, call, args: { ...call.args } };
+    const open = this.#continuedBy(call);
+    if (!open) {
+      this.#open = undefined;
+      if (call.name === undefined) return undefined;
+      if (!call.willContinue && !call.partialArgs) return part;
     }
-    const { args } = this.#open;
-    for (const piece of call.partialArgs ?? []) putPiece(args, piece);
-    if (call.willContinue) return undefined;
-    const { partialArgs: _pieces, willContinue: _more, ...head } = this.#open.call;
-    const whole: Part = { ...this.#open.part, functionCall: { ...head, args } };
-    this.#open = undefined;
-    return whole;
+    const { partialArgs, willContinue, ...head } = call;
+    const args = open ? open.args : { ...call.args };
+    if (open) for (const [key, value] of Object.entries(call.args ?? {})) setOwn(args, key, value);
+    for (const piece of partialArgs ?? []) putPiece(args, piece);
+    const gathered = { part: { ...open?.part, ...part }, call: { ...open?.call, ...head }, args };
+    this.#open = willContinue ? gathered : undefined;
+    return willContinue ? undefined : { ...gathered.part, functionCall: { ...gathered.call, args } };
+  }
+
+  /** The open call, when this is a piece of it: pieces leave the name out, or repeat the id. */
+  #continuedBy(call: FunctionCall) {
+    const open = this.#open;
+    return call.name === undefined || (call.id !== undefined && call.id === open?.call.id) ? open : undefined;
   }
 }
 
 /** Puts a piece where its JSON path says (`$.a.b[0]`): strings are appended, anything else is set. */
 function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
-  const keys = pathKeys(piece.jsonPath ?? '$');
-  const last = keys.pop();
-  if (last === undefined) return;
-  let target: Record<string, unknown> = args;
-  for (const [index, key] of keys.entries()) {
-    const existing = Object.hasOwn(target, key) ? target[key] : undefined;
-    if (typeof existing === 'object' && existing !== null) {
-      target = existing as Record<string, unknown>;
+  const keys = parseJsonPath(piece.jsonPath ?? '$');
+  let target: object = args;
+  for (const [depth, key] of keys.entries()) {
+    const at = keyWithin(target, key);
+    const existing: unknown = Object.hasOwn(target, at) ? target[at as keyof typeof target] : undefined;
+    if (depth === keys.length - 1) {
+      const { stringValue } = piece;
+      const appends = typeof existing === 'string' && stringValue !== undefined;
+      setOwn(target as Record<string, unknown>, at, appends ? existing + stringValue : pieceValue(piece));
+    } else if (typeof existing === 'object' && existing !== null) {
+      target = existing;
     } else {
-      const next = /^\d+$/.test(keys[index + 1] ?? last) ? [] : {};
-      setOwn(target, key, next);
-      target = next as Record<string, unknown>;
+      const next = typeof keys[depth + 1] === 'number' ? [] : {};
+      setOwn(target as Record<string, unknown>, at, next);
+      target = next;
     }
   }
-  const before = Object.hasOwn(target, last) ? target[last] : undefined;
-  setOwn(
-    target,
-    last,
-    typeof before === 'string' && piece.stringValue !== undefined ? before + piece.stringValue : pieceValue(piece),
-  );
+}
+
+/** Lists are filled in order: an index past the end is the end, so that no piece can make a list of a billion holes. */
+function keyWithin(target: object, key: string | number): string {
+  return String(Array.isArray(target) && typeof key === 'number' ? Math.min(key, target.length) : key);
 }
 
 function pieceValue(piece: PartialArg): unknown {
   return piece.stringValue ?? piece.numberValue ?? piece.boolValue ?? null;
-}
-
-/** The keys of a JSON path of names and indices: `$.a['b c'][0]` gives a, b c, 0. */
-function pathKeys(path: string): string[] {
-  return Array.from(
-    path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/g),
-    (match) => match[1] ?? match[2] ?? match[3] ?? match[4] ?? '',
-  );
 }

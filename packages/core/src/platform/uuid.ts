@@ -20,7 +20,7 @@ function hex(offset: number, count: number): string {
   return text;
 }
 
-let lastTime = 0;
+let lastTime = -1;
 let lastPrefix = '';
 
 /** The first 15 digits of version 7 for a millisecond, kept because ids come many to the millisecond. */

@@ -1,0 +1,39 @@
+import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+
+/** Bytes per call of `String.fromCharCode`: its arguments live on the stack. */
+const CHUNK_BYTES = 0x2000;
+
+/** Bytes as base64: the standard alphabet, with padding. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK_BYTES));
+  }
+  return btoa(binary);
+}
+
+/**
+ * The bytes of base64 text in the standard or the URL alphabet, with or without padding.
+ * @throws InvalidRequestError for text that is none
+ */
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  if (!isBase64(text)) throw new InvalidRequestError('not base64 text');
+  const binary = atob(
+    text
+      .replace(/={1,2}$/, '')
+      .replaceAll('-', '+')
+      .replaceAll('_', '/'),
+  );
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}
+
+/** True for what `decodeBase64` takes. */
+export function isBase64(text: string): boolean {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const digits = text.length - padding;
+  if (digits % 4 === 1 || (padding > 0 && digits % 4 === 0)) return false;
+  // A search for what does not belong: a pattern of what does would keep a place to return to for each of a file's characters.
+  return text.search(/[^A-Za-z0-9+/_-]/) === (padding === 0 ? -1 : digits);
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import type { FunctionCall, Part } from '../content/content.ts';
+import { StreamedCalls } from './streamed-calls.ts';
+
+/** What comes of the pieces: the whole calls, in order. */
+function gather(...pieces: (FunctionCall | Part)[]): (Part | undefined)[] {
+  const calls = new StreamedCalls();
+  return pieces
+    .map((piece) => calls.add('functionCall' in piece ? piece : { functionCall: piece as FunctionCall }))
+    .filter((part) => part !== undefined);
+}
+
+test('a call that comes whole is given back as it is', () => {
+  const part: Part = { functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 's' };
+  expect(new StreamedCalls().add(part)).toBe(part);
+});
+
+test('pieces of arguments become one call when the last of them is there', () => {
+  const whole = gather(
+    { functionCall: { name: 'weather', id: 'c1', willContinue: true }, thoughtSignature: 'sig' },
+    { partialArgs: [{ jsonPath: '$.city', stringValue: 'New', willContinue: true }], willContinue: true },
+    { partialArgs: [{ jsonPath: '$.city', stringValue: ' York' }], willContinue: true },
+    {
+      partialArgs: [
+        { jsonPath: '$.days', numberValue: 3 },
+        { jsonPath: '$.metric', boolValue: false },
+      ],
+      willContinue: true,
+    },
+    { partialArgs: [{ jsonPath: '$.note', nullValue: 'NULL_VALUE' }], willContinue: true },
+    {},
+  );
+  expect(whole).toEqual([
+    {
+      functionCall: { name: 'weather', id: 'c1', args: { city: 'New York', days: 3, metric: false, note: null } },
+      thoughtSignature: 'sig',
+    },
+  ]);
+});
+
+test('arguments of a call that is one piece are put in place', () => {
+  const whole = gather({
+    name: 'divide',
+    partialArgs: [
+      { jsonPath: '$.a', numberValue: 1 },
+      { jsonPath: '$.b', numberValue: 2 },
+    ],
+  });
+  expect(whole).toEqual([{ functionCall: { name: 'divide', args: { a: 1, b: 2 } } }]);
+});
+
+test('paths reach into objects and lists', () => {
+  const [whole] = gather(
+    { name: 'f', willContinue: true },
+    { partialArgs: [{ jsonPath: '$.rows[0].name', stringValue: 'a' }], willContinue: true },
+    { partialArgs: [{ jsonPath: '$.rows[1].name', stringValue: 'b' }], willContinue: true },
+    { partialArgs: [{ jsonPath: '$.rows[0].tags[0]', stringValue: 'x' }] },
+  );
+  expect(whole?.functionCall?.args).toEqual({ rows: [{ name: 'a', tags: ['x'] }, { name: 'b' }] });
+});
+
+test('an index far past the end of a list does not make a list of holes', () => {
+  const [whole] = gather({ name: 'f', partialArgs: [{ jsonPath: '$.rows[4000000000]', stringValue: 'a' }] });
+  expect(whole?.functionCall?.args).toEqual({ rows: ['a'] });
+});
+
+test('a path through __proto__ is data and changes no prototype', () => {
+  const [whole] = gather({ name: 'f', partialArgs: [{ jsonPath: '$.__proto__.polluted', boolValue: true }] });
+  expect(JSON.stringify(whole?.functionCall?.args)).toBe('{"__proto__":{"polluted":true}}');
+  expect('polluted' in {}).toBe(false);
+});
+
+test('whole arguments may come with a later piece', () => {
+  const whole = gather({ name: 'f', args: { a: 1 }, willContinue: true }, { args: { b: 2 } });
+  expect(whole).toEqual([{ functionCall: { name: 'f', args: { a: 1, b: 2 } } }]);
+});
+
+test('a piece that repeats the name and the id of the open call continues it', () => {
+  const whole = gather(
+    { name: 'f', id: 'c1', willContinue: true, partialArgs: [{ jsonPath: '$.a', stringValue: 'x' }] },
+    { name: 'f', id: 'c1', partialArgs: [{ jsonPath: '$.a', stringValue: 'y' }] },
+  );
+  expect(whole).toEqual([{ functionCall: { name: 'f', id: 'c1', args: { a: 'xy' } } }]);
+});
+
+test('two calls of one name in a row are two calls', () => {
+  const piece = { jsonPath: '$.id', stringValue: 'A' };
+  const whole = gather(
+    { name: 'f', willContinue: true },
+    { partialArgs: [piece] },
+    { name: 'f', willContinue: true },
+    {},
+  );
+  expect(whole).toEqual([
+    { functionCall: { name: 'f', args: { id: 'A' } } },
+    { functionCall: { name: 'f', args: {} } },
+  ]);
+});
+
+test('a call that was not finished when the next one begins is given up', () => {
+  expect(gather({ name: 'f', willContinue: true }, { name: 'g', args: {} })).toEqual([
+    { functionCall: { name: 'g', args: {} } },
+  ]);
+});
+
+test('a piece that belongs to no call is dropped', () => {
+  expect(gather({}, { partialArgs: [{ jsonPath: '$.a', stringValue: 'x' }] })).toEqual([]);
+});
+
+test('a signature that comes with a later piece is kept', () => {
+  const whole = gather({ name: 'f', willContinue: true }, { functionCall: {}, thoughtSignature: 'late' });
+  expect(whole).toEqual([{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'late' }]);
+});

@@ -1,0 +1,143 @@
+import { type Content, type Event, type FunctionCall, getFunctionCalls, type Part } from '@eventloom/core';
+import { effectiveEvents, rewritesHistory } from './effective-events.ts';
+import {
+  isFrameworkPart,
+  isTranscription,
+  isVisibleOn,
+  OUTPUT_SCHEMA_ERROR,
+  toModelContent,
+  withoutClientId,
+} from './event-content.ts';
+
+/** The calls of one content and what they were answered, kept together whenever the answers came. */
+interface CallGroup {
+  /** Where the calls stand in the contents; their responses, once there are any, stand right behind. */
+  index: number;
+  readonly callIds: readonly string[];
+  readonly responses: Map<string, Part>;
+  placed: boolean;
+}
+
+/**
+ * The contents that a model sees of a session, kept up to date event by event: a step costs its new events and not the whole
+ * history again. Contents are shared with the events they came from and are not to be modified.
+ */
+export class ContentsBuilder {
+  readonly #agentName: string;
+  readonly #branch: string | undefined;
+  #contents: Content[] = [];
+  #groups = new Map<string, CallGroup>();
+  #seen = 0;
+  #transcribing: 'user' | 'model' | undefined;
+
+  constructor(agentName: string, branch: string | undefined) {
+    this.#agentName = agentName;
+    this.#branch = branch;
+  }
+
+  /** The contents of these events, of which the ones seen before are a prefix. The caller's own list. */
+  build(events: readonly Event[]): Content[] {
+    const added = events.slice(this.#seen);
+    if (added.some(rewritesHistory)) {
+      this.#reset();
+      for (const entry of effectiveEvents(events)) {
+        if ('summary' in entry) this.#push(entry.summary);
+        else this.#addEvent(entry);
+      }
+    } else {
+      for (const event of added) this.#addEvent(event);
+    }
+    this.#seen = events.length;
+    return this.#contents.slice();
+  }
+
+  #reset(): void {
+    this.#contents = [];
+    this.#groups = new Map();
+    this.#transcribing = undefined;
+  }
+
+  #push(content: Content): void {
+    this.#contents.push(content);
+    this.#transcribing = undefined;
+  }
+
+  #addEvent(event: Event): void {
+    if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
+    const content = toModelContent(event, this.#agentName);
+    if (!content) return;
+    if (isTranscription(event)) this.#addTranscription(content);
+    else if (content.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
+    else this.#addSpoken(event, content);
+  }
+
+  #addTranscription(content: Content): void {
+    const last = this.#contents.at(-1);
+    const role = content.role === 'user' ? 'user' : 'model';
+    if (this.#transcribing === role && last) {
+      this.#contents[this.#contents.length - 1] = {
+        role,
+        parts: [{ text: `${last.parts?.[0]?.text ?? ''}${content.parts?.[0]?.text ?? ''}` }],
+      };
+    } else {
+      this.#push(content);
+      this.#transcribing = role;
+    }
+  }
+
+  #addSpoken(event: Event, content: Content): void {
+    this.#push(content);
+    if (event.errorCode === OUTPUT_SCHEMA_ERROR) {
+      this.#push({
+        role: 'user',
+        parts: [
+          { text: `${event.errorMessage ?? ''} Answer again with JSON that matches the schema and nothing else.` },
+        ],
+      });
+      return;
+    }
+    // The ids are the event's own: those of the content were stripped where the runtime made them.
+    const calls: FunctionCall[] = event.author === this.#agentName ? getFunctionCalls(event) : [];
+    if (calls.length === 0) return;
+    const callIds = calls.map((call) => call.id ?? '');
+    const group: CallGroup = { index: this.#contents.length - 1, callIds, responses: new Map(), placed: false };
+    for (const id of callIds) this.#groups.set(id, group);
+  }
+
+  /** Puts each response right behind its call, the latest one of an id in place of an earlier one. Orphans are dropped. */
+  #addResponses(event: Event): void {
+    const rest: Part[] = [];
+    const answered = new Set<CallGroup>();
+    for (const part of event.content?.parts ?? []) {
+      if (isFrameworkPart(part)) continue;
+      const response = part.functionResponse;
+      if (!response) {
+        rest.push(part);
+        continue;
+      }
+      const id = response.id ?? '';
+      const group = this.#groups.get(id);
+      if (!group) continue;
+      group.responses.set(id, withoutClientId(part));
+      answered.add(group);
+    }
+    for (const group of answered) this.#placeResponses(group);
+    if (rest.length > 0) this.#push({ role: 'user', ...event.content, parts: rest });
+  }
+
+  #placeResponses(group: CallGroup): void {
+    const content: Content = { role: 'user', parts: group.callIds.flatMap((id) => group.responses.get(id) ?? []) };
+    const at = group.index + 1;
+    if (group.placed) {
+      this.#contents[at] = content;
+      return;
+    }
+    group.placed = true;
+    if (at === this.#contents.length) {
+      this.#push(content);
+      return;
+    }
+    this.#contents.splice(at, 0, content);
+    for (const other of new Set(this.#groups.values())) if (other.index >= at) other.index++;
+  }
+}

@@ -1,0 +1,78 @@
+import { contentText, getOwn, MissingStateKeyError, type InvocationContext, sessionKeyOf } from '@eventloom/core';
+
+/** One or more braces around something without braces: `{key}`, `{{key}}`. */
+const PLACEHOLDER = /\{+([^{}]*)\}+/g;
+/** Identifiers joined by dots behind an optional scope. */
+const STATE_KEY =
+  /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
+const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
+
+/**
+ * Fills state and artifacts into an instruction: `{key}`, `{user:key}`, `{app:key}`, `{temp:key}`, `{artifact.name}`; with `?` at
+ * the end what is missing becomes empty. A key with dots is looked up as it is first, then as a path into an object. Null is
+ * empty, text is itself, anything else is JSON. Whatever else stands in braces stays as it is.
+ *
+ * @throws MissingStateKeyError for a key or artifact that is not there and not optional
+ */
+export async function injectSessionState(template: string, context: InvocationContext): Promise<string> {
+  if (!template.includes('{')) return template;
+  let text = '';
+  let end = 0;
+  for (const match of template.matchAll(PLACEHOLDER)) {
+    text += template.slice(end, match.index) + (await fill(match[0], match[1] ?? '', context));
+    end = match.index + match[0].length;
+  }
+  return text + template.slice(end);
+}
+
+async function fill(placeholder: string, inner: string, context: InvocationContext): Promise<string> {
+  const trimmed = inner.trim();
+  const optional = trimmed.endsWith('?');
+  const name = optional ? trimmed.slice(0, -1) : trimmed;
+  const artifact = ARTIFACT.exec(name)?.[1];
+  if (artifact !== undefined) return fillArtifact(artifact, optional, context);
+  if (!STATE_KEY.test(name)) return placeholder;
+  const value = lookUp(context.session.state, name);
+  if (value !== undefined) return stateText(value);
+  if (optional) return '';
+  throw new MissingStateKeyError(
+    `the instruction of agent "${context.agent.name}" names {${name}}, which state does not have; set it, or write {${name}?} to leave it out`,
+  );
+}
+
+async function fillArtifact(filename: string, optional: boolean, context: InvocationContext): Promise<string> {
+  const part = await context.artifactService?.loadArtifact({ ...sessionKeyOf(context.session), filename });
+  if (part) return artifactText(part);
+  if (optional) return '';
+  throw new MissingStateKeyError(
+    `the instruction of agent "${context.agent.name}" names {artifact.${filename}}, which ${context.artifactService ? 'does not exist' : 'needs an artifactService'}; write {artifact.${filename}?} to leave it out`,
+  );
+}
+
+function artifactText(part: { readonly text?: string; readonly inlineData?: { readonly data?: string } }): string {
+  if (part.inlineData?.data === undefined) return contentText({ parts: [part] });
+  const bytes = Uint8Array.from(atob(part.inlineData.data.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
+    char.charCodeAt(0),
+  );
+  return new TextDecoder().decode(bytes);
+}
+
+/** The exact key, or the longest key that is there with the rest as a path into its value. */
+function lookUp(state: Readonly<Record<string, unknown>>, name: string): unknown {
+  for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {
+    const value = getOwn(state, name.slice(0, end));
+    if (value === undefined) continue;
+    const path = end === name.length ? [] : name.slice(end + 1).split('.');
+    const found = path.reduce<unknown>(
+      (at, key) => (typeof at === 'object' && at !== null ? getOwn(at as Record<string, unknown>, key) : undefined),
+      value,
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function stateText(value: unknown): string {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

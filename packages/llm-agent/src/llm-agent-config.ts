@@ -1,0 +1,126 @@
+import type {
+  BaseAgentConfig,
+  BaseLlm,
+  BaseTool,
+  BaseToolset,
+  CallbackContext,
+  GenerateContentConfig,
+  LlmRequest,
+  LlmResponse,
+  ReadonlyContext,
+  ToolContext,
+} from '@eventloom/core';
+import type { SchemaLike } from '@eventloom/tools';
+
+type MaybePromise<T> = T | Promise<T>;
+type OneOrMore<T> = T | readonly T[];
+
+/** Gives an instruction when it is needed. Its text is taken as it is: nothing is filled in. */
+export type InstructionProvider = (context: ReadonlyContext) => MaybePromise<string>;
+
+/** Before a model call, whose request it may change. A response it returns is used instead of the model's. */
+export type SingleBeforeModelCallback = (params: {
+  context: CallbackContext;
+  request: LlmRequest;
+}) => MaybePromise<LlmResponse | undefined | void>;
+/** After each response of the model, chunks included. A response it returns replaces it. */
+export type SingleAfterModelCallback = (params: {
+  context: CallbackContext;
+  response: LlmResponse;
+}) => MaybePromise<LlmResponse | undefined | void>;
+/** A model call failed. A response it returns is used as the answer. */
+export type SingleModelErrorCallback = (params: {
+  context: CallbackContext;
+  request: LlmRequest;
+  error: Error;
+}) => MaybePromise<LlmResponse | undefined | void>;
+/** Before a tool runs, whose arguments it may change. What it returns is used instead of the tool's answer. */
+export type SingleBeforeToolCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: ToolContext;
+}) => MaybePromise<Record<string, unknown> | undefined | void>;
+/** After a tool ran. What it returns replaces the answer. */
+export type SingleAfterToolCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: ToolContext;
+  response: Record<string, unknown>;
+}) => MaybePromise<Record<string, unknown> | undefined | void>;
+/** A tool threw. What it returns is the answer. */
+export type SingleToolErrorCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: ToolContext;
+  error: Error;
+}) => MaybePromise<Record<string, unknown> | undefined | void>;
+
+export type BeforeModelCallback = OneOrMore<SingleBeforeModelCallback>;
+export type AfterModelCallback = OneOrMore<SingleAfterModelCallback>;
+export type OnModelErrorCallback = OneOrMore<SingleModelErrorCallback>;
+export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
+export type AfterToolCallback = OneOrMore<SingleAfterToolCallback>;
+export type OnToolErrorCallback = OneOrMore<SingleToolErrorCallback>;
+
+/** Something that gives an agent tools. */
+export type ToolUnion = BaseTool | BaseToolset;
+
+/** What an LLM agent is made of. */
+export interface LlmAgentConfig extends BaseAgentConfig {
+  /** A model object, or the name of one that the runner's `models` knows. */
+  readonly model: string | BaseLlm;
+  /** What the agent is to do. Text is filled from state (`{key}`); a function's text is taken as it is. */
+  readonly instruction?: string | InstructionProvider;
+  /** The same for every agent below the root. Only the root's counts. */
+  readonly globalInstruction?: string | InstructionProvider;
+  /** Instruction text in which nothing is filled in. */
+  readonly staticInstruction?: string;
+  readonly tools?: readonly ToolUnion[];
+  /** How the model answers. Tools, the system instruction and the response schema have options of their own. */
+  readonly generateContentConfig?: GenerateContentConfig;
+  /** `none`: the model sees only the current turn. Default `default`: everything said so far. */
+  readonly includeContents?: 'default' | 'none';
+  /** What the agent takes when it is called as a tool. It has no part in a conversation. */
+  readonly inputSchema?: SchemaLike;
+  /** What the answer must be: JSON that matches. An answer that does not goes back to the model. */
+  readonly outputSchema?: SchemaLike;
+  /** The state key that gets the final answer: its text, or its value when there is an `outputSchema`. */
+  readonly outputKey?: string;
+  /** Where several agents work together: never hand the conversation back to the parent. */
+  readonly disallowTransferToParent?: boolean;
+  /** Where several agents work together: never hand the conversation to a sibling. */
+  readonly disallowTransferToPeers?: boolean;
+  readonly beforeModelCallback?: BeforeModelCallback;
+  readonly afterModelCallback?: AfterModelCallback;
+  readonly onModelErrorCallback?: OnModelErrorCallback;
+  readonly beforeToolCallback?: BeforeToolCallback;
+  readonly afterToolCallback?: AfterToolCallback;
+  readonly onToolErrorCallback?: OnToolErrorCallback;
+}
+
+/** Every option there is; another one is refused, so that none is ignored. */
+export const LLM_AGENT_OPTIONS: ReadonlySet<string> = new Set<keyof LlmAgentConfig>([
+  'name',
+  'description',
+  'beforeAgentCallback',
+  'afterAgentCallback',
+  'onAgentErrorCallback',
+  'model',
+  'instruction',
+  'globalInstruction',
+  'staticInstruction',
+  'tools',
+  'generateContentConfig',
+  'includeContents',
+  'inputSchema',
+  'outputSchema',
+  'outputKey',
+  'disallowTransferToParent',
+  'disallowTransferToPeers',
+  'beforeModelCallback',
+  'afterModelCallback',
+  'onModelErrorCallback',
+  'beforeToolCallback',
+  'afterToolCallback',
+  'onToolErrorCallback',
+]);

@@ -1,0 +1,32 @@
+import { appendInstructions, type InvocationContext, type LlmRequest, ReadonlyContext } from '@eventloom/core';
+import { injectSessionState } from '../instruction-template.ts';
+import type { InstructionProvider } from '../llm-agent-config.ts';
+import type { LlmAgent } from '../llm-agent.ts';
+import type { RequestProcessor } from './request-processor.ts';
+
+/** Instructions: the global one, the static one as it stands, the agent's own. */
+export const addInstructions: RequestProcessor = (request, { agent, context }) => {
+  const { globalInstruction, staticInstruction, instruction } = agent;
+  if (isPlain(globalInstruction) && isPlain(instruction)) {
+    appendInstructions(request, [globalInstruction, staticInstruction, instruction]);
+    return undefined;
+  }
+  return addResolved(request, agent, context);
+};
+
+async function addResolved(request: LlmRequest, agent: LlmAgent, context: InvocationContext): Promise<void> {
+  const global = await resolve(agent.globalInstruction, context);
+  const own = await resolve(agent.instruction, context);
+  appendInstructions(request, [global, agent.staticInstruction, own]);
+}
+
+/** Text with nothing to fill in. */
+function isPlain(instruction: string | InstructionProvider): instruction is string {
+  return typeof instruction === 'string' && !instruction.includes('{');
+}
+
+/** A function's text is taken as it is; other text is filled from state. */
+async function resolve(instruction: string | InstructionProvider, context: InvocationContext): Promise<string> {
+  if (typeof instruction === 'function') return instruction(new ReadonlyContext(context));
+  return injectSessionState(instruction, context);
+}

@@ -1,0 +1,12 @@
+import type { BaseLlm, InvocationContext, LlmRequest } from '@eventloom/core';
+import type { LlmAgent } from '../llm-agent.ts';
+
+/** What one step of the think-act loop is about. */
+export interface Step {
+  readonly agent: LlmAgent;
+  readonly model: BaseLlm;
+  readonly context: InvocationContext;
+}
+
+/** One stage in making a model request: adds its share and leaves the rest alone. */
+export type RequestProcessor = (request: LlmRequest, step: Step) => void | Promise<void>;

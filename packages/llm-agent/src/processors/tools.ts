@@ -1,0 +1,67 @@
+import {
+  appendTools,
+  BaseTool,
+  CallbackContext,
+  ConfigurationError,
+  type InvocationContext,
+  type LlmRequest,
+  ReadonlyContext,
+  ToolContext,
+} from '@eventloom/core';
+import type { LlmAgent } from '../llm-agent.ts';
+import type { RequestProcessor } from './request-processor.ts';
+
+/** The tools that the model may call. */
+export const addTools: RequestProcessor = (request, { agent, context }) => {
+  const selecting = context.plugins.has('beforeToolSelection');
+  if (!selecting && agent.tools.every((tool) => tool instanceof BaseTool && isPlain(tool))) {
+    appendTools(request, agent.tools as readonly BaseTool[]);
+    return undefined;
+  }
+  return addResolvedTools(request, agent, context, selecting);
+};
+
+/** A tool that does nothing to a request but add itself. */
+function isPlain(tool: BaseTool): boolean {
+  return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
+}
+
+async function addResolvedTools(
+  request: LlmRequest,
+  agent: LlmAgent,
+  context: InvocationContext,
+  selecting: boolean,
+): Promise<void> {
+  let tools = await resolveTools(agent, context);
+  if (selecting) {
+    const offered = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
+    const selected = await context.plugins.first('beforeToolSelection', {
+      callbackContext: new CallbackContext({ invocationContext: context }),
+      tools: offered,
+    });
+    if (selected) tools = Object.values(selected);
+  }
+  for (const tool of tools) {
+    if (isPlain(tool)) appendTools(request, [tool]);
+    else
+      await tool.processLlmRequest({
+        toolContext: new ToolContext({ invocationContext: context, functionCallId: '' }),
+        llmRequest: request,
+      });
+  }
+}
+
+/** The agent's tools, those of its toolsets in place of each. @throws ConfigurationError when two have one name */
+async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
+  const readonlyContext = new ReadonlyContext(context);
+  const lists = await Promise.all(
+    agent.tools.map(async (tool) => (tool instanceof BaseTool ? [tool] : tool.getTools(readonlyContext))),
+  );
+  const tools = lists.flat();
+  const names = new Set<string>();
+  for (const { name } of tools) {
+    if (names.has(name)) throw new ConfigurationError(`agent "${agent.name}": two tools have the name "${name}"`);
+    names.add(name);
+  }
+  return tools;
+}

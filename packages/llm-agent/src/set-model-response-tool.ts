@@ -1,0 +1,46 @@
+import { BaseTool, type FunctionDeclaration, type RunAsyncToolRequest } from '@eventloom/core';
+import type { ValueSchema } from '@eventloom/tools';
+
+/** The name of the tool that carries a structured answer. */
+export const SET_MODEL_RESPONSE = 'set_model_response';
+
+/** A wrapper around a schema that is no object: arguments always are one. */
+const VALUE = 'value';
+
+/**
+ * By this tool a model hands in an answer that follows the output schema, when it cannot answer so and call tools as well. Made anew
+ * for every request: it keeps the answer.
+ */
+export class SetModelResponseTool extends BaseTool {
+  readonly #schema: ValueSchema;
+  #accepted: { readonly value: unknown } | undefined;
+
+  constructor(schema: ValueSchema) {
+    super({ name: SET_MODEL_RESPONSE, description: 'Hands in the final answer in the required shape.' });
+    this.#schema = schema;
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    const { json } = this.#schema;
+    const parametersJsonSchema = this.#isWrapped()
+      ? { type: 'object', properties: { [VALUE]: json }, required: [VALUE] }
+      : json;
+    return { name: this.name, description: this.description, parametersJsonSchema };
+  }
+
+  #isWrapped(): boolean {
+    return this.#schema.json['type'] !== 'object';
+  }
+
+  /** The answer that was handed in and matched the schema. */
+  get accepted(): { readonly value: unknown } | undefined {
+    return this.#accepted;
+  }
+
+  override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
+    const checked = await this.#schema.check(this.#isWrapped() ? args[VALUE] : args);
+    if ('issues' in checked) return { error: `the answer does not match the schema: ${checked.issues.join('; ')}` };
+    this.#accepted = checked;
+    return { status: 'accepted' };
+  }
+}

@@ -1,0 +1,82 @@
+import { CallbackContext, type EventActions, type LlmRequest, type LlmResponse, toError } from '@eventloom/core';
+import type { Step } from '../processors/request-processor.ts';
+
+/** The callbacks around one model call; their state changes gather in the actions of the event to come. */
+export class ModelCall {
+  readonly request: LlmRequest;
+  readonly #step: Step;
+  readonly #context: CallbackContext;
+  readonly #rewritesResponses: boolean;
+
+  constructor(step: Step, request: LlmRequest) {
+    const { agent, context } = step;
+    this.#step = step;
+    this.#context = new CallbackContext({ invocationContext: context });
+    this.#rewritesResponses = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
+    const shows = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
+    this.request = shows ? { ...request, contents: request.contents.map(copyContent) } : request;
+  }
+
+  /** What the callbacks did to state and artifacts, once: what comes later gathers anew. */
+  get actions(): EventActions {
+    return this.#context.actions;
+  }
+
+  /** Asks the callbacks before the call. A response is used instead of the model's. */
+  async before(): Promise<LlmResponse | undefined> {
+    const { agent, context } = this.#step;
+    const { request } = this;
+    const answer = await context.plugins.first('beforeModelCallback', {
+      callbackContext: this.#context,
+      llmRequest: request,
+    });
+    if (answer) return answer;
+    for (const callback of agent.beforeModelCallback) {
+      const response = await callback({ context: this.#context, request });
+      if (response) return response;
+    }
+    return undefined;
+  }
+
+  /** The response as the callbacks want it. */
+  after(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
+    return this.#rewritesResponses ? this.#after(response) : response;
+  }
+
+  async #after(response: LlmResponse): Promise<LlmResponse> {
+    const { agent, context } = this.#step;
+    const answer = await context.plugins.first('afterModelCallback', {
+      callbackContext: this.#context,
+      llmResponse: response,
+    });
+    if (answer) return answer;
+    for (const callback of agent.afterModelCallback) {
+      const replaced = await callback({ context: this.#context, response });
+      if (replaced) return replaced;
+    }
+    return response;
+  }
+
+  /** What the callbacks make of a failed call; undefined lets it fail. */
+  async onError(thrown: unknown): Promise<LlmResponse | undefined> {
+    const { agent, context } = this.#step;
+    const error = toError(thrown);
+    const { request } = this;
+    const answer = await context.plugins.first('onModelErrorCallback', {
+      callbackContext: this.#context,
+      llmRequest: request,
+      error,
+    });
+    if (answer) return answer;
+    for (const callback of agent.onModelErrorCallback) {
+      const response = await callback({ context: this.#context, request, error });
+      if (response) return response;
+    }
+    return undefined;
+  }
+}
+
+/** Callbacks may change a request in place; the session's events, whose contents it shares, must not change with it. */
+function copyContent(content: LlmRequest['contents'][number]): LlmRequest['contents'][number] {
+  return content.parts ? { ...content, parts: content.parts.map((part) => ({ ...part })) } : { ...content };
+}

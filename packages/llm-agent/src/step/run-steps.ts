@@ -1,0 +1,129 @@
+import {
+  ConfigurationError,
+  createErrorEvent,
+  type Event,
+  getFunctionCalls,
+  type InvocationContext,
+  type LlmResponse,
+  ModelError,
+  OutputSchemaError,
+  ResponseAggregator,
+  STRUCTURED_OUTPUT,
+  toError,
+} from '@eventloom/core';
+import { OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
+import type { LlmAgent } from '../llm-agent.ts';
+import type { Step } from '../processors/request-processor.ts';
+import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
+import { describeMismatch, readFinalOutput, saveOutput } from './final-output.ts';
+import { ModelCall } from './model-call.ts';
+import { ModelReply } from './model-reply.ts';
+import { awaitsOtherResponses } from './open-calls.ts';
+import { prepareRequest } from './prepare-request.ts';
+import { resolveModel } from './resolve-model.ts';
+import { runFunctionCalls } from './run-function-calls.ts';
+
+/** Answers of the wrong shape that go back to the model before the run fails. */
+const MAX_MISMATCHES = 3;
+
+/**
+ * The think-act loop: ask the model, yield what it says, run what it calls, and again, until it calls nothing. One generator for
+ * all of it, because every further one would cost each chunk.
+ */
+export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
+  if (awaitsOtherResponses(context.session.events)) return;
+  const step: Step = { agent, model: resolveModel(agent, context), context };
+  const streaming = context.runConfig.streamingMode === 'sse';
+  let mismatches = 0;
+
+  while (!context.isEnded) {
+    context.throwIfAborted();
+    const call = new ModelCall(step, await prepareRequest(step));
+    const { request } = call;
+    const reply = new ModelReply(step, request.toolsDict);
+
+    let response: LlmResponse | undefined = await call.before();
+    if (!response) {
+      context.countLlmCall();
+      try {
+        for await (const raw of step.model.generateContentAsync(request, streaming, context.abortSignal)) {
+          const changed = call.after(raw);
+          const answer = changed instanceof Promise ? await changed : changed;
+          if (answer.partial !== true) response = response ? joined(response, answer) : answer;
+          else yield reply.chunk(answer);
+        }
+        response ??= reply.merged();
+      } catch (error) {
+        context.throwIfAborted();
+        response = await call.onError(error);
+        if (!response) {
+          yield failedReply(context, reply, error);
+          context.markReported(error);
+          throw error;
+        }
+      }
+    }
+
+    const calls = response.content?.parts?.some((part) => part.functionCall) ?? false;
+    if (!calls) {
+      const output = await readFinalOutput(agent, response);
+      if (output && 'issues' in output) {
+        const errorMessage = describeMismatch(output.issues);
+        yield reply.whole({ ...response, errorCode: OUTPUT_SCHEMA_ERROR, errorMessage }, call.actions);
+        if (++mismatches > MAX_MISMATCHES)
+          throw new OutputSchemaError(`agent "${agent.name}": ${errorMessage} It was told ${MAX_MISMATCHES} times.`);
+        continue;
+      }
+      if (output) saveOutput(agent, call.actions, output.value);
+      const event = reply.whole(response, call.actions);
+      yield output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
+      return;
+    }
+
+    const callEvent = reply.whole(response, call.actions);
+    yield callEvent;
+    if (context.isEnded) return;
+
+    const outcome = await runFunctionCalls(step, getFunctionCalls(callEvent), request);
+    if (outcome.event) {
+      refuseTransfer(agent, outcome.event);
+      yield outcome.event;
+    }
+    const answer = request.toolsDict[SET_MODEL_RESPONSE];
+    if (answer instanceof SetModelResponseTool && answer.accepted) {
+      yield structuredAnswer(step, answer.accepted.value);
+      return;
+    }
+    if (outcome.isWaiting || outcome.event?.actions.skipSummarization === true) return;
+  }
+}
+
+/** A model that gives several whole responses to one request said all of it. */
+function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
+  const aggregator = new ResponseAggregator();
+  aggregator.add(first);
+  aggregator.add(second);
+  return aggregator.finish();
+}
+
+/** The event of a reply that failed: what was received of it, without calls, and why it ended. */
+function failedReply(context: InvocationContext, reply: ModelReply, thrown: unknown): Event {
+  const error = toError(thrown);
+  const code = ModelError.isInstance(error) ? error.errorCode : 'MODEL_ERROR';
+  return createErrorEvent(context.createEvent(reply.broken()), code, error.message);
+}
+
+/** The answer that came by `set_model_response`, as the event that ends the turn. */
+function structuredAnswer({ agent, context }: Step, value: unknown): Event {
+  const event = context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
+  saveOutput(agent, event.actions, value);
+  return { ...event, [STRUCTURED_OUTPUT]: value };
+}
+
+function refuseTransfer(agent: LlmAgent, event: Event): void {
+  const target = event.actions.transferToAgent;
+  if (target !== undefined)
+    throw new ConfigurationError(
+      `agent "${agent.name}": a tool asked to transfer to "${target}"; this version has no transfer yet`,
+    );
+}

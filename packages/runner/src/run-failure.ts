@@ -1,0 +1,28 @@
+import {
+  AgentError,
+  createErrorEvent,
+  type Event,
+  type EventParams,
+  EventloomError,
+  ModelError,
+  RunAbortedError,
+  toError,
+} from '@eventloom/core';
+
+/** What a run throws: Eventloom's own errors as they are, anything else as the cause of an AgentError. */
+export function toRunError(thrown: unknown, signal: AbortSignal): EventloomError {
+  if (RunAbortedError.isInstance(thrown)) return thrown;
+  if (signal.aborted) {
+    return EventloomError.isInstance(signal.reason)
+      ? signal.reason
+      : new RunAbortedError('the run was aborted', { cause: signal.reason ?? thrown });
+  }
+  if (EventloomError.isInstance(thrown)) return thrown;
+  const error = toError(thrown);
+  return new AgentError(error.message === '' ? error.name : error.message, { cause: thrown });
+}
+
+/** The event that tells of a failed run. */
+export function runErrorEvent(params: EventParams, error: EventloomError): Event {
+  return createErrorEvent(params, ModelError.isInstance(error) ? error.errorCode : error.code, error.message);
+}

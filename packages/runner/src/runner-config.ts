@@ -1,0 +1,72 @@
+import {
+  type BaseAgent,
+  type BaseArtifactService,
+  type BaseMemoryService,
+  type BasePlugin,
+  type BaseSessionService,
+  ConfigurationError,
+  type Content,
+  type ModelResolver,
+  type Platform,
+  type RunConfig,
+} from '@eventloom/core';
+
+/** What a runner is made of. */
+export interface RunnerConfig {
+  /** Names the app in sessions, artifacts and memory. */
+  readonly appName: string;
+  /** The root agent. */
+  readonly agent: BaseAgent;
+  readonly sessionService: BaseSessionService;
+  readonly artifactService?: BaseArtifactService | undefined;
+  readonly memoryService?: BaseMemoryService | undefined;
+  readonly plugins?: readonly BasePlugin[] | undefined;
+  /** Finds the model that a string names. */
+  readonly models?: ModelResolver | undefined;
+  /** The clock, ids and timers. Default: the system's. */
+  readonly platform?: Platform | undefined;
+  /** Makes a session that does not exist when a run names it. Default false: such a run fails. */
+  readonly autoCreateSession?: boolean | undefined;
+  /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
+  readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
+}
+
+/** What one run is given. */
+export interface RunAsyncParams {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly newMessage: Content;
+  /** Written to state together with the message. Keys with their scope prefix. */
+  readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
+  readonly runConfig?: RunConfig | undefined;
+  /** Aborts the run, which then throws RunAbortedError. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
+  'appName',
+  'agent',
+  'sessionService',
+  'artifactService',
+  'memoryService',
+  'plugins',
+  'models',
+  'platform',
+  'autoCreateSession',
+  'sessionCache',
+]);
+
+/** @throws ConfigurationError for what is missing, and for an option this version does not have */
+export function checkRunnerConfig(config: RunnerConfig): void {
+  for (const option in config) {
+    if (!OPTIONS.has(option))
+      throw new ConfigurationError(
+        `Runner: ${option} is not supported by this version; it has ${[...OPTIONS].join(', ')}`,
+      );
+  }
+  if (typeof config.appName !== 'string' || config.appName === '')
+    throw new ConfigurationError('Runner: appName must be a text that is not empty');
+  if (typeof config.agent?.runAsync !== 'function') throw new ConfigurationError('Runner: agent must be an agent');
+  if (typeof config.sessionService?.appendEvent !== 'function')
+    throw new ConfigurationError('Runner: sessionService must be a session service');
+}

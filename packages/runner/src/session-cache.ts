@@ -1,0 +1,48 @@
+import type { Event, Session } from '@eventloom/core';
+
+/** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
+interface CachedEvents {
+  readonly incarnation: string;
+  readonly lastSeq: number;
+  readonly events: Event[];
+}
+
+/**
+ * The events of recent sessions, so that a turn reads none of them again. Bounded by sessions and by events; the least recently
+ * used goes first. An entry is taken out while a run works on it.
+ */
+export class SessionCache {
+  readonly #entries = new Map<string, CachedEvents>();
+  readonly #maxSessions: number;
+  readonly #maxEvents: number;
+  #eventCount = 0;
+
+  constructor({
+    maxSessions = 1000,
+    maxEvents = 250_000,
+  }: { readonly maxSessions?: number; readonly maxEvents?: number } = {}) {
+    this.#maxSessions = maxSessions;
+    this.#maxEvents = maxEvents;
+  }
+
+  /** Takes a session's events out. */
+  take(key: string): CachedEvents | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    this.#entries.delete(key);
+    this.#eventCount -= entry.events.length;
+    return entry;
+  }
+
+  /** Keeps a session's events, and drops the ones used least recently when there are too many. */
+  put(key: string, { incarnation, lastSeq, events }: Session): void {
+    this.take(key);
+    if (events.length > this.#maxEvents || this.#maxSessions <= 0) return;
+    this.#entries.set(key, { incarnation, lastSeq, events });
+    this.#eventCount += events.length;
+    for (const [oldest] of this.#entries) {
+      if (this.#entries.size <= this.#maxSessions && this.#eventCount <= this.#maxEvents) return;
+      this.take(oldest);
+    }
+  }
+}

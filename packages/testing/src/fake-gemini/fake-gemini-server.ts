@@ -1,0 +1,159 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
+import { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
+import { errorReply, type FakeGeminiReply, type FakeGeminiStep } from './fake-gemini-reply.ts';
+import type { FakeGeminiRequest, FakeGeminiRequestBody } from './fake-gemini-request.ts';
+import { parseGeminiPath } from './parse-gemini-path.ts';
+import { writeReply } from './write-reply.ts';
+
+/**
+ * A real HTTP server on 127.0.0.1 that speaks Gemini's wire from a script, one step a request: `generateContent` and
+ * `streamGenerateContent` of the Gemini API and of Vertex AI. Node only.
+ *
+ * A request that the script has no answer for is answered with 400 (so that no client retries it) and reported by
+ * `assertConsumed`.
+ *
+ * @example
+ * await using server = await FakeGeminiServer.start([jsonReply(wireResponse('Hello'))]);
+ * const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: 'test', baseUrl: server.url });
+ */
+export class FakeGeminiServer {
+  readonly #http: Server;
+  readonly #steps: FakeGeminiStep[];
+  readonly #requests: FakeGeminiRequest[] = [];
+  #arrival = Promise.withResolvers<void>();
+  #answered = 0;
+  #fault: UnexpectedRequestError | undefined;
+
+  private constructor(steps: readonly FakeGeminiStep[]) {
+    this.#steps = [...steps];
+    this.#http = createServer((incoming, outgoing) => void this.#serve(incoming, outgoing));
+  }
+
+  /** Starts a server on a free port. */
+  static async start(steps: readonly FakeGeminiStep[] = []): Promise<FakeGeminiServer> {
+    const server = new FakeGeminiServer(steps);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    server.#http.once('error', reject).listen(0, '127.0.0.1', resolve);
+    await promise;
+    return server;
+  }
+
+  /** `http://127.0.0.1:port`, without a slash at the end. */
+  get url(): string {
+    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+  }
+
+  /** The requests so far, in the order they came. */
+  get requests(): readonly FakeGeminiRequest[] {
+    return this.#requests;
+  }
+
+  /** Adds steps to the end of the script. */
+  enqueue(...steps: readonly FakeGeminiStep[]): void {
+    this.#steps.push(...steps);
+  }
+
+  /** The request at this place, as soon as it is there: 0 is the first. */
+  async request(index: number): Promise<FakeGeminiRequest> {
+    for (;;) {
+      const request = this.#requests[index];
+      if (request) return request;
+      await this.#arrival.promise;
+    }
+  }
+
+  /** @throws UnexpectedRequestError when there was one, UnconsumedStepsError when steps are left over */
+  assertConsumed(): void {
+    if (this.#fault) throw this.#fault;
+    const left = this.#steps.length - this.#answered;
+    if (left > 0) {
+      throw new UnconsumedStepsError(
+        `fake Gemini server: ${left} of ${this.#steps.length} replies were not asked for, beginning with reply ${this.#answered + 1}`,
+      );
+    }
+  }
+
+  /** Stops listening and closes what is open. Asserts nothing. */
+  async close(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#http.close(() => resolve());
+    this.#http.closeAllConnections();
+    await promise;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const ended = new Promise<void>((resolve) => outgoing.once('close', resolve));
+    const text = await readText(incoming);
+    if (text === undefined) return;
+    const path = parseGeminiPath(incoming.url ?? '');
+    const body = parseBody(text);
+    if (!path || !body || incoming.method !== 'POST') {
+      return this.#refuse(outgoing, `${incoming.method} ${incoming.url} is no request that Gemini knows`);
+    }
+    const request: FakeGeminiRequest = {
+      ...path,
+      method: incoming.method,
+      path: incoming.url ?? '',
+      headers: incoming.headers as Record<string, string>,
+      body,
+      ended,
+      get closedByClient() {
+        return outgoing.destroyed && !outgoing.writableFinished && !cutByUs.has(outgoing);
+      },
+    };
+    const step = this.#steps[this.#requests.push(request) - 1];
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
+    if (!step) {
+      return this.#refuse(outgoing, `request ${this.#requests.length} (${request.path}) was not expected`);
+    }
+    this.#answered++;
+    const reply = typeof step === 'function' ? step(request) : step;
+    if (reply.frames && !path.stream) {
+      return this.#refuse(outgoing, `reply ${this.#answered} is streamed, and ${request.path} asks for one that is not`);
+    }
+    await this.#write(outgoing, reply);
+  }
+
+  async #write(outgoing: ServerResponse, reply: FakeGeminiReply): Promise<void> {
+    const closed = new AbortController();
+    outgoing.once('close', () => closed.abort());
+    if (await writeReply(outgoing, reply, closed.signal)) {
+      cutByUs.add(outgoing);
+      outgoing.destroy();
+    }
+  }
+
+  #refuse(outgoing: ServerResponse, message: string): Promise<void> {
+    this.#fault ??= new UnexpectedRequestError(`fake Gemini server: ${message}; its script has ${this.#steps.length} replies`);
+    return this.#write(outgoing, errorReply({ code: 400, status: 'FAILED_PRECONDITION', message: this.#fault.message }));
+  }
+}
+
+/** Answers that the script cut off; a client that closes looks the same otherwise. */
+const cutByUs = new WeakSet<ServerResponse>();
+
+/** The whole body, or undefined when the client went away before it was there. */
+async function readText(incoming: IncomingMessage): Promise<string | undefined> {
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of incoming) pieces.push(piece as Buffer);
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function parseBody(text: string): FakeGeminiRequestBody | undefined {
+  try {
+    return JSON.parse(text) as FakeGeminiRequestBody;
+  } catch {
+    return undefined;
+  }
+}

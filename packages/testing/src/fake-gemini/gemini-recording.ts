@@ -1,0 +1,36 @@
+import type { FakeGeminiReply } from './fake-gemini-reply.ts';
+import type { ByteSplit } from './split-bytes.ts';
+
+/** What was recorded of a client talking to the real service. */
+export interface GeminiRecording {
+  readonly stream: boolean;
+  readonly interactions: readonly GeminiInteraction[];
+}
+
+/** One request and its answer. */
+export interface GeminiInteraction {
+  readonly url?: string;
+  readonly method?: string;
+  readonly request?: object;
+  readonly status: number;
+  readonly contentType?: string;
+  /** The frames of a stream, or one whole body. */
+  readonly chunks: readonly object[];
+}
+
+/**
+ * Replies that answer as was recorded. An error body that was recorded without its status gets the status it names, because no
+ * service sends one with 200.
+ */
+export function recordedReplies(recording: GeminiRecording, options: { readonly split?: ByteSplit } = {}): FakeGeminiReply[] {
+  return recording.interactions.map(({ status, contentType, chunks }) => {
+    const [first] = chunks;
+    const code = first && 'error' in first ? (first.error as { code?: number } | null)?.code : undefined;
+    return {
+      status: status === 200 ? (code ?? 200) : status,
+      ...(contentType !== undefined && { headers: { 'content-type': contentType } }),
+      ...(recording.stream ? { frames: chunks } : { body: first }),
+      ...options,
+    };
+  });
+}

@@ -1,0 +1,29 @@
+/** What the path of a Gemini request says. */
+export interface GeminiPath {
+  readonly apiVersion: string;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly project?: string;
+  readonly location?: string;
+}
+
+const PATH =
+  /^\/(?<apiVersion>v\d\w*)\/(?:projects\/(?<project>[^/]+)\/locations\/(?<location>[^/]+)\/)?(?:publishers\/[^/]+\/)?(?:models|tunedModels)\/(?<model>[^/:]+):(?<action>generateContent|streamGenerateContent)$/;
+
+/** Reads the paths of the Gemini API and of Vertex AI; undefined for any other. `path` may have a query. */
+export function parseGeminiPath(path: string): GeminiPath | undefined {
+  const url = new URL(path, 'http://localhost');
+  const found = PATH.exec(url.pathname)?.groups;
+  if (!found) return undefined;
+  const { apiVersion = '', model = '', action, project, location } = found;
+  const stream = action === 'streamGenerateContent';
+  // Without alt=sse the service streams one JSON array, which no client of ours reads.
+  if (stream && url.searchParams.get('alt') !== 'sse') return undefined;
+  return {
+    apiVersion,
+    model: decodeURIComponent(model),
+    stream,
+    ...(project !== undefined && { project }),
+    ...(location !== undefined && { location }),
+  };
+}

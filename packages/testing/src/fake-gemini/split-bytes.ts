@@ -1,0 +1,34 @@
+/**
+ * How bytes are cut into pieces: sizes that are used in turn, or a seed for random sizes of 1 to `max` (default 16). Cuts fall
+ * anywhere, also inside a character and inside `\r\n`.
+ */
+export type ByteSplit = readonly number[] | { readonly seed: number; readonly max?: number };
+
+/** Cuts bytes into pieces. The same split of the same bytes gives the same pieces. */
+export function splitBytes(bytes: Uint8Array, split: ByteSplit): Uint8Array[] {
+  const sizes = isSizes(split) ? cycle(split) : randomSizes(split);
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += pieces.at(-1)?.length ?? 0) {
+    pieces.push(bytes.subarray(at, at + Math.max(1, sizes.next().value)));
+  }
+  return pieces;
+}
+
+function isSizes(split: ByteSplit): split is readonly number[] {
+  return Array.isArray(split);
+}
+
+function* cycle(sizes: readonly number[]): Generator<number, never> {
+  for (;;) yield* sizes.length > 0 ? sizes : [Number.POSITIVE_INFINITY];
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function* randomSizes({ seed, max = 16 }: { readonly seed: number; readonly max?: number }): Generator<number, never> {
+  let state = seed | 0;
+  for (;;) {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    yield 1 + (((mixed ^ (mixed >>> 14)) >>> 0) % max);
+  }
+}

@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http';
+import { Gate } from '../gate.ts';
+import type { FakeGeminiReply } from './fake-gemini-reply.ts';
+import { splitBytes } from './split-bytes.ts';
+
+/**
+ * Writes a reply piece by piece, each piece in a read of its own for the client, and stops when the client closes. True when
+ * the socket is to be cut now.
+ */
+export async function writeReply(outgoing: ServerResponse, reply: FakeGeminiReply, closed: AbortSignal): Promise<boolean> {
+  const { status = 200, headers, body, frames, split, end = 'finish', gate } = reply;
+  if (gate) await passOrClose(gate, closed);
+  const items = frames ?? (body === undefined ? [] : [typeof body === 'string' ? body : JSON.stringify(body)]);
+  if (items.length > 0 || end === 'finish') {
+    const contentType = frames ? 'text/event-stream' : 'application/json; charset=UTF-8';
+    outgoing.writeHead(status, { 'content-type': contentType, ...headers });
+    outgoing.flushHeaders();
+  }
+  for (const item of items) {
+    if (item instanceof Gate) {
+      await passOrClose(item, closed);
+      continue;
+    }
+    const bytes = new TextEncoder().encode(typeof item === 'string' ? item : `data: ${JSON.stringify(item)}\r\n\r\n`);
+    for (const piece of split ? splitBytes(bytes, split) : [bytes]) {
+      if (closed.aborted) return false;
+      await written(outgoing, piece);
+    }
+  }
+  if (end === 'finish' && !closed.aborted) outgoing.end();
+  return end === 'cut';
+}
+
+/** A closed connection opens every gate: there is nothing left to hold. */
+function passOrClose(gate: Gate, closed: AbortSignal): Promise<void> {
+  return gate.pass(closed).catch(() => undefined);
+}
+
+/** Each write is a chunk of the transfer encoding, which clients hand on one by one. */
+function written(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  outgoing.write(piece, () => resolve());
+  return promise;
+}

@@ -1,0 +1,23 @@
+// Doubles for testing agents without a model, a clock or chance. Runs wherever the agents do.
+
+export type {
+  ScriptedAnswer,
+  ScriptedCall,
+  ScriptedFunction,
+  ScriptedReply,
+  ScriptedStep,
+} from './scripted-model/scripted-step.ts';
+export type { RequestExpectation } from './scripted-model/request-expectation.ts';
+export type { RecordedModelCall, ScriptedModelOptions } from './scripted-model/scripted-model.ts';
+export { ScriptedModel } from './scripted-model/scripted-model.ts';
+export { Gate } from './gate.ts';
+
+export type { FixedPlatform, FixedPlatformOptions } from './fixed-platform.ts';
+export { fixedPlatform } from './fixed-platform.ts';
+
+export type { EventExtras } from './event-builders.ts';
+export { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from './event-builders.ts';
+
+export { UnconsumedStepsError } from './errors/unconsumed-steps-error.ts';
+export { UnexpectedModelCallError } from './errors/unexpected-model-call-error.ts';
+export { UnmetExpectationError } from './errors/unmet-expectation-error.ts';

@@ -1,0 +1,57 @@
+import { contentText, type LlmRequest } from '@eventloom/core';
+
+/** What a request must be like. Each field that is given is checked. */
+export interface RequestExpectation {
+  /** The text of the last content of role `user`. */
+  readonly lastUserText?: string | RegExp;
+  /** The system instruction; a string must be contained in it. */
+  readonly systemInstruction?: string | RegExp;
+  /** The names of the tools, in any order. */
+  readonly tools?: readonly string[];
+  /** Anything else: false, or an exception, fails. */
+  readonly matches?: (request: LlmRequest) => boolean | void;
+}
+
+/** Why the request is not as expected, or undefined. */
+export function unmetExpectation(request: LlmRequest, expected: RequestExpectation): string | undefined {
+  const { lastUserText, systemInstruction, tools, matches } = expected;
+  if (lastUserText !== undefined) {
+    const text = lastUserTextOf(request);
+    if (!(typeof lastUserText === 'string' ? text === lastUserText : lastUserText.test(text ?? ''))) {
+      return `the last user text is ${JSON.stringify(text)}, expected ${describe(lastUserText)}`;
+    }
+  }
+  if (systemInstruction !== undefined) {
+    const actual = request.config.systemInstruction;
+    const text = typeof actual === 'string' ? actual : (JSON.stringify(actual) ?? '');
+    if (!(typeof systemInstruction === 'string' ? text.includes(systemInstruction) : systemInstruction.test(text))) {
+      return `the system instruction is ${JSON.stringify(text)}, expected ${describe(systemInstruction)}`;
+    }
+  }
+  if (tools !== undefined) {
+    const names = Object.keys(request.toolsDict).toSorted();
+    if (names.join() !== tools.toSorted().join()) {
+      return `the tools are [${names.join(', ')}], expected [${tools.toSorted().join(', ')}]`;
+    }
+  }
+  if (matches) return unmatched(request, matches);
+  return undefined;
+}
+
+function unmatched(request: LlmRequest, matches: NonNullable<RequestExpectation['matches']>): string | undefined {
+  try {
+    return matches(request) === false ? 'the request does not match' : undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** The text of the last content of role `user`, undefined when there is none. */
+export function lastUserTextOf(request: LlmRequest): string | undefined {
+  const content = request.contents.findLast(({ role }) => role === 'user');
+  return content && contentText(content);
+}
+
+function describe(expected: string | RegExp): string {
+  return typeof expected === 'string' ? JSON.stringify(expected) : String(expected);
+}

@@ -1,0 +1,88 @@
+import { Validator } from '@cfworker/json-schema';
+import { ConfigurationError } from '@eventloom/core';
+import { toJsonSchema } from './json-schema.ts';
+import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
+
+/** What came of checking a value: the value as the schema gives it (defaults filled in), or what is wrong, a line each. */
+export type SchemaCheck = { readonly value: unknown } | { readonly issues: readonly string[] };
+
+/** A schema of any accepted kind, behind one face. Nothing is converted or compiled before it is first asked for. */
+export class ValueSchema {
+  readonly #schema: SchemaLike;
+  readonly #owner: string;
+  #json: Record<string, unknown> | undefined;
+  #validator: Validator | undefined;
+
+  /**
+   * @param owner whose schema it is, for messages: `tool "x"`
+   * @throws ConfigurationError for a Standard Schema that cannot say itself as JSON Schema
+   */
+  constructor(schema: SchemaLike, owner: string) {
+    if (typeof schema !== 'object' && typeof schema !== 'function')
+      throw new ConfigurationError(`${owner}: the schema must be a Standard Schema or a JSON Schema object`);
+    if ('~standard' in schema && !('jsonSchema' in (schema['~standard'] as object))) {
+      throw new ConfigurationError(
+        `${owner}: the schema has no JSON Schema; use zod 4.2 or newer, or give JSON Schema itself`,
+      );
+    }
+    this.#schema = schema;
+    this.#owner = owner;
+  }
+
+  /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for what JSON Schema cannot say */
+  get json(): Record<string, unknown> {
+    return (this.#json ??= this.#toJson());
+  }
+
+  #toJson(): Record<string, unknown> {
+    if (!isStandard(this.#schema)) return toJsonSchema(this.#schema);
+    try {
+      const { $schema: _, ...json } = this.#schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' });
+      return json;
+    } catch (cause) {
+      throw new ConfigurationError(
+        `${this.#owner}: the schema cannot be said as JSON Schema: ${(cause as Error).message}`,
+        { cause },
+      );
+    }
+  }
+
+  /** Checks a value. */
+  check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
+    if (!isStandard(this.#schema)) return this.#checkJson(value);
+    const result = this.#schema['~standard'].validate(value);
+    return result instanceof Promise ? result.then(toCheck) : toCheck(result);
+  }
+
+  #checkJson(value: unknown): SchemaCheck {
+    // The validator interprets the schema and evaluates no code, so it runs where `eval` is forbidden.
+    this.#validator ??= new Validator(this.json, '2020-12', false);
+    const { valid, errors } = this.#validator.validate(value);
+    if (valid) return { value };
+    const leaves = errors.filter(
+      (error) =>
+        !errors.some((other) => other !== error && other.instanceLocation.startsWith(`${error.instanceLocation}/`)),
+    );
+    return {
+      issues: leaves.map(
+        ({ instanceLocation, error }) =>
+          `${instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.') || 'value'}: ${error}`,
+      ),
+    };
+  }
+}
+
+function isStandard(schema: SchemaLike): schema is StandardSchemaWithJson {
+  return '~standard' in schema;
+}
+
+function toCheck(
+  result: { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] },
+): SchemaCheck {
+  return result.issues === undefined ? { value: result.value } : { issues: result.issues.map(issueLine) };
+}
+
+function issueLine({ message, path }: StandardIssue): string {
+  const keys = path?.map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.');
+  return `${keys || 'value'}: ${message}`;
+}

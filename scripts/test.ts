@@ -1,0 +1,59 @@
+/** Everything a contributor verifies, in one command. Ends with `N passed, N failed` alone on the last line. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Outcome {
+  readonly name: string;
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** The part of vitest's JSON report that is read here. */
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+}
+
+const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
+
+const outcomes = [
+  runCheck('types'),
+  runCheck('lint'),
+  runTests('test:unit'),
+  runTests('check:packages'),
+  runCheck('size'),
+];
+rmSync(reports, { recursive: true });
+
+const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
+const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
+for (const outcome of outcomes) console.log(`${outcome.failed === 0 ? 'ok    ' : 'FAILED'} ${outcome.name}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** A script that is right or wrong as a whole counts as one test. */
+function runCheck(script: string): Outcome {
+  const ok = run(script);
+  return { name: script, passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
+}
+
+/** A script that runs vitest counts as its tests. A file that does not load and a run that breaks count as one failure. */
+function runTests(script: string): Outcome {
+  const report = join(reports, `${script.replace(':', '-')}.json`);
+  const ok = run(script, '--allowOnly=false', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`);
+  if (!existsSync(report)) return { name: script, passed: 0, failed: 1 };
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
+  const unloaded = testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  );
+  const failures = numFailedTests + unloaded.length;
+  return { name: script, passed: numPassedTests, failed: ok ? failures : Math.max(1, failures) };
+}
+
+function run(script: string, ...options: string[]): boolean {
+  console.log(`\n── ${script} ──`);
+  return spawnSync('pnpm', ['run', script, ...options], { stdio: 'inherit' }).status === 0;
+}

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { describe, expect, test } from 'vitest';
+import { readPackages } from '../structure/repository.ts';
+import { tarballPath } from './tarball-path.ts';
+
+const run = promisify(execFile);
+const attw = join(import.meta.dirname, '../node_modules/.bin/attw');
+const packages = readPackages().map(({ manifest }) => manifest);
+
+test('there are packages', () => {
+  expect(packages.length).toBeGreaterThan(0);
+});
+
+describe.for(packages)('the tarball of $name', (manifest) => {
+  test('holds the build and the licence, no sources and no tests', async () => {
+    const { stdout } = await run('tar', ['-tzf', tarballPath(manifest)]);
+    const files = stdout
+      .trim()
+      .split('\n')
+      .map((file) => file.replace('package/', ''));
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'package.json', 'dist/index.js', 'dist/index.d.ts']));
+    expect(files.filter((file) => !/^(dist\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual([]);
+    expect(files.filter((file) => file.includes('.test'))).toEqual([]);
+  });
+
+  test('asks for versions, not for a workspace', async () => {
+    const { stdout } = await run('tar', ['-xzOf', tarballPath(manifest), 'package/package.json']);
+    expect(stdout).not.toContain('workspace:');
+    expect(stdout).not.toContain('./src/');
+  });
+
+  test('passes publint', async () => {
+    const tarball = await readFile(tarballPath(manifest));
+    const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg ?? {}))).toEqual([]);
+  });
+
+  test('has types that resolve for ESM users', async () => {
+    await expect(run(attw, [tarballPath(manifest), '--profile', 'esm-only'])).resolves.toBeDefined();
+  });
+});

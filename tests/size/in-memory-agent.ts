@@ -1,0 +1,24 @@
+import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { FunctionTool } from '@eventloom/tools';
+
+/** The entry whose bundle is measured: what an application ships for an agent with a tool and a model of its own. */
+class ScriptedModel extends BaseLlm {
+  constructor() {
+    super({ model: 'scripted' });
+  }
+
+  override async *generateContentAsync(_request: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    yield { content: { role: 'model', parts: [{ text: 'hello' }] } };
+  }
+}
+
+export { FunctionTool };
+
+export const runner = new Runner({
+  appName: 'size',
+  agent: new LlmAgent({ name: 'agent', model: new ScriptedModel() }),
+  sessionService: new InMemorySessionService(),
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { inexactVersions, undeclaredImports } from './dependencies.ts';
+import { readWorkspaces, type Manifest, type Workspace } from './repository.ts';
+
+const sample = (manifest: Partial<Manifest>, files: Record<string, string> = {}): Workspace => ({
+  folder: 'packages/sample',
+  manifest: { version: '0.1.0', name: '@eventloom/sample', ...manifest },
+  files: Object.entries(files).map(([path, text]) => ({ path, text })),
+});
+
+describe('this repository', () => {
+  test('imports only what the manifest declares', () => {
+    expect(undeclaredImports(readWorkspaces())).toEqual([]);
+  });
+
+  test('pins exact versions', () => {
+    expect(inexactVersions(readWorkspaces())).toEqual([]);
+  });
+});
+
+describe('an import', () => {
+  test('of an undeclared package is reported', () => {
+    expect(undeclaredImports([sample({}, { 'a.ts': "import { Hono } from 'hono/tiny';" })])).toEqual([
+      'a.ts imports hono',
+    ]);
+  });
+
+  test('of a devDependency is reported in a source and not in a test', () => {
+    const files = { 'a.ts': "import 'zod';", 'a.test.ts': "import 'zod';" };
+    expect(undeclaredImports([sample({ devDependencies: { zod: '4.6.7' } }, files)])).toEqual(['a.ts imports zod']);
+  });
+
+  test('of a dependency, a peer, a neighbour file or a runtime module passes', () => {
+    const manifest = { dependencies: { hono: '4.13.19' }, peerDependencies: { zod: '^4' } };
+    const text = "import 'hono'; import 'zod'; import './b.ts'; import 'node:fs';";
+    expect(undeclaredImports([sample(manifest, { 'a.ts': text })])).toEqual([]);
+  });
+
+  test("of the root's tools passes in a test", () => {
+    const root = { ...sample({ devDependencies: { vitest: '5.1.1' } }), folder: '' };
+    expect(undeclaredImports([sample({}, { 'a.test.ts': "import 'vitest';" }), root])).toEqual([]);
+  });
+});
+
+describe('a version', () => {
+  test.each(['^4.0.0', '~4.0.0', '*', 'latest', '4', 'workspace:^'])('%s is reported', (version) => {
+    expect(inexactVersions([sample({ dependencies: { zod: version } })])).toEqual([
+      `@eventloom/sample: zod@${version}`,
+    ]);
+  });
+
+  test('that is exact, of the workspace or of a peer passes', () => {
+    const manifest = {
+      dependencies: { zod: '4.6.7', '@eventloom/core': 'workspace:*' },
+      devDependencies: { beta: '1.0.0-beta.1' },
+      peerDependencies: { zod: '^4' },
+    };
+    expect(inexactVersions([sample(manifest)])).toEqual([]);
+  });
+});

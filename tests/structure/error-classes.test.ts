@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { bareErrors, errorClasses, errorContractBreaches, sharedErrorCodes } from './error-classes.ts';
+import { readPackages } from './repository.ts';
+
+const file = (name: string, text: string) => ({ path: `packages/sample/src/errors/${name}.ts`, text });
+
+const base = file(
+  'eventloom-error',
+  "export class EventloomError extends Error { static code = 'BASE'; static isInstance() {} }",
+);
+const breaches = (name: string, text: string): string[] =>
+  errorContractBreaches(errorClasses([base, file(name, text)]));
+
+describe('the errors of this repository', () => {
+  const files = readPackages().flatMap((workspace) => workspace.files);
+  const classes = errorClasses(files);
+
+  test('exist', () => {
+    expect(classes.map(({ name }) => name)).toContain('EventloomError');
+  });
+
+  test('keep the error contract', () => {
+    expect(errorContractBreaches(classes)).toEqual([]);
+  });
+
+  test('share no code', () => {
+    expect(sharedErrorCodes(classes)).toEqual([]);
+  });
+
+  test('are all that is thrown', () => {
+    expect(bareErrors(files)).toEqual([]);
+  });
+});
+
+describe('the error contract', () => {
+  test('is kept by a class with a code of its own that inherits isInstance', () => {
+    const text = "export class GoneError extends EventloomError { static override readonly code = 'GONE'; }";
+    expect(breaches('gone-error', text)).toEqual([]);
+  });
+
+  test('is kept by the child of such a class', () => {
+    const parent = file('gone-error', "class GoneError extends EventloomError { static code = 'GONE'; }");
+    const child = file('far-gone-error', "class FarGoneError extends GoneError { static code = 'FAR_GONE'; }");
+    expect(errorContractBreaches(errorClasses([base, parent, child]))).toEqual([]);
+  });
+
+  test('wants a code', () => {
+    expect(breaches('gone-error', 'class GoneError extends EventloomError {}')).toEqual([
+      'GoneError has no static code of its own',
+    ]);
+  });
+
+  test('wants a code that can be read in the source', () => {
+    const text = 'class GoneError extends EventloomError { static code = makeCode(); }';
+    expect(breaches('gone-error', text)).toEqual(['GoneError has no static code of its own']);
+  });
+
+  test('wants a code in upper snake case', () => {
+    expect(breaches('gone-error', "class GoneError extends EventloomError { static code = 'gone'; }")).toEqual([
+      'GoneError has code gone, not in upper snake case',
+    ]);
+  });
+
+  test('wants the base class and its isInstance', () => {
+    expect(breaches('gone-error', "class GoneError extends Error { static code = 'GONE'; }")).toEqual([
+      'GoneError does not descend from EventloomError',
+      'GoneError has no static isInstance',
+    ]);
+  });
+
+  test('wants the file named after the class', () => {
+    expect(breaches('other-error', "class GoneError extends EventloomError { static code = 'GONE'; }")).toEqual([
+      'GoneError is not in a file of its name',
+    ]);
+  });
+
+  test('holds for an error file outside an errors folder', () => {
+    const stray = { path: 'packages/sample/src/gone-error.ts', text: 'class GoneError extends EventloomError {}' };
+    expect(errorContractBreaches(errorClasses([base, stray]))).toHaveLength(1);
+  });
+});
+
+test('two classes with one code are reported', () => {
+  const files = ['one-error', 'two-error'].map((name) => file(name, `class ${name[0]} { static code = 'SAME'; }`));
+  expect(sharedErrorCodes(errorClasses(files))).toEqual(['SAME: o, t']);
+});
+
+describe('a plain Error', () => {
+  test.each(["throw new Error('no');", "throw Error('no');"])('is reported: %s', (text) => {
+    expect(bareErrors([{ path: 'packages/a/src/a.ts', text: `\n${text}` }])).toEqual(['packages/a/src/a.ts:2']);
+  });
+
+  test('may be thrown by a test', () => {
+    expect(bareErrors([{ path: 'packages/a/src/a.test.ts', text: "throw new Error('no');" }])).toEqual([]);
+  });
+
+  test('is not what an error with a code is', () => {
+    expect(bareErrors([{ path: 'packages/a/src/a.ts', text: "throw new GoneError('no');" }])).toEqual([]);
+  });
+});

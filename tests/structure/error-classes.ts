@@ -1,0 +1,91 @@
+import { Visitor, type Class } from 'oxc-parser';
+import { parseModule } from './module-syntax.ts';
+import { isTestFile, type SourceFile } from './repository.ts';
+
+/** What the rules know of a class in an error file. */
+export interface ErrorClass {
+  readonly path: string;
+  readonly name: string;
+  readonly parent: string | undefined;
+  /** The literal of `static readonly code`, where the class has one of its own. */
+  readonly code: string | undefined;
+  readonly hasIsInstance: boolean;
+}
+
+const base = 'EventloomError';
+
+/** The classes in `errors` folders and in `*-error.ts` files. */
+export function errorClasses(files: readonly SourceFile[]): ErrorClass[] {
+  const errorFiles = files.filter(({ path }) => /(\/errors\/|-error\.ts$)/.test(path) && !isTestFile(path));
+  return errorFiles.flatMap((file) => {
+    const found: ErrorClass[] = [];
+    new Visitor({ ClassDeclaration: (node) => void found.push(readClass(file.path, node)) }).visit(
+      parseModule(file).program,
+    );
+    return found;
+  });
+}
+
+/** Breaches of: one class a file, named after it; it descends from the base, has a code of its own and `isInstance`. */
+export function errorContractBreaches(classes: readonly ErrorClass[]): string[] {
+  const byName = new Map(classes.map((one) => [one.name, one]));
+  const ancestry = (one: ErrorClass): ErrorClass[] => {
+    const parent = one.parent === undefined ? undefined : byName.get(one.parent);
+    return parent ? [one, ...ancestry(parent)] : [one];
+  };
+  const breachesOf = (one: ErrorClass): string[] => {
+    const line = ancestry(one);
+    const breaches: string[] = [];
+    if (!one.path.endsWith(`/${toKebabCase(one.name)}.ts`)) breaches.push('is not in a file of its name');
+    if (line.at(-1)?.name !== base) breaches.push(`does not descend from ${base}`);
+    if (!line.some(({ hasIsInstance }) => hasIsInstance)) breaches.push('has no static isInstance');
+    if (one.code === undefined) breaches.push('has no static code of its own');
+    else if (!/^[A-Z][A-Z0-9_]*$/.test(one.code)) breaches.push(`has code ${one.code}, not in upper snake case`);
+    return breaches;
+  };
+  return classes.flatMap((one) => breachesOf(one).map((breach) => `${one.name} ${breach}`));
+}
+
+export function sharedErrorCodes(classes: readonly ErrorClass[]): string[] {
+  const groups = Map.groupBy(classes, ({ code }) => code);
+  return [...groups]
+    .filter(([code, users]) => code !== undefined && users.length > 1)
+    .map(([code, users]) => `${code}: ${users.map(({ name }) => name).join(', ')}`);
+}
+
+/** Places that throw a plain Error, which no caller can tell apart. */
+export function bareErrors(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => !isTestFile(path))
+    .flatMap((file) => {
+      const found: string[] = [];
+      new Visitor({
+        ThrowStatement({ argument, start }) {
+          const thrown =
+            argument.type === 'NewExpression' || argument.type === 'CallExpression' ? argument.callee : undefined;
+          if (thrown?.type !== 'Identifier' || thrown.name !== 'Error') return;
+          found.push(`${file.path}:${file.text.slice(0, start).split('\n').length}`);
+        },
+      }).visit(parseModule(file).program);
+      return found;
+    });
+}
+
+function readClass(path: string, { id, superClass, body }: Class): ErrorClass {
+  const statics = body.body.flatMap((member) => {
+    if (member.type !== 'PropertyDefinition' && member.type !== 'MethodDefinition') return [];
+    return member.static && member.key.type === 'Identifier' ? [{ name: member.key.name, value: member.value }] : [];
+  });
+  const code = statics.find(({ name }) => name === 'code')?.value;
+  return {
+    path,
+    name: id?.name ?? '(no name)',
+    parent: superClass?.type === 'Identifier' ? superClass.name : undefined,
+    code: code?.type === 'Literal' && typeof code.value === 'string' ? code.value : undefined,
+    hasIsInstance: statics.some(({ name }) => name === 'isInstance'),
+  };
+}
+
+function toKebabCase(name: string): string {
+  return name.replace(/(?<=[a-z0-9])[A-Z]/g, '-$&').toLowerCase();
+}

@@ -1,0 +1,41 @@
+import type { Workspace } from './repository.ts';
+
+export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
+
+/** The entry points of every package. A key added or removed here is a decision about the public surface. */
+export const pinnedKeys: PinnedKeys = {
+  '@eventloom/core': ['.', './schemas'],
+  '@eventloom/sessions': ['.', './sqlite', './conformance'],
+  '@eventloom/artifacts': ['.', './fs', './conformance'],
+  '@eventloom/tools': ['.'],
+  '@eventloom/llm-agent': ['.'],
+  '@eventloom/gemini': ['.'],
+  '@eventloom/runner': ['.'],
+  '@eventloom/server': ['.', './node'],
+  '@eventloom/testing': ['.', './fake-gemini'],
+  eventloom: ['.'],
+};
+
+/** Export keys that are not pinned, and pinned ones that are gone. */
+export function exportKeyChanges(packages: readonly Workspace[], pinned: PinnedKeys): string[] {
+  return packages.flatMap(({ manifest }) => {
+    const actual = Object.keys(manifest.exports ?? {});
+    const expected = pinned[manifest.name] ?? [];
+    return [
+      ...actual.filter((key) => !expected.includes(key)).map((key) => `${manifest.name} exports ${key}, not pinned`),
+      ...expected.filter((key) => !actual.includes(key)).map((key) => `${manifest.name} lost its export ${key}`),
+    ];
+  });
+}
+
+/** Export keys whose source is not where the key says: `.` is `src/index.ts`, `./x` is `src/x/index.ts`. */
+export function misplacedEntries(packages: readonly Workspace[]): string[] {
+  return packages.flatMap(({ folder, manifest, files }) =>
+    Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {
+      const expected = `./src${key.slice(1)}/index.ts`;
+      if (source !== expected) return [`${manifest.name}: ${key} is ${source}, not ${expected}`];
+      const exists = files.some(({ path }) => path === `${folder}/${expected.slice(2)}`);
+      return exists ? [] : [`${manifest.name}: ${expected} is missing`];
+    }),
+  );
+}

@@ -1,0 +1,39 @@
+import { parseSync, Visitor, type ParseResult } from 'oxc-parser';
+import type { SourceFile } from './repository.ts';
+
+/** A name that a module exports; a star export has no name. */
+export interface ExportedName {
+  readonly kind: 'type' | 'value';
+  readonly name: string | undefined;
+}
+
+export function parseModule(file: SourceFile): ParseResult {
+  return parseSync(file.path, file.text, { range: true });
+}
+
+/** The specifiers a module imports or re-exports from, those of `import()` and of `import('x')` types included. */
+export function importedSpecifiers(file: SourceFile): string[] {
+  const { module, program } = parseModule(file);
+  const specifiers = module.staticImports.map((statement) => statement.moduleRequest.value);
+  for (const { entries } of module.staticExports) {
+    for (const { moduleRequest } of entries) if (moduleRequest) specifiers.push(moduleRequest.value);
+  }
+  new Visitor({
+    ImportExpression({ source }) {
+      if (source.type === 'Literal' && typeof source.value === 'string') specifiers.push(source.value);
+    },
+    TSImportType({ source }) {
+      specifiers.push(source.value);
+    },
+  }).visit(program);
+  return [...new Set(specifiers)];
+}
+
+export function exportedNames(file: SourceFile): ExportedName[] {
+  return parseModule(file).module.staticExports.flatMap(({ entries }) =>
+    entries.map(({ exportName, isType }) => ({
+      kind: isType ? ('type' as const) : ('value' as const),
+      name: exportName.kind === 'Default' ? 'default' : (exportName.name ?? undefined),
+    })),
+  );
+}

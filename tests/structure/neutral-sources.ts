@@ -1,0 +1,52 @@
+import { analyze } from '@typescript-eslint/scope-manager';
+import { Visitor } from 'oxc-parser';
+import { importedSpecifiers, parseModule } from './module-syntax.ts';
+import { isTestFile, type SourceFile } from './repository.ts';
+
+const nodeGlobals = new Set(['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']);
+
+/** The files that must run anywhere: no tests, nothing of the node-only folders. */
+export function neutralSources(files: readonly SourceFile[], nodeOnlyFolders: readonly string[]): SourceFile[] {
+  return files.filter(
+    ({ path }) => !isTestFile(path) && !nodeOnlyFolders.some((folder) => path.startsWith(`${folder}/`)),
+  );
+}
+
+/** Imports that only one runtime has: `node:` and other schemes, and relative paths into a node-only folder. */
+export function runtimeImports(files: readonly SourceFile[], nodeOnlyFolders: readonly string[]): string[] {
+  const intoNodeOnly = (file: SourceFile, specifier: string): boolean => {
+    const target = new URL(specifier, `file:///${file.path}`).pathname.slice(1);
+    return nodeOnlyFolders.some((folder) => target.startsWith(`${folder}/`));
+  };
+  return files.flatMap((file) =>
+    importedSpecifiers(file)
+      .filter((specifier) => /^[a-z]+:/.test(specifier) || (specifier.startsWith('.') && intoNodeOnly(file, specifier)))
+      .map((specifier) => `${file.path} imports ${specifier}`),
+  );
+}
+
+/** Uses of node's globals. The type check cannot see them where a dependency's types bring node's own along. */
+export function nodeGlobalUses(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) =>
+    globalNames(file)
+      .filter((name) => nodeGlobals.has(name))
+      .map((name) => `${file.path} uses ${name}`),
+  );
+}
+
+/** Names that the file uses and does not declare, and what it reads from `globalThis`. */
+function globalNames(file: SourceFile): string[] {
+  const { program } = parseModule(file);
+  const names: string[] = [];
+  new Visitor({
+    MemberExpression({ computed, object, property }) {
+      const isGlobal = object.type === 'Identifier' && object.name === 'globalThis';
+      if (isGlobal && !computed && property.type === 'Identifier') names.push(property.name);
+    },
+  }).visit(program);
+  // oxc-parser writes the same tree as typescript-eslint, in types of its own.
+  const { globalScope } = analyze(program as unknown as Parameters<typeof analyze>[0], { sourceType: 'module' });
+  for (const { identifier } of globalScope?.through ?? [])
+    if ('name' in identifier) names.push(String(identifier.name));
+  return names;
+}

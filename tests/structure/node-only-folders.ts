@@ -1,0 +1,7 @@
+/** The folders under `packages` that may use node. All other package sources are neutral: web standards only. */
+export const nodeOnlyFolders: readonly string[] = [
+  'packages/sessions/src/sqlite',
+  'packages/artifacts/src/fs',
+  'packages/server/src/node',
+  'packages/testing/src/fake-gemini',
+];

@@ -1,0 +1,65 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+/** One TypeScript file; `path` is relative to the repository, with forward slashes. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export type Versions = Readonly<Record<string, string>>;
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly dependencies?: Versions;
+  readonly devDependencies?: Versions;
+  readonly optionalDependencies?: Versions;
+  readonly peerDependencies?: Versions;
+}
+
+/** A folder with a manifest. The root is one too, with the root's own files and `scripts`. */
+export interface Workspace {
+  /** Relative to the repository; empty for the root. */
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly files: readonly SourceFile[];
+}
+
+const repositoryRoot = join(import.meta.dirname, '../..');
+const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
+
+/** Every workspace of this repository, packages first. `bench/peers` is none: it is installed on its own. */
+export function readWorkspaces(root = repositoryRoot): Workspace[] {
+  const folders = globSync(['packages/*', 'apps/*', 'tests', 'bench'], { cwd: root }).toSorted();
+  const manifested = folders.filter((folder) => existsSync(join(root, folder, 'package.json')));
+  return [
+    ...manifested.map((folder) => readWorkspace(root, folder, '**/*.ts')),
+    readWorkspace(root, '', '{*.ts,scripts/**/*.ts}'),
+  ];
+}
+
+/** The workspaces that are published. */
+export function readPackages(root = repositoryRoot): Workspace[] {
+  return readWorkspaces(root).filter(({ folder }) => folder.startsWith('packages/'));
+}
+
+export function isTestFile(path: string): boolean {
+  return /\.test(-d)?\.ts$/.test(path);
+}
+
+function readWorkspace(root: string, folder: string, pattern: string): Workspace {
+  const cwd = join(root, folder);
+  const paths = globSync(pattern, { cwd, exclude: (name) => notSources.has(name) }).toSorted();
+  return {
+    folder,
+    manifest: JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as Manifest,
+    files: paths.map((path) => readSource(root, join(cwd, path))),
+  };
+}
+
+function readSource(root: string, absolutePath: string): SourceFile {
+  return { path: relative(root, absolutePath).replaceAll('\\', '/'), text: readFileSync(absolutePath, 'utf8') };
+}

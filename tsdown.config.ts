@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { defineConfig, type UserConfig } from 'tsdown';
+
+// One config for every package: tsdown runs in the package folder, and the entries are the sources its manifest exports.
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, string> };
+const names = Object.values(exports).map((source) => source.replace(/^\.\/src\/|\.ts$/g, ''));
+const entries = (folder: string, extension: string): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, `./${folder}/${name}${extension}`]));
+
+const shared: UserConfig = {
+  cwd: process.cwd(),
+  format: 'esm',
+  platform: 'neutral',
+  target: 'es2024',
+  tsconfig: false,
+  deps: { neverBundle: [/^node:/] },
+};
+
+export default defineConfig([
+  { ...shared, entry: entries('src', '.ts'), dts: false, sourcemap: true, outExtensions: () => ({ js: '.js' }) },
+  {
+    // `tsc -b` wrote these declarations, so what is published is what was checked.
+    ...shared,
+    entry: entries('.tsc', '.d.ts'),
+    dts: { generator: 'oxc', dtsInput: true, emitDtsOnly: true },
+    outExtensions: () => ({ dts: '.d.ts' }),
+  },
+]);

@@ -1,0 +1,39 @@
+import { cloudflareTest } from '@cloudflare/vitest-plugin';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
+
+/** Packages whose tests also run in workerd. A test that needs node is named `*.node.test.ts` or sits in a node-only folder. */
+const neutralPackages = ['core', 'sessions', 'artifacts', 'tools', 'llm-agent', 'runner'];
+const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'node',
+          include: ['packages/*/src/**/*.test.ts', 'apps/**/*.test.ts', 'tests/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, 'tests/packages/**'],
+        },
+      },
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/workers/wrangler.jsonc' } })],
+        test: {
+          name: 'workers',
+          include: neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
+          exclude: [...configDefaults.exclude, ...nodeOnlyTests],
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          name: 'packages',
+          include: ['tests/packages/**/*.test.ts'],
+          globalSetup: ['tests/packages/pack-packages.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 240_000,
+        },
+      },
+    ],
+  },
+});
