@@ -12,6 +12,7 @@ export type {
   PartialArg,
 } from './content/content.ts';
 export { contentText } from './content/content-text.ts';
+export { decodeBase64, encodeBase64 } from './content/base64.ts';
 export type { CopyJsonOptions, JsonFault, JsonObject, JsonValue } from './content/json.ts';
 export { copyJson, getOwn, setOwn } from './content/json.ts';
 
@@ -68,6 +69,7 @@ export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-
 
 export type { CallbackContextParams } from './context/callback-context.ts';
 export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
+export { AbortGuard } from './context/abort-guard.ts';
 export type { Invocation } from './context/invocation-context.ts';
 export { InvocationContext } from './context/invocation-context.ts';
 export type { ReadonlyState } from './context/readonly-context.ts';

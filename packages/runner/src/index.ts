@@ -1,5 +1,5 @@
 // Runs agents: takes the session, commits each event before the agent goes on, and yields it.
 
 export { Runner } from './runner.ts';
-export type { RunStream } from './runner.ts';
+export type { RunStream } from './run-stream.ts';
 export type { RunAsyncParams, RunnerConfig } from './runner-config.ts';

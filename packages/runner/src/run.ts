@@ -1,4 +1,5 @@
 import {
+  AbortGuard,
   checkRunConfig,
   checkStateDelta,
   type Content,
@@ -9,20 +10,20 @@ import {
   ObjectType,
   RunAbortedError,
   type RunConfig,
-  type Session,
-  type SessionKey,
+  type SessionLease,
   StaleWriterError,
   StreamingMode,
 } from '@eventloom/core';
+import { EventCommitter } from './event-committer.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
 import { runErrorEvent } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import type { RunAsyncParams } from './runner-config.ts';
-import { cacheKey, type SessionLoader } from './session-loader.ts';
+import type { LoadedSession, SessionLoader } from './session-loader.ts';
 import { createUserEvent, saveInputBlobs } from './user-event.ts';
 
-/** What the runner keeps for all of its runs. */
+/** What a runner keeps for all of its runs. */
 export interface RunSupport {
   readonly sessions: SessionLoader;
   readonly keeper: LeaseKeeper;
@@ -30,90 +31,98 @@ export interface RunSupport {
   readonly active: Map<string, Run>;
 }
 
-/** Kinds that are streamed and never stored. */
-const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentTransfer, ObjectType.runnerCompletion]);
+/** What the agent is driven with, once the run has begun. */
+export interface RunScope {
+  /** The context that the root agent is started from. */
+  readonly context: InvocationContext;
+  readonly committer: EventCommitter;
+}
 
-/** One run: its session, held from `begin` to `end`, and the commits in between. */
+/** One run, from its message to the release of its session. */
 export class Run {
   readonly #runner: Runner;
+  readonly #support: RunSupport;
   readonly #params: RunAsyncParams;
   readonly #config: RunConfig;
-  readonly #key: SessionKey;
   readonly #invocationId: string;
+  /** Names the session among those of the runner: ids hold no NUL. */
+  readonly #sessionName: string;
   readonly #message: Content;
   readonly #stateDelta: Record<string, unknown>;
-  readonly #controller = new AbortController();
-  readonly #hasEventHook: boolean;
-  readonly #isStamped: boolean;
-  #support: RunSupport | undefined;
+  readonly #abort = new AbortGuard();
   #held: HeldLease | undefined;
-  #context: InvocationContext | undefined;
+  #loaded: LoadedSession | undefined;
   #isPulling = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
-  constructor(runner: Runner, params: RunAsyncParams, invocationId: string) {
+  constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string) {
     this.#runner = runner;
+    this.#support = support;
     this.#params = params;
     this.#config = params.runConfig ?? {};
-    this.#key = { appName: runner.appName, userId: params.userId, sessionId: params.sessionId };
     this.#invocationId = invocationId;
+    this.#sessionName = `${params.userId}\0${params.sessionId}`;
     checkRunConfig(this.#config);
     this.#message = checkNewMessage(params.newMessage);
     this.#stateDelta = params.stateDelta ? checkStateDelta(params.stateDelta) : {};
-    this.#hasEventHook = runner.pluginManager.has('onEventCallback');
-    this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#abort.signal;
   }
 
   get isStreaming(): boolean {
     return this.#config.streamingMode === StreamingMode.SSE;
   }
 
-  /** The context that the root agent is started from. */
-  get context(): InvocationContext {
-    return this.#context as InvocationContext;
-  }
-
   /** Ends the run: whatever listens to its signal stops. */
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
+    this.#abort.abort(reason);
   }
 
   readonly #onAbort = (): void =>
     this.abort(new RunAbortedError('the run was aborted', { cause: this.#params.abortSignal?.reason }));
 
-  /** Takes the session, reads it, and appends what the user said. Until that is done, a failure leaves nothing written. */
-  async begin(support: RunSupport): Promise<void> {
-    const { abortSignal } = this.#params;
-    if (abortSignal?.aborted)
+  /** Takes the session, reads it, and stores what the user said. Until that is done, a failure leaves nothing written. */
+  async begin(): Promise<RunScope> {
+    const { abortSignal, userId, sessionId } = this.#params;
+    const { sessions, keeper, active } = this.#support;
+    const { appName, agent, sessionService } = this.#runner;
+    const key = { appName, userId, sessionId };
+    if (abortSignal?.aborted) {
       throw new RunAbortedError('the run was aborted before it began', { cause: abortSignal.reason });
+    }
     abortSignal?.addEventListener('abort', this.#onAbort, { once: true });
     if (this.#config.onBusy === 'interrupt') {
-      support.active
-        .get(cacheKey(this.#key))
-        ?.abort(new StaleWriterError('the run was interrupted by another run of its session'));
+      const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
+      active.get(this.#sessionName)?.abort(interrupted);
     }
-    const lease = await support.sessions.acquire(this.#key, this.#config, abortSignal);
-    this.#held = { lease, renewedMs: this.#runner.platform.now(), onLost: (error) => this.abort(error) };
-    this.#support = support;
-    support.keeper.hold(this.#held);
-    support.active.set(cacheKey(this.#key), this);
-    await this.#open(await support.sessions.load(this.#key, this.#config.getSessionConfig));
+    const lease = await sessions.acquire(key, this.#config, abortSignal);
+    const held = { lease, renewedMs: this.#runner.platform.now(), onLost: (error: unknown) => this.abort(error) };
+    this.#held = held;
+    keeper.hold(held);
+    active.set(this.#sessionName, this);
+
+    const loaded = await sessions.load(key, this.#sessionName, this.#config.getSessionConfig);
+    this.#loaded = loaded;
+    const message = matchFunctionResponses(this.#message, loaded.session.events);
+    const invocation = this.#createInvocation(loaded, lease, message);
+    const context = InvocationContext.create(invocation);
+    const committer = new EventCommitter({ context, held, sessionService, agentName: agent.name });
+    const event = this.#createUserEvent(context, invocation);
+    await committer.append(committer.stamp(event instanceof Promise ? await event : event));
+    return { context, committer };
   }
 
-  async #open(session: Session): Promise<void> {
+  #createInvocation({ session, derived }: LoadedSession, lease: SessionLease, message: Content): MutableInvocation {
     const { platform, pluginManager, artifactService, memoryService, models, sessionService } = this.#runner;
-    const { lease } = this.#held as HeldLease;
-    const message = matchFunctionResponses(this.#message, session.events);
-    const invocation: Invocation & { userContent: Content } = {
+    return {
       invocationId: this.#invocationId,
       session,
+      derived,
       runConfig: this.#config,
       userContent: message,
-      abortSignal: this.signal,
+      abort: this.#abort,
       platform,
       plugins: pluginManager,
       artifactService,
@@ -121,141 +130,85 @@ export class Run {
       models,
       recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
     };
-    const context = InvocationContext.create(invocation);
-    this.#context = context;
-    if (pluginManager.has('onUserMessageCallback')) {
-      const replaced = await pluginManager.first('onUserMessageCallback', {
-        invocationContext: context,
-        userMessage: message,
-      });
-      if (replaced) invocation.userContent = checkNewMessage(replaced);
-    }
-    let artifactDelta: Record<string, number> = {};
-    if (this.#config.saveInputBlobsAsArtifacts) {
-      const saved = await saveInputBlobs(invocation.userContent, session, this.#invocationId, artifactService);
-      invocation.userContent = saved.content;
-      ({ artifactDelta } = saved);
-    }
-    const event = createUserEvent({
-      id: platform.newEventId(),
-      invocationId: this.#invocationId,
-      timestampMs: platform.now(),
-      content: invocation.userContent,
-      stateDelta: this.#stateDelta,
-      artifactDelta,
-    });
-    await this.#append(this.#isStamped ? this.#stamp(event) : event);
   }
 
-  /** The agent's next event. An abort does not wait for an agent that does not listen to it. */
-  async next(events: AsyncGenerator<Event, void, void>): Promise<IteratorResult<Event, void>> {
+  #createUserEvent(context: InvocationContext, invocation: MutableInvocation): Event | Promise<Event> {
+    const { pluginManager } = this.#runner;
+    if (pluginManager.has('onUserMessageCallback') || this.#config.saveInputBlobsAsArtifacts) {
+      return this.#createChangedUserEvent(context, invocation);
+    }
+    return createUserEvent(invocation, invocation.userContent, this.#stateDelta, {});
+  }
+
+  /** The user's event as the plugins want it, with inline data saved as artifacts. */
+  async #createChangedUserEvent(context: InvocationContext, invocation: MutableInvocation): Promise<Event> {
+    const { pluginManager, artifactService } = this.#runner;
+    const params = { invocationContext: context, userMessage: invocation.userContent };
+    const replaced = await pluginManager.first('onUserMessageCallback', params);
+    if (replaced) invocation.userContent = checkNewMessage(replaced);
+    if (!this.#config.saveInputBlobsAsArtifacts) {
+      return createUserEvent(invocation, invocation.userContent, this.#stateDelta, {});
+    }
+    const saved = await saveInputBlobs(invocation, invocation.userContent, artifactService);
+    invocation.userContent = saved.content;
+    return createUserEvent(invocation, saved.content, this.#stateDelta, saved.artifactDelta);
+  }
+
+  /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
+  pull(events: AsyncGenerator<Event, void, void>, context: InvocationContext): Promise<IteratorResult<Event, void>> {
     this.#isPulling = true;
     const pending = events.next();
-    const next = await (this.#params.abortSignal ? this.context.untilAborted(pending) : pending);
+    return this.#params.abortSignal ? context.untilAborted(pending) : pending;
+  }
+
+  /** The agent answered: its generator waits at a yield, or is done. */
+  pulled(): void {
     this.#isPulling = false;
-    return next;
   }
 
   /** Lets the agent's generator run its finally blocks. One that is stuck in its work is left to itself. */
   async closeAgent(events: AsyncGenerator<Event, void, void>): Promise<void> {
-    if (!this.#isPulling) {
-      await events.return(undefined);
+    const closing = events.return(undefined);
+    if (!this.#isPulling || !this.signal.aborted) {
+      await closing;
       return;
     }
-    const closing = events.return(undefined).then(
-      () => undefined,
-      (error: unknown) => {
-        if (!RunAbortedError.isInstance(error)) throw error;
-      },
-    );
-    if (this.signal.aborted) this.#runner.platform.background(closing);
-    else await closing;
-  }
-
-  /** True for an event that is passed on as it is: nothing has to be waited for. */
-  isForwarded(event: Event): boolean {
-    return event.partial === true && !this.#hasEventHook;
-  }
-
-  /** The event as it goes on: complete, as the plugins want it, and stored unless it is one that is only streamed. */
-  async commit(event: Event): Promise<Event> {
-    const complete = this.complete(event);
-    const changed = this.#hasEventHook ? await this.#askPlugins(complete) : complete;
-    if (changed.partial === true || NEVER_STORED.has(changed.object) || changed.nodeEvent) return changed;
-    return this.#append(changed);
-  }
-
-  async #append(event: Event): Promise<Event> {
-    const held = this.#held as HeldLease;
-    const stored = await this.#runner.sessionService.appendEvent({
-      session: this.context.session,
-      event,
-      lease: held.lease,
+    const settled = closing.then(undefined, (error: unknown) => {
+      if (!RunAbortedError.isInstance(error)) throw error;
     });
-    held.renewedMs = this.#runner.platform.now();
-    return stored;
-  }
-
-  /** The event with what is missing filled in, and with what the run puts on every event. */
-  complete(event: Event): Event {
-    const isComplete =
-      event.id !== '' && event.timestamp !== 0 && event.author !== '' && event.executionId !== undefined;
-    if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
-    const { platform, agent } = this.#runner;
-    return this.#stamp({
-      ...event,
-      id: event.id || platform.newEventId(),
-      invocationId: this.#invocationId,
-      author: event.author || agent.name,
-      timestamp: event.timestamp || platform.now() / 1000,
-      executionId: event.executionId ?? this.#invocationId,
-    });
-  }
-
-  #stamp(event: Event): Event {
-    const { requestId, customMetadata } = this.#config;
-    if (!this.#isStamped) return event;
-    return {
-      ...event,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(customMetadata === undefined ? {} : { customMetadata: { ...customMetadata, ...event.customMetadata } }),
-    };
-  }
-
-  async #askPlugins(event: Event): Promise<Event> {
-    const changed = await this.context.plugins.first('onEventCallback', { invocationContext: this.context, event });
-    return changed ? { ...changed, id: event.id, invocationId: event.invocationId, timestamp: event.timestamp } : event;
+    this.#runner.platform.background(settled);
   }
 
   /** The committed error event of a failed run; none when one tells of it already, or nothing can or should be written. */
-  async tellFailure(failure: EventloomError, thrown: unknown): Promise<Event | undefined> {
-    if (this.signal.aborted || RunAbortedError.isInstance(failure) || StaleWriterError.isInstance(failure))
+  async tellFailure(scope: RunScope, failure: EventloomError, thrown: unknown): Promise<Event | undefined> {
+    if (this.signal.aborted || RunAbortedError.isInstance(failure) || StaleWriterError.isInstance(failure)) {
       return undefined;
-    if (this.context.isReported(thrown)) return undefined;
-    return this.commit(runErrorEvent(this.context.createEvent({ author: this.#runner.agent.name }), failure));
+    }
+    if (scope.context.isReported(thrown)) return undefined;
+    const event = scope.context.createEvent({ author: this.#runner.agent.name });
+    return scope.committer.commit(runErrorEvent(event, failure));
   }
 
   /** The event that ends the stream, when it is asked for. */
-  completionEvent(failure: EventloomError | undefined): Event | undefined {
+  completionEvent(scope: RunScope, failure: EventloomError | undefined): Event | undefined {
     if (!this.#config.completionEvent) return undefined;
     const outcome = failure === undefined ? 'completed' : RunAbortedError.isInstance(failure) ? 'aborted' : 'failed';
-    return this.complete(
-      this.context.createEvent({
-        author: this.#runner.appName,
-        object: ObjectType.runnerCompletion,
-        customMetadata: { outcome },
-      }),
-    );
+    const object = ObjectType.runnerCompletion;
+    const author = this.#runner.appName;
+    return scope.committer.complete(scope.context.createEvent({ author, object, customMetadata: { outcome } }));
   }
 
   /** Gives the session back. */
   async end(): Promise<void> {
     this.#params.abortSignal?.removeEventListener('abort', this.#onAbort);
-    if (!this.#held || !this.#support) return;
+    if (!this.#held) return;
     const { sessions, keeper, active } = this.#support;
     keeper.letGo(this.#held);
-    if (active.get(cacheKey(this.#key)) === this) active.delete(cacheKey(this.#key));
-    if (this.#context) sessions.keep(this.#key, this.#context.session, this.#config.getSessionConfig);
+    if (active.get(this.#sessionName) === this) active.delete(this.#sessionName);
+    if (this.#loaded) sessions.keep(this.#sessionName, this.#loaded);
     await this.#runner.sessionService.releaseLease(this.#held.lease);
   }
 }
+
+/** The invocation while its message may still be replaced. */
+type MutableInvocation = Invocation & { userContent: Content };

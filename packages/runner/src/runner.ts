@@ -11,17 +11,12 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { Run } from './run.ts';
+import { Run, type RunSupport } from './run.ts';
 import { toRunError } from './run-failure.ts';
+import { RunStream } from './run-stream.ts';
 import { checkRunnerConfig, type RunAsyncParams, type RunnerConfig } from './runner-config.ts';
 import { SessionCache } from './session-cache.ts';
 import { SessionLoader } from './session-loader.ts';
-
-/** The events of one run, as they are committed. */
-export interface RunStream extends AsyncGenerator<Event, void, undefined> {
-  /** Known before the first event. */
-  readonly invocationId: string;
-}
 
 /**
  * Runs an agent in sessions. One runner serves any number of runs at once; runs of one session follow each other.
@@ -38,9 +33,7 @@ export class Runner {
   readonly pluginManager: PluginManager;
   readonly models: RunnerConfig['models'];
   readonly platform: Platform;
-  readonly #sessions: SessionLoader;
-  readonly #keeper: LeaseKeeper;
-  readonly #active = new Map<string, Run>();
+  readonly #support: RunSupport;
 
   /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
   constructor(config: RunnerConfig) {
@@ -53,12 +46,12 @@ export class Runner {
     this.pluginManager = new PluginManager(config.plugins);
     this.models = config.models;
     this.platform = config.platform ?? systemPlatform;
-    this.#sessions = new SessionLoader(
-      config.sessionService,
-      new SessionCache(config.sessionCache),
-      config.autoCreateSession ?? false,
-    );
-    this.#keeper = new LeaseKeeper(config.sessionService, this.platform);
+    const cache = new SessionCache(config.sessionCache);
+    this.#support = {
+      sessions: new SessionLoader(config.sessionService, cache, config.autoCreateSession ?? false),
+      keeper: new LeaseKeeper(config.sessionService, this.platform),
+      active: new Map(),
+    };
   }
 
   /**
@@ -70,7 +63,7 @@ export class Runner {
    */
   runAsync(params: RunAsyncParams): RunStream {
     const invocationId = `e-${this.platform.newUuid()}`;
-    return Object.assign(this.#run(params, invocationId), { invocationId });
+    return new RunStream(invocationId, this.#run(params, invocationId));
   }
 
   /** As `runAsync`, all events at once. */
@@ -87,41 +80,47 @@ export class Runner {
   }
 
   async *#run(params: RunAsyncParams, invocationId: string): AsyncGenerator<Event, void, undefined> {
-    const run = new Run(this, params, invocationId);
+    const run = new Run(this, this.#support, params, invocationId);
     let isDone = false;
     try {
-      await run.begin({ sessions: this.#sessions, keeper: this.#keeper, active: this.#active });
-      const { context } = run;
+      const scope = await run.begin();
+      const { context, committer } = scope;
       const { plugins } = context;
       let failure: EventloomError | undefined;
       try {
-        const instead = await plugins.first('beforeRunCallback', { invocationContext: context });
+        const instead = plugins.has('beforeRunCallback')
+          ? await plugins.first('beforeRunCallback', { invocationContext: context })
+          : undefined;
         if (instead) {
-          yield await run.commit(
-            context.createEvent({ author: this.agent.name, content: { role: 'model', ...instead } }),
-          );
+          const author = this.agent.name;
+          yield await committer.commit(context.createEvent({ author, content: { role: 'model', ...instead } }));
         } else {
           const events = this.agent.runAsync(context);
+          let isAgentDone = false;
           try {
-            for (;;) {
-              const next = await run.next(events);
-              if (next.done) break;
-              const event = run.isForwarded(next.value) ? run.complete(next.value) : await run.commit(next.value);
+            while (!context.isEnded) {
+              const next = await run.pull(events, context);
+              run.pulled();
+              if (next.done) {
+                isAgentDone = true;
+                break;
+              }
+              const { value } = next;
+              const event = committer.isForwarded(value) ? committer.complete(value) : await committer.commit(value);
               if (event.partial !== true || run.isStreaming) yield event;
-              if (context.isEnded) break;
             }
           } finally {
-            await run.closeAgent(events);
+            if (!isAgentDone) await run.closeAgent(events);
           }
         }
-        await plugins.all('afterRunCallback', { invocationContext: context });
+        if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
       } catch (thrown) {
         failure = toRunError(thrown, run.signal);
-        const event = await run.tellFailure(failure, thrown);
+        const event = await run.tellFailure(scope, failure, thrown);
         if (event) yield event;
         await plugins.all('onRunErrorCallback', { invocationContext: context, error: failure });
       }
-      const completion = run.completionEvent(failure);
+      const completion = run.completionEvent(scope, failure);
       isDone = true;
       if (completion) yield completion;
       if (failure) throw failure;

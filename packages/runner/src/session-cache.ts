@@ -1,10 +1,12 @@
-import type { Event, Session } from '@eventloom/core';
+import type { Event } from '@eventloom/core';
 
 /** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
-interface CachedEvents {
+export interface CachedEvents {
   readonly incarnation: string;
   readonly lastSeq: number;
   readonly events: Event[];
+  /** What agents computed from the events; see `Invocation.derived`. */
+  readonly derived: Map<string, unknown>;
 }
 
 /**
@@ -35,11 +37,11 @@ export class SessionCache {
   }
 
   /** Keeps a session's events, and drops the ones used least recently when there are too many. */
-  put(key: string, { incarnation, lastSeq, events }: Session): void {
+  put(key: string, entry: CachedEvents): void {
     this.take(key);
-    if (events.length > this.#maxEvents || this.#maxSessions <= 0) return;
-    this.#entries.set(key, { incarnation, lastSeq, events });
-    this.#eventCount += events.length;
+    if (entry.events.length > this.#maxEvents || this.#maxSessions <= 0) return;
+    this.#entries.set(key, entry);
+    this.#eventCount += entry.events.length;
     for (const [oldest] of this.#entries) {
       if (this.#entries.size <= this.#maxSessions && this.#eventCount <= this.#maxEvents) return;
       this.take(oldest);

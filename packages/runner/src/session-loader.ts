@@ -1,7 +1,6 @@
 import {
   type AcquireLeaseRequest,
   type BaseSessionService,
-  type Event,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
   type RunConfig,
@@ -11,6 +10,15 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import type { SessionCache } from './session-cache.ts';
+
+/** A session as a run works on it. */
+export interface LoadedSession {
+  readonly session: Session;
+  /** What agents compute from the events; see `Invocation.derived`. */
+  readonly derived: Map<string, unknown>;
+  /** True when its events are worth keeping: there were some before this run, and all of them are here. */
+  readonly isKept: boolean;
+}
 
 /** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
 export class SessionLoader {
@@ -25,47 +33,45 @@ export class SessionLoader {
   }
 
   /** Takes the session for a run. @throws SessionNotFoundError @throws SessionBusyError @throws RunAbortedError */
-  async acquire(key: SessionKey, runConfig: RunConfig, abortSignal: AbortSignal | undefined): Promise<SessionLease> {
+  acquire(key: SessionKey, runConfig: RunConfig, abortSignal: AbortSignal | undefined): Promise<SessionLease> {
     const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs: waitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfig;
     const request: AcquireLeaseRequest = { ...key, onBusy, waitMs, abortSignal };
-    try {
-      return await this.#service.acquireLease(request);
-    } catch (error) {
-      if (!this.#autoCreate || !SessionNotFoundError.isInstance(error)) throw error;
-      await this.#service.getOrCreateSession(key);
-      return this.#service.acquireLease(request);
-    }
+    const lease = this.#service.acquireLease(request);
+    return this.#autoCreate ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
+  }
+
+  async #create(request: AcquireLeaseRequest, error: unknown): Promise<SessionLease> {
+    if (!SessionNotFoundError.isInstance(error)) throw error;
+    const { appName, userId, sessionId } = request;
+    await this.#service.getOrCreateSession({ appName, userId, sessionId });
+    return this.#service.acquireLease(request);
   }
 
   /** The session with all of its events, or with the window that is asked for. @throws SessionNotFoundError */
-  async load(key: SessionKey, window: GetSessionConfig | undefined): Promise<Session> {
-    if (window) return this.#read(key, window);
-    const cached = this.#cache.take(cacheKey(key));
-    if (!cached) return this.#read(key, undefined);
-    const fresh = await this.#read(key, { afterSeq: cached.lastSeq });
-    if (fresh.incarnation !== cached.incarnation || fresh.lastSeq !== cached.lastSeq + fresh.events.length)
-      return this.#read(key, undefined);
-    const events: Event[] = cached.events;
-    for (const event of fresh.events) events.push(event);
-    return { ...fresh, events };
+  async load(key: SessionKey, cacheKey: string, window: GetSessionConfig | undefined): Promise<LoadedSession> {
+    const cached = window ? undefined : this.#cache.take(cacheKey);
+    const config = cached ? { afterSeq: cached.lastSeq } : window;
+    const session = (await this.#service.getSession({ ...key, config })) ?? missing(key);
+    if (!cached) return { session, derived: new Map(), isKept: !window && session.lastSeq > 0 };
+    const { events, derived, lastSeq, incarnation } = cached;
+    if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
+      const whole = (await this.#service.getSession({ ...key })) ?? missing(key);
+      return { session: whole, derived: new Map(), isKept: true };
+    }
+    for (const event of session.events) events.push(event);
+    return { session: { ...session, events }, derived, isKept: true };
   }
 
-  /** Keeps what a run read and appended for the next run. */
-  keep(key: SessionKey, session: Session, window: GetSessionConfig | undefined): void {
-    if (!window) this.#cache.put(cacheKey(key), session);
-  }
-
-  async #read(key: SessionKey, config: GetSessionConfig | undefined): Promise<Session> {
-    const session = await this.#service.getSession({ ...key, config });
-    if (!session)
-      throw new SessionNotFoundError(
-        `session ${JSON.stringify(key.sessionId)} of user ${JSON.stringify(key.userId)}: does not exist`,
-      );
-    return session;
+  /** Keeps what a run read and appended for the next run. A session's first run keeps nothing: most sessions have no second. */
+  keep(cacheKey: string, { session, derived, isKept }: LoadedSession): void {
+    if (!isKept) return;
+    const { incarnation, lastSeq, events } = session;
+    this.#cache.put(cacheKey, { incarnation, lastSeq, events, derived });
   }
 }
 
-/** Ids hold no NUL. */
-export function cacheKey(key: SessionKey): string {
-  return `${key.userId}\0${key.sessionId}`;
+function missing(key: SessionKey): never {
+  throw new SessionNotFoundError(
+    `session ${JSON.stringify(key.sessionId)} of user ${JSON.stringify(key.userId)}: does not exist`,
+  );
 }

@@ -2,46 +2,40 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
-  createEventActions,
   type Event,
-  type EventActions,
+  type Invocation,
   type Part,
-  type Session,
   sessionKeyOf,
   setOwn,
 } from '@eventloom/core';
 
 /** What the user said, as the event that starts an invocation. */
-export function createUserEvent(params: {
-  readonly id: string;
-  readonly invocationId: string;
-  readonly timestampMs: number;
-  readonly content: Content;
-  readonly stateDelta: Record<string, unknown>;
-  readonly artifactDelta: Record<string, number>;
-}): Event {
-  const { id, invocationId, timestampMs, content, stateDelta, artifactDelta } = params;
-  const actions: EventActions = createEventActions({ stateDelta, artifactDelta });
+export function createUserEvent(
+  { invocationId, platform }: Invocation,
+  content: Content,
+  stateDelta: Record<string, unknown>,
+  artifactDelta: Record<string, number>,
+): Event {
   return {
-    id,
+    id: platform.newEventId(),
     invocationId,
     author: 'user',
-    timestamp: timestampMs / 1000,
+    timestamp: platform.now() / 1000,
     content,
     executionId: invocationId,
-    actions,
+    actions: { stateDelta, artifactDelta },
   };
 }
 
 /** The message with each piece of inline data saved as an artifact and a line of text in its place. */
 export async function saveInputBlobs(
+  { session, invocationId }: Invocation,
   message: Content,
-  session: Session,
-  invocationId: string,
   artifactService: BaseArtifactService | undefined,
 ): Promise<{ readonly content: Content; readonly artifactDelta: Record<string, number> }> {
-  if (!artifactService)
+  if (!artifactService) {
     throw new ConfigurationError('runConfig.saveInputBlobsAsArtifacts: the runner has no artifactService');
+  }
   const artifactDelta: Record<string, number> = {};
   const parts: Part[] = [];
   for (const [index, part] of (message.parts ?? []).entries()) {

@@ -23,7 +23,11 @@ export function modelEvent(author: string, content: string | readonly Part[], ex
 
 /** An agent calls functions. */
 export function functionCallEvent(author: string, calls: readonly FunctionCall[], extras: EventExtras = {}): Event {
-  return modelEvent(author, calls.map((functionCall) => ({ functionCall })), extras);
+  return modelEvent(
+    author,
+    calls.map((functionCall) => ({ functionCall })),
+    extras,
+  );
 }
 
 /** An agent gives the model what its functions answered. */

@@ -20,10 +20,12 @@ export interface CopyJsonOptions {
   readonly toJson?: boolean;
 }
 
-/** One copy under way: where it is, and what was wrong there. */
+/** One copy under way: how deep it is, and what was wrong where. */
 interface Walk {
+  /** Keys from the root to the fault, gathered on the way back. */
   readonly path: string[];
   readonly toJson: boolean;
+  depth: number;
   reason: string | undefined;
 }
 
@@ -37,7 +39,7 @@ export function copyJson(
   options: CopyJsonOptions = {},
 ): { readonly value: JsonValue } | { readonly fault: JsonFault } {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return { value };
-  const walk: Walk = { path: [], toJson: options.toJson ?? false, reason: undefined };
+  const walk: Walk = { path: [], toJson: options.toJson ?? false, depth: 0, reason: undefined };
   const copy = copyValue(value, walk);
   if (copy === undefined) return { fault: { path: walk.path.join('.'), reason: walk.reason ?? 'is undefined' } };
   return { value: copy };
@@ -60,7 +62,7 @@ function copyValue(value: unknown, walk: Walk): JsonValue | undefined {
       return undefined;
   }
   if (value === null) return null;
-  if (walk.path.length > MAX_DEPTH) {
+  if (walk.depth > MAX_DEPTH) {
     walk.reason = `is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`;
     return undefined;
   }
@@ -80,28 +82,35 @@ function copyGiven(value: unknown, walk: Walk): JsonValue | undefined {
 }
 
 function copyObject(value: object, walk: Walk): JsonValue | undefined {
+  const source = value as Readonly<Record<string, unknown>>;
   const copy: JsonObject = {};
-  for (const [key, item] of Object.entries(value)) {
+  walk.depth++;
+  for (const key of Object.keys(source)) {
+    const item = source[key];
     if (item === undefined) continue;
-    walk.path.push(key);
     const copied = copyValue(item, walk);
-    if (copied === undefined) return undefined;
-    walk.path.pop();
+    if (copied === undefined) return faultAt(key, walk);
     setOwn(copy, key, copied);
   }
+  walk.depth--;
   return copy;
 }
 
 function copyArray(value: readonly unknown[], walk: Walk): JsonValue | undefined {
   const copy: JsonValue[] = [];
+  walk.depth++;
   for (let index = 0; index < value.length; index++) {
-    walk.path.push(String(index));
     const copied = copyValue(value[index], walk);
-    if (copied === undefined) return undefined;
-    walk.path.pop();
+    if (copied === undefined) return faultAt(String(index), walk);
     copy.push(copied);
   }
+  walk.depth--;
   return copy;
+}
+
+function faultAt(key: string, walk: Walk): undefined {
+  walk.path.unshift(key);
+  return undefined;
 }
 
 /** Sets a key as data, `__proto__` included: plain assignment would change the object's prototype instead. */
@@ -125,7 +134,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** What a value is, for a message: `must be a string, is a list`. */
 export function describeKind(value: unknown): string {
-  if (value === null || value === undefined || typeof value === 'boolean') return String(value);
+  if (value === undefined) return 'missing';
+  if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return `the number ${value}`;
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;

@@ -4,17 +4,17 @@ import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
 import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
-import { createEventActions } from '../event/event-actions.ts';
+import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session } from '../session/session.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
+import type { AbortGuard } from './abort-guard.ts';
 
 /** What all agents of one invocation share. Made by the runner. */
 export interface Invocation {
@@ -24,13 +24,15 @@ export interface Invocation {
   /** The message that set the invocation off. */
   readonly userContent: Content | undefined;
   /** Fires when the run is aborted, abandoned or loses its session. Everything that waits honours it. */
-  readonly abortSignal: AbortSignal;
+  readonly abort: AbortGuard;
   readonly platform: Platform;
   readonly plugins: PluginManager;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
   /** Finds the model that a string names. */
   readonly models: ModelResolver | undefined;
+  /** What is computed from the session's events, by name; kept for as long as the events are. */
+  readonly derived: Map<string, unknown>;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
 }
@@ -39,8 +41,6 @@ export interface Invocation {
 interface Progress {
   llmCalls: number;
   ended: boolean;
-  /** Rejects when the run is aborted; made when something first waits for it. */
-  aborted: Promise<never> | undefined;
   /** The error that an event of the stream already tells of. */
   reportedError: unknown;
 }
@@ -67,7 +67,7 @@ export class InvocationContext {
   ) {
     this.invocation = invocation;
     this.session = invocation.session;
-    this.abortSignal = invocation.abortSignal;
+    this.abortSignal = invocation.abort.signal;
     this.plugins = invocation.plugins;
     this.#progress = progress;
     this.#agent = agent;
@@ -80,7 +80,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext(
       invocation,
-      { llmCalls: 0, ended: false, aborted: undefined, reportedError: undefined },
+      { llmCalls: 0, ended: false, reportedError: undefined },
       undefined,
       invocation.invocationId,
       undefined,
@@ -166,8 +166,7 @@ export class InvocationContext {
    * that listens to `abortSignal` ends, other work is left to itself.
    */
   untilAborted<T>(work: Promise<T>): Promise<T> {
-    this.#progress.aborted ??= abortOf(this.abortSignal);
-    return Promise.race([work, this.#progress.aborted]);
+    return this.invocation.abort.until(work);
   }
 
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */
@@ -182,38 +181,29 @@ export class InvocationContext {
 
   /** @throws RunAbortedError when the run was aborted */
   throwIfAborted(): void {
-    if (this.abortSignal.aborted) throw new RunAbortedError('the run was aborted', { cause: this.abortSignal.reason });
+    this.invocation.abort.check();
   }
 
   /** An event of this context's agent, with its ids and the time. */
   createEvent(params: EventParams = {}): Event {
-    const event: Event = {
+    const { invocation, branch, parentExecutionId } = this;
+    const event: { -readonly [K in keyof Event]: Event[K] } = {
       ...params,
-      id: params.id ?? this.platform.newEventId(),
-      invocationId: this.invocationId,
+      id: params.id ?? invocation.platform.newEventId(),
+      invocationId: invocation.invocationId,
       author: params.author ?? this.#agent?.name ?? this.appName,
-      timestamp: params.timestamp ?? this.platform.now() / 1000,
+      timestamp: params.timestamp ?? invocation.platform.now() / 1000,
       executionId: this.executionId,
-      actions: createEventActions(params.actions),
+      actions: params.partial === true ? IGNORED_ACTIONS : createEventActions(params.actions),
     };
-    const { branch, parentExecutionId } = this;
-    return branch === undefined && parentExecutionId === undefined
-      ? event
-      : {
-          ...event,
-          ...(branch === undefined ? {} : { branch }),
-          ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
-        };
+    if (branch !== undefined) event.branch = branch;
+    if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
+    return event;
   }
 }
 
-/** A promise that rejects when the signal fires. Nobody has to be waiting for it when it does. */
-function abortOf(signal: AbortSignal): Promise<never> {
-  const aborted = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(new RunAbortedError('the run was aborted', { cause: signal.reason }));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-  aborted.catch(() => undefined);
-  return aborted;
-}
+/** The actions of every partial event, which are ignored: there are thousands of them to a reply. */
+const IGNORED_ACTIONS: EventActions = Object.freeze({
+  stateDelta: Object.freeze({}),
+  artifactDelta: Object.freeze({}),
+});

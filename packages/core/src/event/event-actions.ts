@@ -48,7 +48,8 @@ export interface EventActions {
 }
 
 /** Actions with both deltas present, and what is given. */
-export function createEventActions(actions: Partial<EventActions> = {}): EventActions {
+export function createEventActions(actions?: Partial<EventActions>): EventActions {
+  if (!actions) return { stateDelta: {}, artifactDelta: {} };
   return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
 }
 

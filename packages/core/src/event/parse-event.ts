@@ -3,7 +3,7 @@ import type { Event } from './event.ts';
 import { createEventActions } from './event-actions.ts';
 import { mergeTags } from './event-tags.ts';
 import {
-  checkDepth,
+  documentOf,
   listOf,
   mapOf,
   readAny,
@@ -11,7 +11,6 @@ import {
   readBoolean,
   readInteger,
   readNumber,
-  readObject,
   readRecord,
   readString,
   readTimestamp,
@@ -36,14 +35,12 @@ export function parseEvent(json: unknown): Event {
  * @throws InvalidEventError that names the path at fault; `path` is what that path starts with.
  */
 export function parseContent(json: unknown, path = 'content'): NonNullable<Event['content']> {
-  checkDepth(json, path);
-  return readObject(CONTENT, json, path);
+  return documentOf(CONTENT)(json, path);
 }
 
 /** `parseEvent` for what is JSON already; `path` is what the path at fault starts with. */
 export function readEvent(json: unknown, path: string): Event {
-  checkDepth(json, path);
-  const { tag, ...fields } = readObject(EVENT, json, path);
+  const { tag, ...fields } = documentOf(EVENT)(json, path);
   if (typeof tag === 'string') {
     const tags = mergeTags(fields['tags'] as string[] | undefined, tag);
     if (tags.length > 0) fields['tags'] = tags;

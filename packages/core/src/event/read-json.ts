@@ -120,10 +120,13 @@ function toCamelCase(key: string): string {
     : key;
 }
 
-/** @throws InvalidEventError for JSON that nests so deep that some reader on its way would fail */
-export function checkDepth(value: unknown, path: string): void {
-  if (isDeeperThan(MAX_DEPTH, value)) fail(path, `is nested deeper than ${MAX_DEPTH} levels`);
-}
+/** `shaped`, for the root of what came in: JSON that nests so deep that some reader on its way would fail is refused. */
+export const documentOf =
+  (shape: Shape): Reader<Record<string, unknown>> =>
+  (value, path) => {
+    if (isDeeperThan(MAX_DEPTH, value)) fail(path, `is nested deeper than ${MAX_DEPTH} levels`);
+    return readObject(shape, value, path);
+  };
 
 function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

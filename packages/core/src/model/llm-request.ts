@@ -1,5 +1,4 @@
 import type { Content } from '../content/content.ts';
-import { setOwn } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { FunctionDeclaration } from '../tool/function-declaration.ts';
@@ -41,8 +40,8 @@ export interface LlmRequest {
   model?: string;
   contents: Content[];
   config: GenerateContentConfig;
-  /** The tools by name, to run what the model calls. */
-  toolsDict: Record<string, BaseTool>;
+  /** The tools by name, to run what the model calls. May be shared with other requests: replaced, not modified. */
+  toolsDict: Readonly<Record<string, BaseTool>>;
 }
 
 /** A request with nothing in it yet. */
@@ -52,7 +51,10 @@ export function createLlmRequest(): LlmRequest {
 
 /** Adds to the system instruction, parts joined by a blank line. @throws ConfigurationError when it holds more than text */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
-  const text = instructions.filter((instruction) => instruction !== '').join('\n\n');
+  let text = '';
+  for (const instruction of instructions) {
+    if (instruction !== '') text = text === '' ? instruction : `${text}\n\n${instruction}`;
+  }
   if (text === '') return;
   const existing = request.config.systemInstruction;
   if (existing !== undefined && typeof existing !== 'string') {
@@ -65,14 +67,14 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
 
 /** Adds tools with their declarations. @throws ConfigurationError when two tools have one name */
 export function appendTools(request: LlmRequest, tools: readonly BaseTool[]): void {
+  const toolsDict = Object.assign(Object.create(null) as Record<string, BaseTool>, request.toolsDict);
   for (const tool of tools) {
-    if (Object.hasOwn(request.toolsDict, tool.name)) {
-      throw new ConfigurationError(`two tools have the name "${tool.name}"`);
-    }
-    setOwn(request.toolsDict, tool.name, tool);
+    if (toolsDict[tool.name]) throw new ConfigurationError(`two tools have the name "${tool.name}"`);
+    toolsDict[tool.name] = tool;
     const declaration = tool._getDeclaration();
     if (declaration) declarationsOf(request).push(declaration);
   }
+  request.toolsDict = toolsDict;
 }
 
 /** The list of declarations in the request, made when there is none. */

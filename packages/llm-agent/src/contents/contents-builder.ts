@@ -2,10 +2,12 @@ import { type Content, type Event, type FunctionCall, getFunctionCalls, type Par
 import { effectiveEvents, rewritesHistory } from './effective-events.ts';
 import {
   isFrameworkPart,
-  isTranscription,
+  isMismatch,
   isVisibleOn,
-  OUTPUT_SCHEMA_ERROR,
+  type Spoken,
   toModelContent,
+  toSpokenContent,
+  transcriptionOf,
   withoutClientId,
 } from './event-content.ts';
 
@@ -28,7 +30,8 @@ export class ContentsBuilder {
   #contents: Content[] = [];
   #groups = new Map<string, CallGroup>();
   #seen = 0;
-  #transcribing: 'user' | 'model' | undefined;
+  /** The speech that the last content holds, when it is one. */
+  #spoken: Spoken | undefined;
 
   constructor(agentName: string, branch: string | undefined) {
     this.#agentName = agentName;
@@ -54,48 +57,45 @@ export class ContentsBuilder {
   #reset(): void {
     this.#contents = [];
     this.#groups = new Map();
-    this.#transcribing = undefined;
+    this.#spoken = undefined;
   }
 
   #push(content: Content): void {
     this.#contents.push(content);
-    this.#transcribing = undefined;
+    this.#spoken = undefined;
   }
 
   #addEvent(event: Event): void {
     if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
-    const content = toModelContent(event, this.#agentName);
-    if (!content) return;
-    if (isTranscription(event)) this.#addTranscription(content);
-    else if (content.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
-    else this.#addSpoken(event, content);
-  }
-
-  #addTranscription(content: Content): void {
-    const last = this.#contents.at(-1);
-    const role = content.role === 'user' ? 'user' : 'model';
-    if (this.#transcribing === role && last) {
-      this.#contents[this.#contents.length - 1] = {
-        role,
-        parts: [{ text: `${last.parts?.[0]?.text ?? ''}${content.parts?.[0]?.text ?? ''}` }],
-      };
-    } else {
-      this.#push(content);
-      this.#transcribing = role;
-    }
-  }
-
-  #addSpoken(event: Event, content: Content): void {
-    this.#push(content);
-    if (event.errorCode === OUTPUT_SCHEMA_ERROR) {
-      this.#push({
-        role: 'user',
-        parts: [
-          { text: `${event.errorMessage ?? ''} Answer again with JSON that matches the schema and nothing else.` },
-        ],
-      });
+    const spoken = transcriptionOf(event);
+    if (spoken) {
+      this.#addSpoken(spoken);
       return;
     }
+    const content = toModelContent(event, this.#agentName);
+    if (content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
+    else if (content) this.#addSaid(event, content);
+    if (isMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
+  }
+
+  /** Speech comes in pieces: those of one speaker that follow each other are one text. */
+  #addSpoken(piece: Spoken): void {
+    const before = this.#spoken;
+    const goesOn = before?.author === piece.author && before.role === piece.role;
+    const spoken = goesOn ? { ...piece, text: before.text + piece.text } : piece;
+    if (goesOn) this.#contents.pop();
+    this.#push(toSpokenContent(spoken, this.#agentName));
+    this.#spoken = spoken;
+  }
+
+  /** Tells the model what was wrong with its answer. */
+  #addCorrection({ errorMessage = '' }: Event): void {
+    const text = `${errorMessage} Answer again with JSON that matches the schema and nothing else.`;
+    this.#push({ role: 'user', parts: [{ text }] });
+  }
+
+  #addSaid(event: Event, content: Content): void {
+    this.#push(content);
     // The ids are the event's own: those of the content were stripped where the runtime made them.
     const calls: FunctionCall[] = event.author === this.#agentName ? getFunctionCalls(event) : [];
     if (calls.length === 0) return;

@@ -1,11 +1,16 @@
-import { type Content, type Event, type Part } from '@eventloom/core';
+import { type Content, type Event, ObjectType, type Part } from '@eventloom/core';
 
 /** Calls by which the runtime asks a person: they are between the client and the runtime, no model sees them. */
 const FRAMEWORK_CALLS = new Set(['adk_request_credential', 'adk_request_confirmation', 'adk_request_input']);
 /** Ids the runtime gave to calls that the model left unnamed. */
 const CLIENT_ID_PREFIX = 'adk-';
-/** Marks the error event of an answer that did not match the output schema. */
+/** Marks the event of an answer that did not match the output schema. */
 export const OUTPUT_SCHEMA_ERROR = 'OUTPUT_SCHEMA';
+
+/** True for an answer that did not match the output schema, and not for the event that tells of the run's end over it. */
+export function isMismatch(event: Event): boolean {
+  return event.errorCode === OUTPUT_SCHEMA_ERROR && event.object !== ObjectType.error;
+}
 
 /** True when an event of one branch is seen from another: equal, an ancestor by whole segments, or either side empty. */
 export function isVisibleOn(eventBranch: string | undefined, branch: string | undefined): boolean {
@@ -15,27 +20,44 @@ export function isVisibleOn(eventBranch: string | undefined, branch: string | un
 
 /** What one event says to the model of the agent, or undefined when it says nothing. Events are not modified. */
 export function toModelContent(event: Event, agentName: string): Content | undefined {
-  const content = event.content ?? transcribed(event);
+  const { author, content } = event;
   const parts = content?.parts;
   if (!parts?.length || !parts.some(isSaid)) return undefined;
-  if (event.author !== 'user' && event.author !== agentName) return toForeignContent(event.author, parts);
-  const role = content?.role ?? (event.author === 'user' ? 'user' : 'model');
+  if (author !== 'user' && author !== agentName) {
+    const told = parts.flatMap((part) => tellPart(author, part));
+    return told.length > 0 ? toForeignContent(told) : undefined;
+  }
+  const role = content?.role ?? (author === 'user' ? 'user' : 'model');
   return {
     role,
     parts: parts.some(needsRewrite) ? parts.filter((part) => !isFrameworkPart(part)).map(withoutClientId) : parts,
   };
 }
 
-/** Speech as text. */
-function transcribed(event: Event): Content | undefined {
-  const { inputTranscription, outputTranscription } = event;
-  const text = inputTranscription?.text ?? outputTranscription?.text;
-  return text ? { role: inputTranscription?.text ? 'user' : 'model', parts: [{ text }] } : undefined;
+/** Speech as text, and whose it is. */
+export interface Spoken {
+  readonly author: string;
+  readonly role: 'user' | 'model';
+  readonly text: string;
 }
 
-/** True for transcriptions, whose runs are joined into one text. */
-export function isTranscription(event: Event): boolean {
-  return !event.content && Boolean(event.inputTranscription?.text ?? event.outputTranscription?.text);
+/** The speech of an event that holds nothing else. */
+export function transcriptionOf({
+  author,
+  content,
+  inputTranscription,
+  outputTranscription,
+}: Event): Spoken | undefined {
+  if (content?.parts?.length) return undefined;
+  if (inputTranscription?.text) return { author, role: 'user', text: inputTranscription.text };
+  return outputTranscription?.text ? { author, role: 'model', text: outputTranscription.text } : undefined;
+}
+
+/** What speech says to the model of the agent. */
+export function toSpokenContent({ author, role, text }: Spoken, agentName: string): Content {
+  return author === 'user' || author === agentName
+    ? { role, parts: [{ text }] }
+    : toForeignContent(tellPart(author, { text }));
 }
 
 /** A part that is more than a thought, an empty text or a question of the runtime's own. */
@@ -69,24 +91,21 @@ export function withoutClientId(part: Part): Part {
   return part;
 }
 
-/** What another agent said and did, told to this one as context. */
-function toForeignContent(author: string, parts: readonly Part[]): Content | undefined {
-  const told: Part[] = [{ text: 'For context:' }];
-  for (const part of parts) {
-    if (part.thought === true || isFrameworkPart(part)) continue;
-    if (part.functionCall) {
-      told.push({
-        text: `[${author}] called tool \`${part.functionCall.name}\` with parameters: ${JSON.stringify(part.functionCall.args ?? {})}`,
-      });
-    } else if (part.functionResponse) {
-      told.push({
-        text: `[${author}] \`${part.functionResponse.name}\` tool returned result: ${JSON.stringify(part.functionResponse.response ?? {})}`,
-      });
-    } else if (part.text !== undefined) {
-      if (part.text !== '') told.push({ text: `[${author}] said: ${part.text}` });
-    } else {
-      told.push(part);
-    }
+/** What another agent said and did is context to this one, and nothing that it did itself. */
+function toForeignContent(told: readonly Part[]): Content {
+  return { role: 'user', parts: [{ text: 'For context:' }, ...told] };
+}
+
+function tellPart(author: string, part: Part): Part[] {
+  if (!isSaid(part)) return [];
+  const { functionCall: call, functionResponse: answer, text } = part;
+  if (call) {
+    const parameters = JSON.stringify(call.args ?? {});
+    return [{ text: `[${author}] called tool \`${call.name}\` with parameters: ${parameters}` }];
   }
-  return told.length > 1 ? { role: 'user', parts: told } : undefined;
+  if (answer) {
+    return [{ text: `[${author}] \`${answer.name}\` tool returned result: ${JSON.stringify(answer.response ?? {})}` }];
+  }
+  if (text === undefined) return [part];
+  return text === '' ? [] : [{ text: `[${author}] said: ${text}` }];
 }

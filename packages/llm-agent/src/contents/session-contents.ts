@@ -1,34 +1,34 @@
-import { type Content, type Event, getFunctionResponses } from '@eventloom/core';
+import { type Content, type Event, getFunctionResponses, type InvocationContext } from '@eventloom/core';
 import { ContentsBuilder } from './contents-builder.ts';
+import { isVisibleOn, toModelContent, transcriptionOf } from './event-content.ts';
 
-/** The builders of a session's event list, by agent and branch. They live as long as the list does. */
-const builders = new WeakMap<readonly Event[], Map<string, ContentsBuilder>>();
-
-/** The contents of a session as an agent's model sees them; see ContentsBuilder. */
-export function sessionContents(events: readonly Event[], agentName: string, branch: string | undefined): Content[] {
-  let byView = builders.get(events);
-  if (!byView) builders.set(events, (byView = new Map()));
-  const view = branch === undefined ? agentName : `${agentName}@${branch}`;
-  let builder = byView.get(view);
-  if (!builder) byView.set(view, (builder = new ContentsBuilder(agentName, branch)));
-  return builder.build(events);
+/** The contents of the context's session as its agent's model sees them; see ContentsBuilder, which is kept with the events. */
+export function sessionContents(context: InvocationContext): Content[] {
+  const { branch, session } = context;
+  const { name } = context.agent;
+  const { derived } = context.invocation;
+  const key = branch === undefined ? `contents:${name}` : `contents:${name}@${branch}`;
+  let builder = derived.get(key);
+  if (!(builder instanceof ContentsBuilder)) {
+    builder = new ContentsBuilder(name, branch);
+    derived.set(key, builder);
+  }
+  return (builder as ContentsBuilder).build(session.events);
 }
 
 /**
  * The contents of the current turn alone: from the newest user or foreign event on. A message of function responses goes on with
  * the turn that asked for them, so it starts none.
  */
-export function currentTurnContents(
-  events: readonly Event[],
-  agentName: string,
-  branch: string | undefined,
-): Content[] {
+export function currentTurnContents({ agent, branch, session }: InvocationContext): Content[] {
+  const { events } = session;
   let start = events.length - 1;
-  while (start > 0 && !startsTurn(events[start] as Event, agentName)) start--;
-  return new ContentsBuilder(agentName, branch).build(start > 0 ? events.slice(start) : events);
+  while (start > 0 && !startsTurn(events[start] as Event, agent.name, branch)) start--;
+  return new ContentsBuilder(agent.name, branch).build(start > 0 ? events.slice(start) : events);
 }
 
-function startsTurn(event: Event, agentName: string): boolean {
-  if (event.author === agentName || !event.content?.parts?.length) return false;
+function startsTurn(event: Event, agentName: string, branch: string | undefined): boolean {
+  if (event.author === agentName || !isVisibleOn(event.branch, branch)) return false;
+  if (!toModelContent(event, agentName) && !transcriptionOf(event)) return false;
   return getFunctionResponses(event).length === 0;
 }

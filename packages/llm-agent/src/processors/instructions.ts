@@ -1,28 +1,24 @@
 import { appendInstructions, type InvocationContext, type LlmRequest, ReadonlyContext } from '@eventloom/core';
 import { injectSessionState } from '../instruction-template.ts';
-import type { InstructionProvider } from '../llm-agent-config.ts';
 import type { LlmAgent } from '../llm-agent.ts';
+import type { InstructionProvider } from '../llm-agent-config.ts';
 import type { RequestProcessor } from './request-processor.ts';
 
 /** Instructions: the global one, the static one as it stands, the agent's own. */
 export const addInstructions: RequestProcessor = (request, { agent, context }) => {
-  const { globalInstruction, staticInstruction, instruction } = agent;
-  if (isPlain(globalInstruction) && isPlain(instruction)) {
-    appendInstructions(request, [globalInstruction, staticInstruction, instruction]);
-    return undefined;
-  }
-  return addResolved(request, agent, context);
+  if (!agent.staticRequest.isInstructionPlain) return addResolved(request, agent, context);
+  appendInstructions(request, [
+    agent.globalInstruction as string,
+    agent.staticInstruction,
+    agent.instruction as string,
+  ]);
+  return undefined;
 };
 
 async function addResolved(request: LlmRequest, agent: LlmAgent, context: InvocationContext): Promise<void> {
   const global = await resolve(agent.globalInstruction, context);
   const own = await resolve(agent.instruction, context);
   appendInstructions(request, [global, agent.staticInstruction, own]);
-}
-
-/** Text with nothing to fill in. */
-function isPlain(instruction: string | InstructionProvider): instruction is string {
-  return typeof instruction === 'string' && !instruction.includes('{');
 }
 
 /** A function's text is taken as it is; other text is filled from state. */

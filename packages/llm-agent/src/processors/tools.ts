@@ -9,22 +9,18 @@ import {
   ToolContext,
 } from '@eventloom/core';
 import type { LlmAgent } from '../llm-agent.ts';
+import { isPlainTool } from '../static-request.ts';
 import type { RequestProcessor } from './request-processor.ts';
 
 /** The tools that the model may call. */
 export const addTools: RequestProcessor = (request, { agent, context }) => {
   const selecting = context.plugins.has('beforeToolSelection');
-  if (!selecting && agent.tools.every((tool) => tool instanceof BaseTool && isPlain(tool))) {
-    appendTools(request, agent.tools as readonly BaseTool[]);
-    return undefined;
-  }
-  return addResolvedTools(request, agent, context, selecting);
+  const fixed = agent.staticRequest.tools;
+  if (selecting || !fixed) return addResolvedTools(request, agent, context, selecting);
+  request.toolsDict = fixed.toolsDict;
+  if (fixed.declarations.length > 0) request.config.tools = [{ functionDeclarations: fixed.declarations.slice() }];
+  return undefined;
 };
-
-/** A tool that does nothing to a request but add itself. */
-function isPlain(tool: BaseTool): boolean {
-  return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
-}
 
 async function addResolvedTools(
   request: LlmRequest,
@@ -42,7 +38,7 @@ async function addResolvedTools(
     if (selected) tools = Object.values(selected);
   }
   for (const tool of tools) {
-    if (isPlain(tool)) appendTools(request, [tool]);
+    if (isPlainTool(tool)) appendTools(request, [tool]);
     else
       await tool.processLlmRequest({
         toolContext: new ToolContext({ invocationContext: context, functionCallId: '' }),

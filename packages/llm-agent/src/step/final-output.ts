@@ -6,11 +6,19 @@ import type { LlmAgent } from '../llm-agent.ts';
 export type FinalOutput = { readonly text: string; readonly value: unknown } | { readonly issues: readonly string[] };
 
 /** The answer of an agent in a response without calls; undefined when the response holds none. */
-export async function readFinalOutput(agent: LlmAgent, response: LlmResponse): Promise<FinalOutput | undefined> {
+export function readFinalOutput(
+  agent: LlmAgent,
+  response: LlmResponse,
+): FinalOutput | undefined | Promise<FinalOutput> {
+  const schema = agent.outputValueSchema;
+  if (!schema && agent.outputKey === undefined) return undefined;
   const text = contentText(response.content);
-  if (text === '' || (response.errorCode !== undefined && agent.outputValueSchema)) return undefined;
-  if (!agent.outputValueSchema) return { text, value: text };
-  const checked = await checkText(agent.outputValueSchema, text);
+  if (text === '' || (schema && response.errorCode !== undefined)) return undefined;
+  return schema ? readValue(schema, text) : { text, value: text };
+}
+
+async function readValue(schema: ValueSchema, text: string): Promise<FinalOutput> {
+  const checked = await checkText(schema, text);
   return 'issues' in checked ? checked : { text, value: checked.value };
 }
 

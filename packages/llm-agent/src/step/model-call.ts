@@ -1,38 +1,47 @@
-import { CallbackContext, type EventActions, type LlmRequest, type LlmResponse, toError } from '@eventloom/core';
+import {
+  CallbackContext,
+  createEventActions,
+  type EventActions,
+  type LlmRequest,
+  type LlmResponse,
+  toError,
+} from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 
 /** The callbacks around one model call; their state changes gather in the actions of the event to come. */
 export class ModelCall {
   readonly request: LlmRequest;
+  /** What the callbacks did to state and artifacts. */
+  readonly actions: EventActions = createEventActions();
   readonly #step: Step;
-  readonly #context: CallbackContext;
-  readonly #rewritesResponses: boolean;
+  readonly #asksBefore: boolean;
+  readonly #asksAfter: boolean;
 
   constructor(step: Step, request: LlmRequest) {
     const { agent, context } = step;
     this.#step = step;
-    this.#context = new CallbackContext({ invocationContext: context });
-    this.#rewritesResponses = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
-    const shows = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
-    this.request = shows ? { ...request, contents: request.contents.map(copyContent) } : request;
+    this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
+    this.#asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
+    this.request = this.#asksBefore ? { ...request, contents: request.contents.map(copyContent) } : request;
   }
 
-  /** What the callbacks did to state and artifacts, once: what comes later gathers anew. */
-  get actions(): EventActions {
-    return this.#context.actions;
+  get #context(): CallbackContext {
+    return new CallbackContext({ invocationContext: this.#step.context, eventActions: this.actions });
   }
 
   /** Asks the callbacks before the call. A response is used instead of the model's. */
-  async before(): Promise<LlmResponse | undefined> {
+  before(): Promise<LlmResponse | undefined> | undefined {
+    return this.#asksBefore ? this.#before() : undefined;
+  }
+
+  async #before(): Promise<LlmResponse | undefined> {
     const { agent, context } = this.#step;
     const { request } = this;
-    const answer = await context.plugins.first('beforeModelCallback', {
-      callbackContext: this.#context,
-      llmRequest: request,
-    });
+    const callbackContext = this.#context;
+    const answer = await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request });
     if (answer) return answer;
     for (const callback of agent.beforeModelCallback) {
-      const response = await callback({ context: this.#context, request });
+      const response = await callback({ context: callbackContext, request });
       if (response) return response;
     }
     return undefined;
@@ -40,7 +49,7 @@ export class ModelCall {
 
   /** The response as the callbacks want it. */
   after(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
-    return this.#rewritesResponses ? this.#after(response) : response;
+    return this.#asksAfter ? this.#after(response) : response;
   }
 
   async #after(response: LlmResponse): Promise<LlmResponse> {

@@ -1,7 +1,6 @@
 import {
   type Event,
   type EventActions,
-  type FunctionCall,
   type LlmRequest,
   type LlmResponse,
   type Part,
@@ -15,7 +14,7 @@ export class ModelReply {
   readonly #step: Step;
   readonly #toolsDict: LlmRequest['toolsDict'];
   readonly #startMs: number;
-  readonly #aggregator = new ResponseAggregator();
+  readonly #chunks: LlmResponse[] = [];
   #responseId: string | undefined;
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
@@ -27,18 +26,15 @@ export class ModelReply {
     this.#startMs = step.context.platform.now();
   }
 
-  /** True when chunks came and the whole did not. */
-  get isOpen(): boolean {
-    return this.#aggregator.chunks > 0;
-  }
-
   /** The event of a chunk. */
   chunk(response: LlmResponse): Event {
     const { context } = this.#step;
     if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
-    this.#aggregator.add(response);
+    this.#chunks.push(response);
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
-    return context.createEvent({ ...response, responseId: this.#responseId });
+    const event: { responseId?: string } & Event = context.createEvent(response);
+    event.responseId = this.#responseId;
+    return event;
   }
 
   #clock(response: LlmResponse, nowMs: number): void {
@@ -52,33 +48,55 @@ export class ModelReply {
 
   /** The response that merges the chunks so far. */
   merged(): LlmResponse {
-    return this.#aggregator.finish();
+    return this.#aggregate().finish();
   }
 
   /** What came of a reply that broke off, without calls. */
   broken(): LlmResponse {
-    return this.#aggregator.finishBroken();
+    return this.#aggregate().finishBroken();
+  }
+
+  /** Only a reply that its model did not close itself is merged here. */
+  #aggregate(): ResponseAggregator {
+    const aggregator = new ResponseAggregator();
+    for (const chunk of this.#chunks) aggregator.add(chunk);
+    return aggregator;
   }
 
   /** The event of a whole response. `actions` are what callbacks changed on the way. */
   whole(response: LlmResponse, actions: EventActions): Event {
     const { context } = this.#step;
-    const { partial: _, ...reply } = withCutShort(response);
-    const parts = reply.content?.parts;
-    const calls = parts?.some((part) => part.functionCall) ?? false;
-    const named = calls && parts ? parts.map((part) => withCallId(part, () => context.platform.newUuid())) : parts;
-    const longRunning = named ? longRunningIds(named, (name) => this.#toolsDict[name]?.isLongRunning === true) : [];
-    const nowMs = context.platform.now();
-    const usageMetadata = { ...reply.usageMetadata, timingInfo: this.#timing(nowMs) };
-    return context.createEvent({
-      ...reply,
-      ...(named ? { content: { ...reply.content, role: reply.content?.role ?? 'model', parts: named } } : {}),
-      ...(longRunning.length > 0 ? { longRunningToolIds: longRunning } : {}),
-      ...(this.#responseId === undefined ? {} : { responseId: this.#responseId }),
-      usageMetadata,
-      timestamp: nowMs / 1000,
-      actions,
-    });
+    const { content } = response;
+    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent({ ...response, actions });
+    if (event.partial !== undefined) delete event.partial;
+    if (content?.parts?.some((part) => part.functionCall)) {
+      const parts = content.parts.map((part) => this.#withCallId(part));
+      event.content = { ...content, role: content.role ?? 'model', parts };
+      const longRunningToolIds = this.#longRunningIds(parts);
+      if (longRunningToolIds.length > 0) event.longRunningToolIds = longRunningToolIds;
+    }
+    if (this.#responseId !== undefined) event.responseId = this.#responseId;
+    event.usageMetadata = { ...response.usageMetadata, timingInfo: this.#timing(context.platform.now()) };
+    if (isCutShort(response)) {
+      event.errorCode = response.finishReason ?? '';
+      event.errorMessage = response.errorMessage ?? `the model stopped with ${response.finishReason}`;
+    }
+    return event;
+  }
+
+  /** Every call has an id, so that its response finds it. */
+  #withCallId(part: Part): Part {
+    const call = part.functionCall;
+    if (!call || call.id) return part;
+    return { ...part, functionCall: { ...call, id: `adk-${this.#step.context.platform.newUuid()}` } };
+  }
+
+  #longRunningIds(parts: readonly Part[]): string[] {
+    const ids: string[] = [];
+    for (const { functionCall } of parts) {
+      if (functionCall?.id && this.#toolsDict[functionCall.name ?? '']?.isLongRunning) ids.push(functionCall.id);
+    }
+    return ids;
   }
 
   #timing(nowMs: number): TimingInfo {
@@ -89,24 +107,6 @@ export class ModelReply {
 }
 
 /** A finish other than STOP is an error beside the content. */
-function withCutShort(response: LlmResponse): LlmResponse {
-  const { finishReason, errorCode } = response;
-  if (finishReason === undefined || finishReason === 'STOP' || errorCode !== undefined) return response;
-  return {
-    ...response,
-    errorCode: finishReason,
-    errorMessage: response.errorMessage ?? `the model stopped with ${finishReason}`,
-  };
-}
-
-/** Every call has an id, so that its response finds it. */
-function withCallId(part: Part, newUuid: () => string): Part {
-  const call: FunctionCall | undefined = part.functionCall;
-  return !call || call.id ? part : { ...part, functionCall: { ...call, id: `adk-${newUuid()}` } };
-}
-
-function longRunningIds(parts: readonly Part[], isLongRunning: (name: string) => boolean): string[] {
-  return parts.flatMap(({ functionCall }) =>
-    functionCall?.id && isLongRunning(functionCall.name ?? '') ? [functionCall.id] : [],
-  );
+function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
+  return finishReason !== undefined && finishReason !== 'STOP' && errorCode === undefined;
 }

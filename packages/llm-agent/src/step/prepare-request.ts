@@ -17,12 +17,15 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addOutputSchema,
 ];
 
-/** The model request of one step. */
-export async function prepareRequest(step: Step): Promise<LlmRequest> {
-  const request = createLlmRequest();
-  for (const process of PROCESSORS) {
-    const pending = process(request, step);
-    if (pending) await pending;
+/** The model request of one step; at once when no processor has to wait. */
+export function prepareRequest(step: Step): LlmRequest | Promise<LlmRequest> {
+  return process(createLlmRequest(), step, 0);
+}
+
+function process(request: LlmRequest, step: Step, first: number): LlmRequest | Promise<LlmRequest> {
+  for (let index = first; index < PROCESSORS.length; index++) {
+    const pending = PROCESSORS[index]?.(request, step);
+    if (pending) return pending.then(() => process(request, step, index + 1));
   }
   return request;
 }

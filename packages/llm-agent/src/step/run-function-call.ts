@@ -31,65 +31,79 @@ export async function runFunctionCall(
   return { response, actions };
 }
 
-async function answer(
-  step: Step,
-  tool: BaseTool,
-  call: FunctionCall,
-  toolContext: ToolContext,
-): Promise<Record<string, unknown> | undefined> {
+/** One call under way. */
+interface Call {
+  readonly tool: BaseTool;
+  readonly args: Record<string, unknown>;
+  readonly toolContext: ToolContext;
+}
+
+type Answer = Record<string, unknown> | undefined;
+
+async function answer(step: Step, tool: BaseTool, call: FunctionCall, toolContext: ToolContext): Promise<Answer> {
   const { agent, context } = step;
   const { plugins } = context;
   const copied = copyJson(call.args ?? {});
-  if ('fault' in copied)
+  if ('fault' in copied) {
     return { error: `the arguments of ${tool.name} are not JSON: at ${copied.fault.path}: ${copied.fault.reason}` };
-  const args = copied.value as Record<string, unknown>;
-
-  let response: Record<string, unknown> | undefined = await plugins.first('beforeToolCallback', {
-    tool,
-    toolArgs: args,
-    toolContext,
-  });
-  for (const callback of response ? [] : agent.beforeToolCallback) {
-    response = (await callback({ tool, args, context: toolContext })) || undefined;
-    if (response) break;
   }
+  const running: Call = { tool, args: copied.value as Record<string, unknown>, toolContext };
+
+  const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
+  let response = asksBefore ? await askBefore(step, running) : undefined;
   if (!response) {
     try {
-      const result = await context.untilAborted(tool.runAsync({ args, toolContext }));
+      const result = await context.untilAborted(Promise.resolve(tool.runAsync({ args: running.args, toolContext })));
       if (result === undefined && tool.isLongRunning) return undefined;
       response = toToolResponse(tool.name, result);
     } catch (thrown) {
       if (context.abortSignal.aborted) throw thrown;
-      response = await answerError(step, tool, args, toolContext, toError(thrown));
+      response = await answerError(step, running, toError(thrown));
     }
   }
-
-  const replaced = await plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response });
-  if (replaced) return toToolResponse(tool.name, replaced);
-  for (const callback of agent.afterToolCallback) {
-    const other = await callback({ tool, args, context: toolContext, response });
-    if (other) return toToolResponse(tool.name, other);
-  }
-  return toToolResponse(tool.name, response);
+  const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
+  return asksAfter ? askAfter(step, running, response) : response;
 }
 
-async function answerError(
-  step: Step,
-  tool: BaseTool,
-  args: Record<string, unknown>,
-  toolContext: ToolContext,
-  error: Error,
+async function askBefore({ agent, context }: Step, { tool, args, toolContext }: Call): Promise<Answer> {
+  const instead = await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext });
+  if (instead) return toToolResponse(tool.name, instead);
+  for (const callback of agent.beforeToolCallback) {
+    const response = await callback({ tool, args, context: toolContext });
+    if (response) return toToolResponse(tool.name, response);
+  }
+  return undefined;
+}
+
+async function askAfter(
+  { agent, context }: Step,
+  { tool, args, toolContext }: Call,
+  response: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const recovered = await step.context.plugins.first('onToolErrorCallback', {
+  const result = await context.plugins.first('afterToolCallback', {
     tool,
     toolArgs: args,
     toolContext,
-    error,
+    result: response,
   });
-  if (recovered) return recovered;
-  for (const callback of step.agent.onToolErrorCallback) {
+  if (result) return toToolResponse(tool.name, result);
+  for (const callback of agent.afterToolCallback) {
+    const replaced = await callback({ tool, args, context: toolContext, response });
+    if (replaced) return toToolResponse(tool.name, replaced);
+  }
+  return response;
+}
+
+async function answerError(
+  { agent, context }: Step,
+  { tool, args, toolContext }: Call,
+  error: Error,
+): Promise<Record<string, unknown>> {
+  const answered = await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error });
+  if (answered) return toToolResponse(tool.name, answered);
+  for (const callback of agent.onToolErrorCallback) {
     const response = await callback({ tool, args, context: toolContext, error });
-    if (response) return response;
+    if (response) return toToolResponse(tool.name, response);
   }
   return { error: error.message || error.name };
 }

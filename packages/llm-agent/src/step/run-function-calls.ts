@@ -1,4 +1,5 @@
 import {
+  createEventActions,
   type Event,
   type FunctionCall,
   isEmptyActions,
@@ -34,11 +35,10 @@ export async function runFunctionCalls(
     const call = calls[index];
     if (response && call) parts.push({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
   }
-  const [only] = outcomes;
-  const actions =
-    outcomes.length === 1 && only ? only.actions : mergeEventActions(outcomes.map((outcome) => outcome.actions));
+  const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
+  const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
   const isWaiting = parts.length < calls.length;
-  if (parts.length === 0 && isEmptyActions(actions)) return { event: undefined, isWaiting };
+  if (parts.length === 0 && changed.length === 0) return { event: undefined, isWaiting };
   const event = context.createEvent({ ...(parts.length > 0 ? { content: { role: 'user', parts } } : {}), actions });
   return { event, isWaiting };
 }

@@ -38,11 +38,13 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   while (!context.isEnded) {
     context.throwIfAborted();
-    const call = new ModelCall(step, await prepareRequest(step));
+    const prepared = prepareRequest(step);
+    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared);
     const { request } = call;
     const reply = new ModelReply(step, request.toolsDict);
 
-    let response: LlmResponse | undefined = await call.before();
+    const asked = call.before();
+    let response: LlmResponse | undefined = asked && (await asked);
     if (!response) {
       context.countLlmCall();
       try {
@@ -66,7 +68,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
     const calls = response.content?.parts?.some((part) => part.functionCall) ?? false;
     if (!calls) {
-      const output = await readFinalOutput(agent, response);
+      const read = readFinalOutput(agent, response);
+      const output = read instanceof Promise ? await read : read;
       if (output && 'issues' in output) {
         const errorMessage = describeMismatch(output.issues);
         yield reply.whole({ ...response, errorCode: OUTPUT_SCHEMA_ERROR, errorMessage }, call.actions);

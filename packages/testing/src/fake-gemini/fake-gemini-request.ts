@@ -12,6 +12,8 @@ export interface FakeGeminiRequest {
   /** Only on the Vertex AI paths. */
   readonly project?: string;
   readonly location?: string;
+  /** A number for the connection it came on: requests of one connection have the same. */
+  readonly connection: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The parsed JSON. */

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
 import { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
 import { errorReply, type FakeGeminiReply, type FakeGeminiStep } from './fake-gemini-reply.ts';
@@ -22,6 +22,11 @@ export class FakeGeminiServer {
   readonly #http: Server;
   readonly #steps: FakeGeminiStep[];
   readonly #requests: FakeGeminiRequest[] = [];
+  readonly #open = new Set<ServerResponse>();
+  /** Answers that this side cut off; a client that closes looks the same otherwise. */
+  readonly #cut = new WeakSet<ServerResponse>();
+  readonly #connections = new Map<Socket, number>();
+  #url = '';
   #arrival = Promise.withResolvers<void>();
   #answered = 0;
   #fault: UnexpectedRequestError | undefined;
@@ -37,12 +42,13 @@ export class FakeGeminiServer {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.#http.once('error', reject).listen(0, '127.0.0.1', resolve);
     await promise;
+    server.#url = `http://127.0.0.1:${(server.#http.address() as AddressInfo).port}`;
     return server;
   }
 
   /** `http://127.0.0.1:port`, without a slash at the end. */
   get url(): string {
-    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+    return this.#url;
   }
 
   /** The requests so far, in the order they came. */
@@ -79,6 +85,7 @@ export class FakeGeminiServer {
   async close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#http.close(() => resolve());
+    for (const outgoing of this.#open) this.#cut.add(outgoing);
     this.#http.closeAllConnections();
     await promise;
   }
@@ -88,7 +95,13 @@ export class FakeGeminiServer {
   }
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const ended = new Promise<void>((resolve) => outgoing.once('close', resolve));
+    const ended = Promise.withResolvers<void>();
+    this.#open.add(outgoing);
+    outgoing.once('close', () => {
+      this.#open.delete(outgoing);
+      ended.resolve();
+    });
+    const cut = this.#cut;
     const text = await readText(incoming);
     if (text === undefined) return;
     const path = parseGeminiPath(incoming.url ?? '');
@@ -101,10 +114,11 @@ export class FakeGeminiServer {
       method: incoming.method,
       path: incoming.url ?? '',
       headers: incoming.headers as Record<string, string>,
+      connection: this.#connectionOf(incoming.socket),
       body,
-      ended,
+      ended: ended.promise,
       get closedByClient() {
-        return outgoing.destroyed && !outgoing.writableFinished && !cutByUs.has(outgoing);
+        return outgoing.destroyed && !outgoing.writableFinished && !cut.has(outgoing);
       },
     };
     const step = this.#steps[this.#requests.push(request) - 1];
@@ -116,28 +130,39 @@ export class FakeGeminiServer {
     this.#answered++;
     const reply = typeof step === 'function' ? step(request) : step;
     if (reply.frames && !path.stream) {
-      return this.#refuse(outgoing, `reply ${this.#answered} is streamed, and ${request.path} asks for one that is not`);
+      return this.#refuse(
+        outgoing,
+        `reply ${this.#answered} is streamed, and ${request.path} asks for one that is not`,
+      );
     }
     await this.#write(outgoing, reply);
+  }
+
+  #connectionOf(socket: Socket): number {
+    const known = this.#connections.get(socket) ?? this.#connections.size;
+    this.#connections.set(socket, known);
+    return known;
   }
 
   async #write(outgoing: ServerResponse, reply: FakeGeminiReply): Promise<void> {
     const closed = new AbortController();
     outgoing.once('close', () => closed.abort());
     if (await writeReply(outgoing, reply, closed.signal)) {
-      cutByUs.add(outgoing);
+      this.#cut.add(outgoing);
       outgoing.destroy();
     }
   }
 
   #refuse(outgoing: ServerResponse, message: string): Promise<void> {
-    this.#fault ??= new UnexpectedRequestError(`fake Gemini server: ${message}; its script has ${this.#steps.length} replies`);
-    return this.#write(outgoing, errorReply({ code: 400, status: 'FAILED_PRECONDITION', message: this.#fault.message }));
+    this.#fault ??= new UnexpectedRequestError(
+      `fake Gemini server: ${message}; its script has ${this.#steps.length} replies`,
+    );
+    return this.#write(
+      outgoing,
+      errorReply({ code: 400, status: 'FAILED_PRECONDITION', message: this.#fault.message }),
+    );
   }
 }
-
-/** Answers that the script cut off; a client that closes looks the same otherwise. */
-const cutByUs = new WeakSet<ServerResponse>();
 
 /** The whole body, or undefined when the client went away before it was there. */
 async function readText(incoming: IncomingMessage): Promise<string | undefined> {

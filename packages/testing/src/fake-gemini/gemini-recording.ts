@@ -22,7 +22,10 @@ export interface GeminiInteraction {
  * Replies that answer as was recorded. An error body that was recorded without its status gets the status it names, because no
  * service sends one with 200.
  */
-export function recordedReplies(recording: GeminiRecording, options: { readonly split?: ByteSplit } = {}): FakeGeminiReply[] {
+export function recordedReplies(
+  recording: GeminiRecording,
+  options: { readonly split?: ByteSplit } = {},
+): FakeGeminiReply[] {
   return recording.interactions.map(({ status, contentType, chunks }) => {
     const [first] = chunks;
     const code = first && 'error' in first ? (first.error as { code?: number } | null)?.code : undefined;

@@ -3,7 +3,11 @@ export interface WireResponse {
   /** Reasoning in front of the answer. */
   readonly thought?: string;
   readonly text?: string;
-  readonly calls?: readonly { readonly name: string; readonly args?: Readonly<Record<string, unknown>>; readonly id?: string }[];
+  readonly calls?: readonly {
+    readonly name: string;
+    readonly args?: Readonly<Record<string, unknown>>;
+    readonly id?: string;
+  }[];
   /** Parts as they are on the wire, after those above. */
   readonly parts?: readonly object[];
   /** Null for a chunk that is not the last. Default `STOP`. */
@@ -15,8 +19,16 @@ export interface WireResponse {
 
 /** The JSON of a response, or of one chunk of it. A string is its text. */
 export function wireResponse(response: string | WireResponse): object {
-  const { thought, text, calls = [], parts = [], finishReason = 'STOP', usage, responseId, modelVersion } =
-    typeof response === 'string' ? { text: response } : response;
+  const {
+    thought,
+    text,
+    calls = [],
+    parts = [],
+    finishReason = 'STOP',
+    usage,
+    responseId,
+    modelVersion,
+  } = typeof response === 'string' ? { text: response } : response;
   const all = [
     ...(thought === undefined ? [] : [{ text: thought, thought: true }]),
     ...(text === undefined ? [] : [{ text }]),

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { Gate } from '../gate.ts';
 import type { FakeGeminiReply } from './fake-gemini-reply.ts';
 import { splitBytes } from './split-bytes.ts';
@@ -7,7 +8,11 @@ import { splitBytes } from './split-bytes.ts';
  * Writes a reply piece by piece, each piece in a read of its own for the client, and stops when the client closes. True when
  * the socket is to be cut now.
  */
-export async function writeReply(outgoing: ServerResponse, reply: FakeGeminiReply, closed: AbortSignal): Promise<boolean> {
+export async function writeReply(
+  outgoing: ServerResponse,
+  reply: FakeGeminiReply,
+  closed: AbortSignal,
+): Promise<boolean> {
   const { status = 200, headers, body, frames, split, end = 'finish', gate } = reply;
   if (gate) await passOrClose(gate, closed);
   const items = frames ?? (body === undefined ? [] : [typeof body === 'string' ? body : JSON.stringify(body)]);
@@ -36,9 +41,10 @@ function passOrClose(gate: Gate, closed: AbortSignal): Promise<void> {
   return gate.pass(closed).catch(() => undefined);
 }
 
-/** Each write is a chunk of the transfer encoding, which clients hand on one by one. */
-function written(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
+/** Writes a piece, and leaves a client in this process the turns of the event loop that it needs to read it by itself. */
+async function written(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   outgoing.write(piece, () => resolve());
-  return promise;
+  await promise;
+  for (let turns = 0; turns < 2; turns++) await setImmediate();
 }

@@ -2,7 +2,12 @@ import { setOwn, type LlmRequest } from '@eventloom/core';
 
 /** A copy that later changes to the request do not reach: lists and plain objects are copied, all else (tools, signals) is shared. */
 export function copyRequest(request: LlmRequest): LlmRequest {
-  return { ...request, contents: copy(request.contents), config: copy(request.config), toolsDict: { ...request.toolsDict } };
+  return {
+    ...request,
+    contents: copy(request.contents),
+    config: copy(request.config),
+    toolsDict: { ...request.toolsDict },
+  };
 }
 
 function copy<T>(value: T): T {

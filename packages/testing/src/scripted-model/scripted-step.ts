@@ -6,10 +6,7 @@ import type { RequestExpectation } from './request-expectation.ts';
 export type ScriptedStep = string | Error | ScriptedReply | ScriptedFunction;
 
 /** Answers a request. What it throws is thrown by the model. */
-export type ScriptedFunction = (
-  request: LlmRequest,
-  call: ScriptedCall,
-) => ScriptedAnswer | Promise<ScriptedAnswer>;
+export type ScriptedFunction = (request: LlmRequest, call: ScriptedCall) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
 /** What a scripted function may answer. */
 export type ScriptedAnswer = string | Error | ScriptedReply;

@@ -1,6 +1,6 @@
-import { Validator } from '@cfworker/json-schema';
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, toError } from '@eventloom/core';
 import { toJsonSchema } from './json-schema.ts';
+import { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
 
 /** What came of checking a value: the value as the schema gives it (defaults filled in), or what is wrong, a line each. */
@@ -11,14 +11,14 @@ export class ValueSchema {
   readonly #schema: SchemaLike;
   readonly #owner: string;
   #json: Record<string, unknown> | undefined;
-  #validator: Validator | undefined;
+  #validator: JsonSchemaValidator | undefined;
 
   /**
    * @param owner whose schema it is, for messages: `tool "x"`
    * @throws ConfigurationError for a Standard Schema that cannot say itself as JSON Schema
    */
   constructor(schema: SchemaLike, owner: string) {
-    if (typeof schema !== 'object' && typeof schema !== 'function')
+    if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
       throw new ConfigurationError(`${owner}: the schema must be a Standard Schema or a JSON Schema object`);
     if ('~standard' in schema && !('jsonSchema' in (schema['~standard'] as object))) {
       throw new ConfigurationError(
@@ -41,13 +41,13 @@ export class ValueSchema {
       return json;
     } catch (cause) {
       throw new ConfigurationError(
-        `${this.#owner}: the schema cannot be said as JSON Schema: ${(cause as Error).message}`,
+        `${this.#owner}: the schema cannot be said as JSON Schema: ${toError(cause).message}`,
         { cause },
       );
     }
   }
 
-  /** Checks a value. */
+  /** Checks a value. @throws ConfigurationError for JSON Schema that is not valid itself */
   check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
     if (!isStandard(this.#schema)) return this.#checkJson(value);
     const result = this.#schema['~standard'].validate(value);
@@ -55,20 +55,9 @@ export class ValueSchema {
   }
 
   #checkJson(value: unknown): SchemaCheck {
-    // The validator interprets the schema and evaluates no code, so it runs where `eval` is forbidden.
-    this.#validator ??= new Validator(this.json, '2020-12', false);
-    const { valid, errors } = this.#validator.validate(value);
-    if (valid) return { value };
-    const leaves = errors.filter(
-      (error) =>
-        !errors.some((other) => other !== error && other.instanceLocation.startsWith(`${error.instanceLocation}/`)),
-    );
-    return {
-      issues: leaves.map(
-        ({ instanceLocation, error }) =>
-          `${instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.') || 'value'}: ${error}`,
-      ),
-    };
+    this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);
+    const issues = this.#validator.issues(value);
+    return issues.length === 0 ? { value } : { issues };
   }
 }
 

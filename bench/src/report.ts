@@ -1,0 +1,42 @@
+/** One line of the report: what was measured, what came out, and what it was to be. */
+export interface Row {
+  readonly workload: string;
+  readonly figure: string;
+  readonly ours: number;
+  /** What it is held against: the floor (the same work by hand, in the same run), or the figure that the target names. */
+  readonly floor?: number;
+  readonly unit: string;
+  readonly target?: string;
+  /** Whether the target is met. */
+  readonly ok?: boolean;
+}
+
+/** A row whose target is a ratio to the floor. */
+export function ratioRow(workload: string, figure: string, unit: string, ours: number, floor: number, maxRatio: number): Row {
+  return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}× floor`, ok: ours / floor <= maxRatio };
+}
+
+/** A row whose target is a number. */
+export function limitRow(workload: string, figure: string, unit: string, ours: number, limit: number): Row {
+  return { workload, figure, unit, ours, target: `≤ ${limit} ${unit}`.trimEnd(), ok: ours <= limit };
+}
+
+/** The rows as a table for the terminal. */
+export function formatRows(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    row.workload,
+    row.figure,
+    `${number(row.ours)} ${row.unit}`.trimEnd(),
+    row.floor === undefined ? '' : `${number(row.floor)} ${row.unit}`.trimEnd(),
+    row.floor === undefined ? '' : `${number(row.ours / row.floor)}×`,
+    row.target ?? '',
+    row.ok === undefined ? '' : row.ok ? 'yes' : 'NO',
+  ]);
+  const table = [['', 'figure', 'ours', 'against', 'ratio', 'target', 'met'], ...cells];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0))) ?? [];
+  return table.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
+}

@@ -1,0 +1,163 @@
+import { InMemorySessionService } from '@eventloom/sessions';
+import { createFloorSession, type FloorSession, floorTurn } from '../floor.ts';
+import { compare, type Measurement, summarize } from '../measure.ts';
+import { ChunkModel, InstantModel, ToolCallingModel } from '../models.ts';
+import { ratioRow, type Row } from '../report.ts';
+import { APP, createRunner, drain, floorTools, MESSAGE, turn } from '../setup.ts';
+
+function median(measurements: Map<string, Measurement>, name: string): number {
+  return measurements.get(name)?.medianUs ?? Number.NaN;
+}
+
+/** W1: one text turn in a fresh session. */
+export async function textTurn(): Promise<Row[]> {
+  const count = 2000;
+  const model = new InstantModel();
+  const sessions = new InMemorySessionService();
+  const runner = createRunner(model, sessions);
+  const store = new Map<string, FloorSession>();
+  let id = 0;
+  const measured = await compare([
+    {
+      name: 'ours',
+      async round() {
+        for (let index = 0; index < count; index++) {
+          const sessionId = `s${id++}`;
+          await sessions.createSession({ ...APP, sessionId });
+          await turn(runner, sessionId);
+          await sessions.deleteSession({ ...APP, sessionId });
+        }
+        return count;
+      },
+    },
+    {
+      name: 'floor',
+      async round() {
+        for (let index = 0; index < count; index++) {
+          const session = createFloorSession(`f${id++}`);
+          store.set(session.id, session);
+          await drain(floorTurn(session, model, MESSAGE));
+          store.delete(session.id);
+        }
+        return count;
+      },
+    },
+  ]);
+  return [ratioRow('W1', 'one text turn, fresh session', 'µs', median(measured, 'ours'), median(measured, 'floor'), 2)];
+}
+
+/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once. */
+export async function toolTurns(): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [workload, figure, model] of [
+    ['W2', 'turn with 10 tool calls in a row', new ToolCallingModel(10)],
+    ['W5', 'turn with 8 parallel tool calls', new ToolCallingModel(1, 8)],
+  ] as const) {
+    const count = 500;
+    const sessions = new InMemorySessionService();
+    const runner = createRunner(model, sessions);
+    let id = 0;
+    const measured = await compare([
+      {
+        name: 'ours',
+        async round() {
+          for (let index = 0; index < count; index++) {
+            const sessionId = `s${id++}`;
+            await sessions.createSession({ ...APP, sessionId });
+            await turn(runner, sessionId);
+            await sessions.deleteSession({ ...APP, sessionId });
+          }
+          return count;
+        },
+      },
+      {
+        name: 'floor',
+        async round() {
+          for (let index = 0; index < count; index++) {
+            await drain(floorTurn(createFloorSession(`f${index}`), model, MESSAGE, { tools: floorTools }));
+          }
+          return count;
+        },
+      },
+    ]);
+    rows.push(ratioRow(workload, figure, 'µs', median(measured, 'ours'), median(measured, 'floor'), 2));
+  }
+  return rows;
+}
+
+/** W3: a reply of 2,000 chunks. */
+export async function chunkedReply(): Promise<Row[]> {
+  const chunks = 2000;
+  const model = new ChunkModel(chunks);
+  const sessions = new InMemorySessionService();
+  const runner = createRunner(model, sessions);
+  const firstUs: number[] = [];
+  let id = 0;
+  const measured = await compare([
+    {
+      name: 'ours',
+      async round() {
+        const sessionId = `s${id++}`;
+        await sessions.createSession({ ...APP, sessionId });
+        const start = performance.now();
+        let seen = 0;
+        for await (const _ of runner.runAsync({ ...APP, sessionId, newMessage: MESSAGE, runConfig: { streamingMode: 'sse' } })) {
+          if (seen++ === 0) firstUs.push((performance.now() - start) * 1000);
+        }
+        return chunks;
+      },
+    },
+    {
+      name: 'floor',
+      async round() {
+        await drain(floorTurn(createFloorSession('f'), model, MESSAGE, { stream: true }));
+        return chunks;
+      },
+    },
+  ], 60, 20);
+  const firstMs = summarize(firstUs.slice(20)).medianUs / 1000;
+  return [
+    ratioRow('W3', 'reply of 2,000 chunks, per chunk', 'µs', median(measured, 'ours'), median(measured, 'floor'), 1.5),
+    { workload: 'W3', figure: 'first event', unit: 'ms', ours: firstMs, target: '≤ 0.05 ms', ok: firstMs <= 0.05 },
+  ];
+}
+
+/** W4: 1,000 turns in one session. */
+export async function longSession(): Promise<Row[]> {
+  const turns = 1000;
+  const window = 20;
+  const early: number[] = [];
+  const late: number[] = [];
+  const totals: number[] = [];
+  const floorTotals: number[] = [];
+  const model = new InstantModel();
+  for (let repetition = -3; repetition < 12; repetition++) {
+    const sessions = new InMemorySessionService();
+    const runner = createRunner(model, sessions);
+    await sessions.createSession({ ...APP, sessionId: 's' });
+    const times: number[] = [];
+    const start = performance.now();
+    for (let index = 0; index < turns; index++) {
+      const before = performance.now();
+      await turn(runner, 's');
+      times.push((performance.now() - before) * 1000);
+    }
+    const total = performance.now() - start;
+    const floorSession = createFloorSession('f');
+    const floorStart = performance.now();
+    for (let index = 0; index < turns; index++) await drain(floorTurn(floorSession, model, MESSAGE));
+    const floorTotal = performance.now() - floorStart;
+    if (repetition < 0) continue;
+    totals.push(total);
+    floorTotals.push(floorTotal);
+    early.push(summarize(times.slice(0, window)).medianUs);
+    late.push(summarize(times.slice(-window)).medianUs);
+  }
+  const earlyUs = summarize(early).medianUs;
+  const lateUs = summarize(late).medianUs;
+  const totalMs = summarize(totals).medianUs;
+  return [
+    { workload: 'W4', figure: 'turn 1,000 against turn 10', unit: 'µs', ours: lateUs, floor: earlyUs, target: '≤ 2× turn 10', ok: lateUs / earlyUs <= 2 },
+    { workload: 'W4', figure: '1,000 turns', unit: 'ms', ours: totalMs, floor: summarize(floorTotals).medianUs, target: '≤ 23 ms', ok: totalMs <= 23 },
+  ];
+}

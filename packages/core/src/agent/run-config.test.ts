@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { checkRunConfig, RUN_CONFIG_DEFAULTS, type RunConfig } from './run-config.ts';
+
+test.each<RunConfig>([
+  {},
+  RUN_CONFIG_DEFAULTS,
+  { streamingMode: 'sse', maxLlmCalls: -1, onBusy: 'interrupt', busyWaitMs: 0, maxParallelToolCalls: 1 },
+  { saveInputBlobsAsArtifacts: true, customMetadata: {}, completionEvent: false, requestId: '' },
+  { getSessionConfig: { numRecentEvents: 0, afterTimestamp: 1.5, afterSeq: 3 } },
+  { getSessionConfig: {}, maxLlmCalls: undefined, requestId: undefined },
+])('%j makes sense', (config) => {
+  expect(() => checkRunConfig(config)).not.toThrow();
+});
+
+test.each([
+  [{ streamingMode: 'bidi' }, 'runConfig.streamingMode: must be one of none, sse, is "bidi"'],
+  [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer, is the number 1.5'],
+  [{ maxLlmCalls: 5n }, 'runConfig.maxLlmCalls: must be an integer, is a bigint'],
+  [{ onBusy: null }, 'runConfig.onBusy: must be one of queue, reject, interrupt, is null'],
+  [{ busyWaitMs: -1 }, 'runConfig.busyWaitMs: must be an integer of at least 0, is the number -1'],
+  [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: must be an integer of at least 1, is the number 0'],
+  [{ saveInputBlobsAsArtifacts: 'yes' }, 'runConfig.saveInputBlobsAsArtifacts: must be a boolean, is "yes"'],
+  [{ customMetadata: [] }, 'runConfig.customMetadata: must be an object, is a list'],
+  [{ customMetadata: null }, 'runConfig.customMetadata: must be an object, is null'],
+  [{ getSessionConfig: 3 }, 'runConfig.getSessionConfig: must be an object, is the number 3'],
+  [
+    { getSessionConfig: { numRecentEvents: -1 } },
+    'runConfig.getSessionConfig.numRecentEvents: must be an integer of at least 0, is the number -1',
+  ],
+  [
+    { getSessionConfig: { afterTimestamp: Number.NaN } },
+    'runConfig.getSessionConfig.afterTimestamp: must be a number, is the number NaN',
+  ],
+  [
+    { getSessionConfig: { recent: 1 } },
+    'runConfig.getSessionConfig.recent: this version has no such option; it has numRecentEvents, afterTimestamp, afterSeq',
+  ],
+  [{ completionEvent: 1 }, 'runConfig.completionEvent: must be a boolean, is the number 1'],
+  [{ requestId: 1 }, 'runConfig.requestId: must be a string, is the number 1'],
+])('%o is refused', (config, message) => {
+  const check = (): void => checkRunConfig(config as unknown as RunConfig);
+  expect(check).toThrow(ConfigurationError);
+  expect(check).toThrow(message);
+});
+
+test.each(['speechConfig', 'toString', '__proto__'])(
+  'the option %s, which this version does not have, is refused',
+  (option) => {
+    const config = Object.fromEntries([[option, {}]]) as RunConfig;
+    expect(() => checkRunConfig(config)).toThrow(
+      `runConfig.${option}: this version has no such option; it has streaming`,
+    );
+  },
+);

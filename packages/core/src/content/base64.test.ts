@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { decodeBase64, encodeBase64 } from './base64.ts';
+
+const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+
+test('writes the standard alphabet with padding', () => {
+  expect(encodeBase64(new Uint8Array([0xfb, 0xff]))).toBe('+/8=');
+  expect(encodeBase64(new Uint8Array([0xfb]))).toBe('+w==');
+  expect(encodeBase64(new Uint8Array())).toBe('');
+});
+
+test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s, whatever the alphabet and the padding', (text) => {
+  expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
+});
+
+test('every byte comes back, at every length', () => {
+  for (let length = 0; length <= everyByte.length; length++) {
+    const bytes = everyByte.subarray(0, length);
+    expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
+  }
+});
+
+test('files larger than the stack of a call come back', () => {
+  const bytes = new Uint8Array(200_001).map((_, at) => at * 7);
+  expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
+});
+
+test.each(['A', 'AAAAA', 'A=', 'AA=A', '=', '====', 'AAA===', 'A A=', 'AA\n', 'ÄÄ', 'AA==='])(
+  'refuses %j, which is no base64',
+  (text) => {
+    expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
+  },
+);

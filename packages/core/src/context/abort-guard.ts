@@ -1,0 +1,50 @@
+import { RunAbortedError } from '../errors/run-aborted-error.ts';
+
+/**
+ * The abort of one run: a signal for whoever takes one, and waits that end at once when it fires. A wait costs no listener and
+ * leaves nothing behind when it is over, however long the run goes on.
+ */
+export class AbortGuard {
+  readonly #controller = new AbortController();
+  readonly #waiting = new Set<(error: RunAbortedError) => void>();
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Fires the signal and ends every wait. A second abort changes nothing. */
+  abort(reason: unknown): void {
+    if (this.signal.aborted) return;
+    this.#controller.abort(reason);
+    const error = this.#error();
+    for (const reject of this.#waiting) reject(error);
+    this.#waiting.clear();
+  }
+
+  /** The work, or RunAbortedError as soon as the run is aborted; what the work does afterwards is nobody's concern. */
+  until<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.signal.aborted) reject(this.#error());
+      else this.#waiting.add(reject);
+      work.then(
+        (value) => {
+          this.#waiting.delete(reject);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#waiting.delete(reject);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** @throws RunAbortedError when the run was aborted */
+  check(): void {
+    if (this.signal.aborted) throw this.#error();
+  }
+
+  #error(): RunAbortedError {
+    return new RunAbortedError('the run was aborted', { cause: this.signal.reason });
+  }
+}

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { BaseAgent } from '../agent/base-agent.ts';
+import type { RunConfig } from '../agent/run-config.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
+import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import type { Event } from '../event/event.ts';
+import { systemPlatform } from '../platform/platform.ts';
+import { PluginManager } from '../plugin/plugin-manager.ts';
+import type { Session } from '../session/session.ts';
+import { CallbackContext } from './callback-context.ts';
+import { InvocationContext } from './invocation-context.ts';
+import { ReadonlyContext } from './readonly-context.ts';
+import { ToolContext } from './tool-context.ts';
+
+class Quiet extends BaseAgent {
+  protected async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
+
+const session: Session = {
+  id: 's',
+  appName: 'app',
+  userId: 'u',
+  state: {},
+  events: [],
+  lastUpdateTime: 0,
+  lastSeq: 0,
+  incarnation: 'i',
+};
+
+function contextOf(options: { runConfig?: RunConfig; abortSignal?: AbortSignal } = {}): InvocationContext {
+  let ids = 0;
+  return InvocationContext.create({
+    invocationId: 'e-1',
+    session: { ...session, state: {} },
+    runConfig: options.runConfig ?? {},
+    userContent: { role: 'user', parts: [{ text: 'hi' }] },
+    abortSignal: options.abortSignal ?? new AbortController().signal,
+    platform: {
+      ...systemPlatform,
+      now: () => 1500,
+      newEventId: () => `event-${++ids}`,
+      newUuid: () => `uuid-${++ids}`,
+    },
+    plugins: new PluginManager(),
+    artifactService: undefined,
+    memoryService: undefined,
+    models: undefined,
+    derived: new Map(),
+    recordToolCall: () => Promise.resolve(),
+  });
+}
+
+const agent = new Quiet({ name: 'quiet' });
+const other = new Quiet({ name: 'other' });
+
+describe('forAgent', () => {
+  test('gives the first agent the execution of the invocation, and every further one its own below', () => {
+    const first = contextOf().forAgent(agent);
+    expect(first).toMatchObject({ agent, executionId: 'e-1', parentExecutionId: undefined });
+    const second = first.forAgent(other);
+    expect(second).toMatchObject({ agent: other, executionId: 'e-uuid-1', parentExecutionId: 'e-1' });
+    expect(second.forAgent(agent)).toMatchObject({ executionId: 'e-uuid-2', parentExecutionId: 'e-uuid-1' });
+  });
+
+  test('there is no agent before the first', () => {
+    expect(() => contextOf().agent).toThrow(ConfigurationError);
+  });
+});
+
+describe('createEvent', () => {
+  test('fills in the ids, the time in seconds and the author', () => {
+    expect(
+      contextOf()
+        .forAgent(agent)
+        .createEvent({ actions: { escalate: true } }),
+    ).toEqual({
+      id: 'event-1',
+      invocationId: 'e-1',
+      author: 'quiet',
+      timestamp: 1.5,
+      executionId: 'e-1',
+      actions: { stateDelta: {}, artifactDelta: {}, escalate: true },
+    });
+  });
+
+  test('names the parent of an agent that another one started', () => {
+    const event = contextOf().forAgent(agent).forAgent(other).createEvent();
+    expect(event).toMatchObject({ author: 'other', executionId: 'e-uuid-1', parentExecutionId: 'e-1' });
+  });
+
+  test('the author before the first agent is the app', () => {
+    expect(contextOf().createEvent().author).toBe('app');
+  });
+});
+
+describe('countLlmCall', () => {
+  test.each([1, 3])('allows exactly %d calls, whichever agent makes them', (maxLlmCalls) => {
+    const context = contextOf({ runConfig: { maxLlmCalls } }).forAgent(agent);
+    for (let call = 0; call < maxLlmCalls; call++) context.forAgent(other).countLlmCall();
+    expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
+    expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
+  });
+
+  test('allows 500 when nothing is said, and any number at 0 and below', () => {
+    const usual = contextOf();
+    for (let call = 0; call < 500; call++) usual.countLlmCall();
+    expect(() => usual.countLlmCall()).toThrow(LlmCallLimitError);
+    for (const maxLlmCalls of [0, -1]) {
+      const unlimited = contextOf({ runConfig: { maxLlmCalls } });
+      for (let call = 0; call < 600; call++) unlimited.countLlmCall();
+    }
+  });
+});
+
+test('an invocation that one context ends has ended for all of them', () => {
+  const root = contextOf();
+  const first = root.forAgent(agent);
+  expect(root.isEnded).toBe(false);
+  first.forAgent(other).endInvocation();
+  expect([root.isEnded, first.isEnded]).toEqual([true, true]);
+});
+
+describe('an abort', () => {
+  test('ends what waits, with the reason as its cause', async () => {
+    const controller = new AbortController();
+    const context = contextOf({ abortSignal: controller.signal });
+    expect(() => context.throwIfAborted()).not.toThrow();
+    const waiting = context.untilAborted(new Promise<never>(() => undefined));
+    controller.abort('enough');
+    await expect(waiting).rejects.toMatchObject({ code: RunAbortedError.code, cause: 'enough' });
+    await expect(context.untilAborted(new Promise<never>(() => undefined))).rejects.toThrow(RunAbortedError);
+    expect(() => context.throwIfAborted()).toThrow(RunAbortedError);
+  });
+
+  test('before the first wait is noticed', async () => {
+    const waiting = contextOf({ abortSignal: AbortSignal.abort() }).untilAborted(new Promise<never>(() => undefined));
+    await expect(waiting).rejects.toThrow(RunAbortedError);
+  });
+
+  test('that does not come leaves the work its result', async () => {
+    expect(await contextOf().untilAborted(Promise.resolve(5))).toBe(5);
+    await expect(contextOf().untilAborted(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
+  });
+});
+
+test('a reported error is known to all contexts of the invocation', () => {
+  const root = contextOf();
+  const error = new TypeError('x');
+  expect(root.isReported(error)).toBe(false);
+  expect(root.isReported(undefined)).toBe(false);
+  root.forAgent(agent).markReported(error);
+  expect(root.isReported(error)).toBe(true);
+  expect(root.isReported(new TypeError('x'))).toBe(false);
+});
+
+describe('the contexts of callbacks, tools and instructions', () => {
+  test('say who, where and what for', () => {
+    const context = contextOf().forAgent(agent);
+    for (const view of [
+      new ReadonlyContext(context),
+      new CallbackContext({ invocationContext: context }),
+      new ToolContext({ invocationContext: context, functionCallId: 'c1' }),
+    ]) {
+      expect(view).toMatchObject({
+        invocationId: 'e-1',
+        agentName: 'quiet',
+        appName: 'app',
+        userId: 'u',
+        sessionId: 's',
+      });
+      expect(view.userContent?.parts).toEqual([{ text: 'hi' }]);
+    }
+    expect(new ToolContext({ invocationContext: context, functionCallId: 'c1' }).functionCallId).toBe('c1');
+  });
+
+  test('write state into their own actions, and read what the others wrote', () => {
+    const context = contextOf().forAgent(agent);
+    const first = new CallbackContext({ invocationContext: context });
+    const second = new ToolContext({ invocationContext: context, functionCallId: 'c1' });
+    first.state.set('a', 1);
+    second.state.set('b', 2);
+    expect(first.actions.stateDelta).toEqual({ a: 1 });
+    expect(second.actions.stateDelta).toEqual({ b: 2 });
+    expect(second.state.get('a')).toBe(1);
+    expect(new ReadonlyContext(context).state.toRecord()).toEqual({ a: 1, b: 2 });
+    expect(first.eventActions).toBe(first.actions);
+  });
+
+  test('say which service is missing', async () => {
+    const context = new CallbackContext({ invocationContext: contextOf().forAgent(agent) });
+    await expect(context.saveArtifact('a.txt', { text: 'a' })).rejects.toThrow(ConfigurationError);
+    await expect(async () => context.loadArtifact('a.txt')).rejects.toThrow(ConfigurationError);
+    await expect(async () => context.listArtifacts()).rejects.toThrow(ConfigurationError);
+    await expect(context.searchMemory('a')).rejects.toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { createErrorEvent, createEvent } from './create-event.ts';
+import { objectTypeOf } from './object-type.ts';
+
+test('an event that says its kind is of that kind', () => {
+  expect(objectTypeOf(createEvent({ object: 'preprocessing.planning', errorCode: 'x' }))).toBe(
+    'preprocessing.planning',
+  );
+});
+
+test('the kind of any other follows from what it carries', () => {
+  const text = { role: 'model', parts: [{ text: 'a' }] };
+  const response = { role: 'user', parts: [{ functionResponse: { name: 'f' } }] };
+  expect(objectTypeOf(createErrorEvent({}, 'SAFETY', 'no'))).toBe('error');
+  expect(objectTypeOf(createEvent({ errorCode: 'SAFETY', content: text }))).toBe('error');
+  expect(objectTypeOf(createEvent({ error: { type: 'a', message: 'b' } }))).toBe('error');
+  expect(objectTypeOf(createEvent({ content: response, partial: true }))).toBe('tool.response');
+  expect(objectTypeOf(createEvent({ content: text, partial: true }))).toBe('chat.completion.chunk');
+  expect(objectTypeOf(createEvent({ content: text }))).toBe('chat.completion');
+});

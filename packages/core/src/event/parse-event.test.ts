@@ -1,0 +1,357 @@
+import { describe, expect, test } from 'vitest';
+import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { createEvent } from './create-event.ts';
+import { parseContent, parseEvent } from './parse-event.ts';
+
+/** What parsing fails with; null when it does not. */
+function faultOf(parse: () => unknown): InvalidEventError | null {
+  try {
+    parse();
+    return null;
+  } catch (error) {
+    if (InvalidEventError.isInstance(error)) return error;
+    throw error;
+  }
+}
+
+/** JSON that nests so many levels deep. */
+function nested(levels: number): string {
+  return '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+}
+
+// As adk-python writes an event with `model_dump()`: every field, snake_case, nulls and empty maps.
+const PYTHON_DUMP = `{
+  "model_version": "gemini-2.5-flash",
+  "content": {
+    "parts": [
+      {
+        "media_resolution": null, "code_execution_result": null, "executable_code": null, "file_data": null,
+        "function_call": {
+          "id": "adk-1", "args": {"city_name": "Paris", "when": null}, "name": "get_weather",
+          "partial_args": null, "will_continue": null
+        },
+        "function_response": null, "inline_data": null, "text": null, "thought": null,
+        "thought_signature": "Cr8BA-_x", "video_metadata": null
+      }
+    ],
+    "role": "model"
+  },
+  "grounding_metadata": null, "partial": null, "turn_complete": null, "finish_reason": "STOP",
+  "error_code": null, "error_message": null, "interrupted": null, "custom_metadata": null,
+  "usage_metadata": {
+    "cache_tokens_details": null, "candidates_token_count": 12, "prompt_token_count": 300,
+    "prompt_tokens_details": [{"modality": "TEXT", "token_count": 300}], "total_token_count": 312
+  },
+  "live_session_resumption_update": null, "input_transcription": null, "output_transcription": null,
+  "avg_logprobs": -0.04, "logprobs_result": null, "cache_metadata": null, "citation_metadata": null,
+  "invocation_id": "e-87c91b9d-5b0c-4d0a-a0f5-2b2b8d3e9d51", "author": "weather_agent",
+  "actions": {
+    "skip_summarization": null, "state_delta": {"user:last_city": "Paris", "_draft": null}, "artifact_delta": {"a_b.txt": 0},
+    "transfer_to_agent": null, "escalate": null, "requested_auth_configs": {}, "requested_tool_confirmations": {},
+    "compaction": null, "end_of_agent": null, "agent_state": null, "rewind_before_invocation_id": null
+  },
+  "long_running_tool_ids": ["adk-1"], "branch": null, "id": "1c6e4c0e-7f3e-4f58-a1a8-54d2d6d1b0a5",
+  "timestamp": 1763705520.123456
+}`;
+
+const PYTHON_EVENT = {
+  id: '1c6e4c0e-7f3e-4f58-a1a8-54d2d6d1b0a5',
+  invocationId: 'e-87c91b9d-5b0c-4d0a-a0f5-2b2b8d3e9d51',
+  author: 'weather_agent',
+  timestamp: 1_763_705_520.123456,
+  modelVersion: 'gemini-2.5-flash',
+  finishReason: 'STOP',
+  content: {
+    role: 'model',
+    parts: [
+      {
+        functionCall: { id: 'adk-1', name: 'get_weather', args: { city_name: 'Paris', when: null } },
+        thoughtSignature: 'Cr8BA-_x',
+      },
+    ],
+  },
+  usageMetadata: {
+    promptTokenCount: 300,
+    candidatesTokenCount: 12,
+    totalTokenCount: 312,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 300 }],
+  },
+  avgLogprobs: -0.04,
+  longRunningToolIds: ['adk-1'],
+  actions: {
+    stateDelta: { 'user:last_city': 'Paris', _draft: null },
+    artifactDelta: { 'a_b.txt': 0 },
+    requestedAuthConfigs: {},
+    requestedToolConfirmations: {},
+  },
+};
+
+// As the ADK's HTTP server writes one: camelCase, nothing that is null.
+const SERVER_JSON = `{
+  "content": {"parts": [{"text": "Hello"}, {"inlineData": {"mimeType": "image/png", "data": "_-8"}}], "role": "model"},
+  "partial": true, "invocationId": "e-1", "author": "greeter",
+  "actions": {"stateDelta": {}, "artifactDelta": {}, "requestedAuthConfigs": {}, "requestedToolConfirmations": {}},
+  "id": "event-1", "timestamp": 1763705520.5
+}`;
+
+describe('parseEvent reads what other kits write', () => {
+  test('a dump of adk-python in snake_case, full of nulls', () => {
+    expect(parseEvent(PYTHON_DUMP)).toEqual(PYTHON_EVENT);
+  });
+
+  test('an event of the ADK server in camelCase', () => {
+    expect(parseEvent(SERVER_JSON)).toEqual(JSON.parse(SERVER_JSON));
+  });
+
+  test('an object as well as its text', () => {
+    expect(parseEvent(JSON.parse(PYTHON_DUMP))).toEqual(PYTHON_EVENT);
+  });
+
+  test('a time and tags as trpc-agent-go writes them', () => {
+    const event = parseEvent('{"timestamp":"2025-11-21T06:12:00.123456789Z","tag":"transfer; mine;"}');
+    expect(event.timestamp).toBe(1_763_705_520.123);
+    expect(event.tags).toEqual(['transfer', 'mine']);
+    expect(event).not.toHaveProperty('tag');
+    expect(parseEvent({ tags: ['a'], tag: 'b;a' }).tags).toEqual(['a', 'b']);
+    expect(parseEvent({ tag: '' })).toEqual(createEvent());
+  });
+
+  test('an event that is nearly empty', () => {
+    expect(parseEvent({})).toEqual(createEvent());
+    expect(parseEvent({ id: null, author: null, timestamp: null, actions: null, content: null })).toEqual(
+      createEvent(),
+    );
+  });
+});
+
+describe('parseEvent and spellings', () => {
+  test('camelCase wins, wherever it stands, unless it is null', () => {
+    expect(parseEvent('{"invocation_id":"snake","invocationId":"camel"}').invocationId).toBe('camel');
+    expect(parseEvent('{"invocationId":"camel","invocation_id":"snake"}').invocationId).toBe('camel');
+    expect(parseEvent('{"invocationId":null,"invocation_id":"snake"}').invocationId).toBe('snake');
+    expect(parseEvent('{"usage_metadata":{"totalTokenCount":null,"total_token_count":3}}').usageMetadata).toEqual({
+      totalTokenCount: 3,
+    });
+    expect(parseEvent('{"usage_metadata":{"total_token_count":3,"totalTokenCount":4}}').usageMetadata).toEqual({
+      totalTokenCount: 4,
+    });
+  });
+
+  test('a losing spelling is not looked at', () => {
+    expect(parseEvent('{"invocationId":"camel","invocation_id":5}').invocationId).toBe('camel');
+  });
+
+  test('keys of the user stay as they are, at any depth', () => {
+    const data = { snake_key: { other_key: [{ third_key: null }] }, camelKey: 1, __proto__x: 2 };
+    const event = parseEvent({
+      custom_metadata: data,
+      content: {
+        parts: [
+          { function_call: { args: data } },
+          { function_response: { response: data } },
+          { part_metadata: data },
+          { tool_call: { tool_type: 'SEARCH', args: data } },
+          { tool_response: { tool_type: 'SEARCH', response: data } },
+        ],
+      },
+      actions: {
+        state_delta: data,
+        agent_state: data,
+        artifact_delta: { snake_name: 1 },
+        requested_tool_confirmations: { call_id_1: { payload: data } },
+      },
+      node_event: { event_type: 'a', category: 'custom', node_id: 'n', payload: data },
+    });
+    expect(event).toEqual(
+      createEvent({
+        customMetadata: data,
+        content: {
+          parts: [
+            { functionCall: { args: data } },
+            { functionResponse: { response: data } },
+            { partMetadata: data },
+            { toolCall: { toolType: 'SEARCH', args: data } },
+            { toolResponse: { toolType: 'SEARCH', response: data } },
+          ],
+        },
+        actions: {
+          stateDelta: data,
+          agentState: data,
+          artifactDelta: { snake_name: 1 },
+          requestedToolConfirmations: { call_id_1: { payload: data } },
+        },
+        nodeEvent: { eventType: 'a', category: 'custom', nodeId: 'n', payload: data },
+      }),
+    );
+  });
+
+  test('the configurations of an authorisation are read, their scopes and headers are data', () => {
+    const scopes = { 'https://www.googleapis.com/auth/calendar_readonly': 'Read' };
+    const event = parseEvent({
+      actions: {
+        requested_auth_configs: {
+          call_1: {
+            auth_scheme: { flows: { authorization_code: { token_url: 'https://t', scopes } } },
+            raw_auth_credential: { auth_type: 'http', http: { additional_headers: { x_key: 'a' } } },
+          },
+        },
+      },
+    });
+    expect(event.actions.requestedAuthConfigs).toEqual({
+      call_1: {
+        authScheme: { flows: { authorizationCode: { tokenUrl: 'https://t', scopes } } },
+        rawAuthCredential: { authType: 'http', http: { additionalHeaders: { x_key: 'a' } } },
+      },
+    });
+  });
+
+  test('keys it does not know are kept as they are, except nulls', () => {
+    const event = parseEvent({
+      turn_complete_reason: 'X',
+      someday: { a_b: 1 },
+      gone: null,
+      actions: { new_signal: 1 },
+    });
+    expect(event).toEqual({
+      ...createEvent(),
+      turn_complete_reason: 'X',
+      someday: { a_b: 1 },
+      actions: { stateDelta: {}, artifactDelta: {}, new_signal: 1 },
+    });
+  });
+
+  test('__proto__ and inherited names are keys like any other', () => {
+    const text =
+      '{"__proto__":{"partial":true},"constructor":1,"actions":{"stateDelta":{"__proto__":1},"artifactDelta":{"__proto__":2}}}';
+    const event = parseEvent(text);
+    expect(event.partial).toBeUndefined();
+    expect(Object.getPrototypeOf(event)).toBe(Object.prototype);
+    expect(Object.keys(event)).toContain('__proto__');
+    expect(JSON.stringify(event.actions)).toBe('{"stateDelta":{"__proto__":1},"artifactDelta":{"__proto__":2}}');
+  });
+});
+
+describe('parseEvent and time', () => {
+  test.each([
+    [1_763_705_520.123456, 1_763_705_520.123456],
+    [0, 0],
+    ['2025-11-21T06:12:00Z', 1_763_705_520],
+    ['2025-11-21T06:12:00.5Z', 1_763_705_520.5],
+    ['2025-11-21T07:12:00+01:00', 1_763_705_520],
+    ['2025-11-21t06:12:00z', 1_763_705_520],
+    ['2025-11-21 06:12:00Z', 1_763_705_520],
+    ['9999-12-31T23:59:59.999Z', 253_402_300_799.999],
+  ])('reads %j', (timestamp, seconds) => {
+    expect(parseEvent({ timestamp }).timestamp).toBe(seconds);
+    expect(parseEvent({ actions: { compaction: { start_timestamp: timestamp } } }).actions.compaction).toEqual({
+      startTimestamp: seconds,
+    });
+  });
+
+  test.each([1_763_705_520_123, 253_402_300_800, 1e300])('refuses %d, which was meant as milliseconds', (timestamp) => {
+    expect(faultOf(() => parseEvent({ timestamp }))?.message).toBe(
+      `event.timestamp: ${timestamp} is past the year 9999; timestamps are in seconds, was this milliseconds?`,
+    );
+  });
+
+  test.each([
+    '2025-11-21',
+    '2025-11-21T06:12:00',
+    '1763705520',
+    'Fri, 21 Nov 2025 06:12:00 GMT',
+    '2025-13-01T00:00:00Z',
+    '',
+    true,
+    {},
+  ])('refuses %j, which is no time or depends on where it is read', (timestamp) => {
+    expect(faultOf(() => parseEvent({ timestamp }))?.path).toBe('event.timestamp');
+  });
+});
+
+describe('parseEvent and bytes', () => {
+  test.each(['', '+/8=', '+/8', '-_8=', '-_8', 'AAAA'])('leaves the base64 text %j as it came', (data) => {
+    expect(parseEvent({ content: { parts: [{ inline_data: { data } }] } }).content?.parts).toEqual([
+      { inlineData: { data } },
+    ]);
+  });
+
+  test.each(['A', 'not base64!', 'AA=A'])('refuses %j', (data) => {
+    expect(faultOf(() => parseEvent({ content: { parts: [{ inlineData: { data } }] } }))?.message).toBe(
+      'event.content.parts[0].inlineData.data: must be base64 text',
+    );
+  });
+});
+
+describe('parseEvent names the path at fault', () => {
+  test.each([
+    [null, 'event: must be an object, is null'],
+    [[], 'event: must be an object, is a list'],
+    [undefined, 'event: must be an object, is missing'],
+    [7, 'event: must be an object, is the number 7'],
+    [{ id: 5 }, 'event.id: must be a string, is the number 5'],
+    [{ invocation_id: false }, 'event.invocationId: must be a string, is false'],
+    [{ partial: 'true' }, 'event.partial: must be true or false, is a string'],
+    [{ avgLogprobs: Number.POSITIVE_INFINITY }, 'event.avgLogprobs: must be a number, is the number Infinity'],
+    [{ content: 'hi' }, 'event.content: must be an object, is a string'],
+    [{ content: { parts: {} } }, 'event.content.parts: must be a list, is an object'],
+    [{ content: { parts: [{}, null] } }, 'event.content.parts[1]: must be an object, is null'],
+    [{ content: { parts: [{ text: 5 }] } }, 'event.content.parts[0].text: must be a string, is the number 5'],
+    [
+      { content: { parts: [{ function_call: { args: [] } }] } },
+      'event.content.parts[0].functionCall.args: must be an object, is a list',
+    ],
+    [{ longRunningToolIds: ['a', 1] }, 'event.longRunningToolIds[1]: must be a string, is the number 1'],
+    [{ usage_metadata: [] }, 'event.usageMetadata: must be an object, is a list'],
+    [{ actions: { state_delta: 'x' } }, 'event.actions.stateDelta: must be an object, is a string'],
+    [
+      { actions: { artifactDelta: { 'a.txt': 1.5 } } },
+      'event.actions.artifactDelta.a.txt: must be an integer, is the number 1.5',
+    ],
+    [
+      { actions: { requestedToolConfirmations: { c1: { confirmed: 1 } } } },
+      'event.actions.requestedToolConfirmations.c1.confirmed: must be true or false, is the number 1',
+    ],
+    [{ alternatives: [{ index: 'x' }] }, 'event.alternatives[0].index: must be an integer, is a string'],
+  ])('%j', (json, message) => {
+    const fault = faultOf(() => parseEvent(json));
+    expect(fault?.message).toBe(message);
+    expect(fault?.path).toBe(message.slice(0, message.indexOf(': ')));
+  });
+
+  test('text that is no JSON', () => {
+    const fault = faultOf(() => parseEvent('{"id": '));
+    expect(fault?.message).toMatch(/^event: not JSON: /);
+    expect(fault?.cause).toBeInstanceOf(SyntaxError);
+  });
+});
+
+test('JSON nested too deep for a reader on its way is refused, not crashed on', () => {
+  const state = (levels: number): string => `{"actions":{"stateDelta":{"a":${nested(levels)}}}}`;
+  expect(faultOf(() => parseEvent(state(200)))).toBeNull();
+  for (const text of [state(300), state(20_000), `{"usageMetadata":${nested(20_000)}}`]) {
+    expect(faultOf(() => parseEvent(text))?.message).toBe('event: is nested deeper than 250 levels');
+  }
+  expect(faultOf(() => parseContent(JSON.parse(nested(20_000))))?.path).toBe('content');
+});
+
+describe('parseContent', () => {
+  test('reads either spelling and leaves nulls out', () => {
+    expect(parseContent({ role: null, parts: [{ file_data: { file_uri: 'gs://a', mime_type: 'a/b' } }] })).toEqual({
+      parts: [{ fileData: { fileUri: 'gs://a', mimeType: 'a/b' } }],
+    });
+  });
+
+  test('starts the path at fault with what it is told', () => {
+    expect(faultOf(() => parseContent({ parts: [{ text: 1 }] }))?.path).toBe('content.parts[0].text');
+    expect(faultOf(() => parseContent({ role: 1 }, 'newMessage'))?.message).toBe(
+      'newMessage.role: must be a string, is the number 1',
+    );
+  });
+});
+
+test('what it was given is not changed', () => {
+  const given: unknown = JSON.parse(PYTHON_DUMP);
+  const before = structuredClone(given);
+  parseEvent(given);
+  expect(given).toEqual(before);
+});

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { createEvent } from './create-event.ts';
+import type { Event } from './event.ts';
+import { type SerializeEventOptions, serializeEvent } from './serialize-event.ts';
+
+const EVENT = createEvent({
+  id: 'id',
+  invocationId: 'e-1',
+  author: 'agent',
+  timestamp: 1.5,
+  content: { role: 'model', parts: [{ text: 'hi' }, { inlineData: { data: 'AAAA', mimeType: 'a/b' } }] },
+  actions: { stateDelta: { a: { b: 1 }, 'dotted.key': 2 } },
+});
+
+function written(event: Event, options?: SerializeEventOptions): unknown {
+  return JSON.parse(serializeEvent(event, options));
+}
+
+describe('serializeEvent', () => {
+  test('writes both deltas, also when they are empty', () => {
+    expect(serializeEvent(createEvent({ id: 'id' }))).toBe(
+      '{"id":"id","invocationId":"","author":"","timestamp":0,"actions":{"stateDelta":{},"artifactDelta":{}}}',
+    );
+  });
+
+  test('omits nulls and empty optionals, and keeps what says something', () => {
+    const event = {
+      ...EVENT,
+      branch: null,
+      errorCode: undefined,
+      tags: [],
+      longRunningToolIds: [],
+      alternatives: [],
+      customMetadata: {},
+      usageMetadata: {},
+      groundingMetadata: {},
+      partial: false,
+      avgLogprobs: 0,
+      requestId: '',
+      actions: {
+        stateDelta: { a: null, empty: {} },
+        artifactDelta: {},
+        transferToAgent: null,
+        removedState: [],
+        agentState: {},
+        requestedAuthConfigs: {},
+        escalate: false,
+      },
+    } as unknown as Event;
+    expect(written(event)).toEqual({
+      ...EVENT,
+      partial: false,
+      avgLogprobs: 0,
+      requestId: '',
+      actions: { stateDelta: { a: null, empty: {} }, artifactDelta: {}, escalate: false },
+    });
+  });
+
+  test('completes the actions of an event that came without', () => {
+    for (const actions of [undefined, null, {}, { stateDelta: null }]) {
+      const event = { ...EVENT, actions } as unknown as Event;
+      expect(written(event)).toMatchObject({ actions: { stateDelta: {}, artifactDelta: {} } });
+    }
+  });
+
+  test('indents as JSON.stringify does', () => {
+    expect(serializeEvent(EVENT, { indent: 2 })).toBe(JSON.stringify(EVENT, null, 2));
+  });
+
+  test('does not change the event', () => {
+    const event = createEvent({ tags: [], customMetadata: {} });
+    const before = structuredClone(event);
+    serializeEvent(event, { exclude: ['actions.stateDelta'] });
+    expect(event).toEqual(before);
+  });
+
+  test('takes __proto__ for a key like any other', () => {
+    const event = createEvent({ tags: [], ...(JSON.parse('{"__proto__":{"a":1}}') as object) });
+    expect(serializeEvent(event)).toContain('"__proto__":{"a":1}');
+    expect(serializeEvent(event, { include: ['__proto__.a'] })).toBe('{"__proto__":{"a":1}}');
+    expect(serializeEvent(event, { exclude: ['id'] })).toContain('"__proto__":{"a":1}');
+  });
+});
+
+describe('include and exclude', () => {
+  test('include keeps the paths and what leads to them, through lists', () => {
+    expect(written(EVENT, { include: ['id', 'content.parts.text'] })).toEqual({
+      id: 'id',
+      content: { parts: [{ text: 'hi' }, {}] },
+    });
+  });
+
+  test('exclude takes the paths out, through lists', () => {
+    expect(written(EVENT, { exclude: ['content.parts.inlineData', 'actions', 'timestamp'] })).toEqual({
+      id: 'id',
+      invocationId: 'e-1',
+      author: 'agent',
+      content: { role: 'model', parts: [{ text: 'hi' }, {}] },
+    });
+  });
+
+  test('exclude works on what include left', () => {
+    expect(written(EVENT, { include: ['content'], exclude: ['content.parts.inlineData.data'] })).toEqual({
+      content: { role: 'model', parts: [{ text: 'hi' }, { inlineData: { mimeType: 'a/b' } }] },
+    });
+  });
+
+  test('of two paths of which one holds the other, the wider one counts, in either order', () => {
+    for (const paths of [
+      ['content', 'content.parts.text'],
+      ['content.parts.text', 'content'],
+    ]) {
+      expect(written(EVENT, { include: paths })).toEqual({ content: EVENT.content });
+      expect(written(EVENT, { exclude: paths })).not.toHaveProperty('content');
+    }
+  });
+
+  test('paths that lead nowhere change nothing', () => {
+    expect(written(EVENT, { exclude: ['branch', 'id.deeper', 'content.nothing'] })).toEqual(EVENT);
+    expect(written(EVENT, { include: ['branch'] })).toEqual({});
+    expect(written(EVENT, { include: [], exclude: [] })).toEqual(EVENT);
+  });
+
+  test.each(['', '.', 'content..text', 'content.'])('refuses %j, which is no path', (path) => {
+    expect(() => serializeEvent(EVENT, { include: [path] })).toThrow(InvalidRequestError);
+    expect(() => serializeEvent(EVENT, { exclude: [path] })).toThrow(/^exclude: /);
+  });
+});

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { createEvent } from './create-event.ts';
+import type { Event } from './event.ts';
+import { parseEvent } from './parse-event.ts';
+import { serializeEvent } from './serialize-event.ts';
+import { fromStrictAdk, toStrictAdk } from './strict-adk.ts';
+
+const PLAIN = createEvent({
+  id: 'id',
+  invocationId: 'e-1',
+  author: 'agent',
+  timestamp: 1.5,
+  branch: 'a.b',
+  content: { role: 'model', parts: [{ text: 'hi' }] },
+  usageMetadata: { totalTokenCount: 3 },
+  customMetadata: { mine: 1 },
+  longRunningToolIds: ['c1'],
+  actions: { stateDelta: { a: 1 }, escalate: true },
+});
+
+const FULL: Event = {
+  ...PLAIN,
+  requestId: 'r',
+  executionId: 'e-2',
+  parentExecutionId: 'e-1',
+  responseId: 'x',
+  object: 'chat.completion',
+  tags: ['t'],
+  nodeEvent: { eventType: 'a', category: 'text', nodeId: 'n' },
+  error: { type: 'a', message: 'b' },
+  alternatives: [{ index: 1 }],
+  usageMetadata: { totalTokenCount: 3, timingInfo: { timeToFirstTokenMs: 5 } },
+  actions: { ...PLAIN.actions, removedState: ['b'] },
+};
+
+test('an event of the ADK alone is handed on as it is', () => {
+  expect(toStrictAdk(PLAIN)).toEqual(PLAIN);
+  expect(fromStrictAdk(PLAIN)).toBe(PLAIN);
+});
+
+test('our fields move under customMetadata.eventloom, those inside usage and actions too', () => {
+  expect(toStrictAdk(FULL)).toEqual({
+    ...PLAIN,
+    customMetadata: {
+      mine: 1,
+      eventloom: {
+        requestId: 'r',
+        executionId: 'e-2',
+        parentExecutionId: 'e-1',
+        responseId: 'x',
+        object: 'chat.completion',
+        tags: ['t'],
+        nodeEvent: { eventType: 'a', category: 'text', nodeId: 'n' },
+        error: { type: 'a', message: 'b' },
+        alternatives: [{ index: 1 }],
+        timingInfo: { timeToFirstTokenMs: 5 },
+        removedState: ['b'],
+      },
+    },
+  });
+});
+
+test.each([
+  ['all of our fields', FULL],
+  ['no metadata of its own', createEvent({ id: 'id', object: 'x' })],
+  ['only the time of a reply', createEvent({ usageMetadata: { timingInfo: { reasoningDurationMs: 1 } } })],
+  ['metadata under our key', createEvent({ customMetadata: { eventloom: { object: 'mine' }, a: 1 } })],
+  ['metadata under our key and our fields', createEvent({ object: 'ours', customMetadata: { eventloom: 'mine' } })],
+  ['a key that nobody knows', parseEvent('{"id":"id","someday":{"a":1},"__proto__":{"admin":true}}')],
+])('fromStrictAdk undoes it for an event with %s, over the wire too', (_name, event) => {
+  const strict = toStrictAdk(event);
+  expect(JSON.stringify(strict.customMetadata ?? {})).toContain('"eventloom":');
+  expect(fromStrictAdk(strict)).toEqual(event);
+  expect(fromStrictAdk(parseEvent(serializeEvent(strict)))).toEqual(event);
+});
+
+test('neither changes what it was given', () => {
+  const before = structuredClone(FULL);
+  const strict = toStrictAdk(FULL);
+  const strictBefore = structuredClone(strict);
+  fromStrictAdk(strict);
+  expect(FULL).toEqual(before);
+  expect(strict).toEqual(strictBefore);
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { systemPlatform } from './platform.ts';
+
+test('event ids begin with the time of the clock', () => {
+  const before = Date.now();
+  const id = systemPlatform.newEventId();
+  const timeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  expect(timeMs).toBeGreaterThanOrEqual(before);
+  expect(timeMs).toBeLessThanOrEqual(Date.now());
+  expect(systemPlatform.now()).toBeGreaterThanOrEqual(before);
+});
+
+test('a timer calls back once, and not when it was called off', async () => {
+  const calls: string[] = [];
+  const callOff = systemPlatform.schedule(0, () => calls.push('called off'));
+  callOff();
+  await new Promise<void>((resolve) => {
+    systemPlatform.schedule(0, () => {
+      calls.push('called');
+      resolve();
+    });
+  });
+  expect(calls).toEqual(['called']);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { uuidV4, uuidV7 } from './uuid.ts';
+
+const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const MANY = 20_000;
+
+/** How often each hexadecimal digit is at each place. */
+function countDigits(ids: readonly string[]): Map<string, number>[] {
+  return Array.from({ length: 36 }, (_, place) => {
+    const counts = new Map<string, number>();
+    for (const id of ids) counts.set(id.charAt(place), (counts.get(id.charAt(place)) ?? 0) + 1);
+    return counts;
+  });
+}
+
+describe('uuidV7', () => {
+  // The times come in this order in one process, so that what is kept from one to the next is tested as well.
+  test.each([0, 1, 1_763_705_520_123, 1_763_705_520_123.75, 1_763_705_520_124, 0, 253_402_300_799_999])(
+    'has the shape of a version 7 and begins with the time %d',
+    (timeMs) => {
+      const id = uuidV7(timeMs);
+      expect(id).toMatch(V7);
+      expect(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toBe(Math.floor(timeMs));
+    },
+  );
+
+  test('sorts by time', () => {
+    const times = Array.from({ length: 1000 }, (_, at) => 1_763_705_520_000 + at * 37);
+    const ids = times.map(uuidV7);
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  test('is unique within a millisecond', () => {
+    expect(new Set(Array.from({ length: MANY }, () => uuidV7(1_763_705_520_123))).size).toBe(MANY);
+  });
+
+  test('is random in every digit behind the time', () => {
+    const counts = countDigits(Array.from({ length: MANY }, () => uuidV7(1_763_705_520_123)));
+    for (let place = 15; place < 36; place++) {
+      const digits = [19].includes(place) ? 4 : 16;
+      if (place === 18 || place === 23) continue;
+      expect(counts[place]?.size).toBe(digits);
+      for (const count of counts[place]?.values() ?? []) expect(count * digits).toBeGreaterThan(MANY * 0.7);
+    }
+  });
+});
+
+describe('uuidV4', () => {
+  test('has the shape of a version 4', () => {
+    for (let at = 0; at < 1000; at++) expect(uuidV4()).toMatch(V4);
+  });
+
+  test('is unique', () => {
+    expect(new Set(Array.from({ length: MANY }, uuidV4)).size).toBe(MANY);
+  });
+
+  test('is random in every digit but version and variant', () => {
+    const counts = countDigits(Array.from({ length: MANY }, uuidV4));
+    for (let place = 0; place < 36; place++) {
+      if ([8, 13, 14, 18, 23].includes(place)) continue;
+      expect(counts[place]?.size).toBe(place === 19 ? 4 : 16);
+    }
+  });
+});
+
+test('ids of both versions taken in turn share no randomness', () => {
+  const seen = new Set<string>();
+  for (let at = 0; at < MANY; at++) {
+    seen.add((at % 2 === 0 ? uuidV7(5) : uuidV4()).slice(-12));
+  }
+  expect(seen.size).toBe(MANY);
+});

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import type { Content } from '../content/content.ts';
+import type { InvocationContext } from '../context/invocation-context.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { BasePlugin } from './base-plugin.ts';
+import { PluginManager } from './plugin-manager.ts';
+
+// No plugin here looks at it.
+const params = { invocationContext: {} as InvocationContext, userMessage: { parts: [{ text: 'hi' }] } };
+
+function say(text: string): Content {
+  return { role: 'model', parts: [{ text }] };
+}
+
+/** A plugin that writes down that it was asked, and answers as it is told. */
+class Asked extends BasePlugin {
+  readonly log: string[];
+  readonly answer: () => Content | undefined;
+
+  constructor(name: string, log: string[], answer: () => Content | undefined = () => undefined) {
+    super(name);
+    this.log = log;
+    this.answer = answer;
+  }
+
+  override onUserMessageCallback(): Content | undefined {
+    this.log.push(this.name);
+    return this.answer();
+  }
+
+  override async afterRunCallback(): Promise<void> {
+    await Promise.resolve();
+    this.log.push(`${this.name} after`);
+  }
+}
+
+class Silent extends BasePlugin {}
+
+describe('first', () => {
+  test('asks in the order of registration, and nobody after the first value', async () => {
+    const log: string[] = [];
+    const manager = new PluginManager([
+      new Asked('a', log),
+      new Asked('b', log, () => say('from b')),
+      new Asked('c', log, () => say('from c')),
+    ]);
+    expect(await manager.first('onUserMessageCallback', params)).toEqual(say('from b'));
+    expect(log).toEqual(['a', 'b']);
+  });
+
+  test('takes null for no value', async () => {
+    const log: string[] = [];
+    const nothing = new Asked('a', log, () => JSON.parse('null') as undefined);
+    const manager = new PluginManager([nothing, new Asked('b', log, () => say('from b'))]);
+    expect(await manager.first('onUserMessageCallback', params)).toEqual(say('from b'));
+  });
+
+  test('is undefined when nobody answers, or nobody has the hook', async () => {
+    const manager = new PluginManager([new Asked('a', []), new Silent('b')]);
+    expect(await manager.first('onUserMessageCallback', params)).toBeUndefined();
+    expect(await manager.first('beforeRunCallback', params)).toBeUndefined();
+    expect(await new PluginManager().first('beforeRunCallback', params)).toBeUndefined();
+  });
+
+  test('fails with what a plugin throws, and asks nobody after it', async () => {
+    const log: string[] = [];
+    const failure = new TypeError('broken');
+    const broken = new Asked('a', log, () => {
+      throw failure;
+    });
+    const manager = new PluginManager([broken, new Asked('b', log)]);
+    await expect(manager.first('onUserMessageCallback', params)).rejects.toBe(failure);
+    expect(log).toEqual(['a']);
+  });
+});
+
+describe('all', () => {
+  test('tells every plugin that has the hook, one after the other', async () => {
+    const log: string[] = [];
+    const manager = new PluginManager([new Asked('a', log), new Silent('b'), new Asked('c', log, () => say('c'))]);
+    await manager.all('afterRunCallback', params);
+    await manager.all('onUserMessageCallback', params);
+    expect(log).toEqual(['a after', 'c after', 'a', 'c']);
+  });
+});
+
+describe('has', () => {
+  test('is true only for hooks that some plugin overrides', () => {
+    const manager = new PluginManager([new Silent('a'), new Asked('b', [])]);
+    expect(manager.has('onUserMessageCallback')).toBe(true);
+    expect(manager.has('afterRunCallback')).toBe(true);
+    expect(manager.has('beforeModelCallback')).toBe(false);
+    expect(new PluginManager().has('onUserMessageCallback')).toBe(false);
+  });
+
+  test('knows a hook that is set on the object', () => {
+    const plugin = Object.assign(new Silent('a'), { beforeToolCallback: () => ({ result: 1 }) });
+    expect(new PluginManager([plugin]).has('beforeToolCallback')).toBe(true);
+  });
+});
+
+test('a plugin that overrides nothing is never asked', async () => {
+  const asked: PropertyKey[] = [];
+  const silent = new Silent('a');
+  const manager = new PluginManager([silent]);
+  expect(manager.has('onEventCallback')).toBe(false);
+  // From here on the plugin would tell.
+  Object.defineProperty(silent, 'onEventCallback', { get: () => asked.push('onEventCallback') });
+  await manager.first('onEventCallback', { ...params, event: {} as never });
+  expect(asked).toEqual([]);
+});
+
+test('two plugins of one name are refused', () => {
+  expect(() => new PluginManager([new Silent('a'), new Silent('a')])).toThrow(ConfigurationError);
+});
+
+test('a list of plugins that changes later changes nothing', () => {
+  const plugins = [new Silent('a')];
+  const manager = new PluginManager(plugins);
+  plugins.push(new Asked('b', []));
+  expect(manager.plugins).toHaveLength(1);
+  expect(manager.has('onUserMessageCallback')).toBe(false);
+});

@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import { eventSchema } from './event-schema.ts';
+import { jsonObjectSchema } from './json-object-schema.ts';
+import { bodySchema } from './read-with.ts';
+
+/** A session as the server writes it. */
+export const sessionSchema = bodySchema({
+  id: z.string(),
+  appName: z.string(),
+  userId: z.string(),
+  state: jsonObjectSchema,
+  events: z.array(eventSchema),
+  lastUpdateTime: z.number().describe('Seconds since the epoch.'),
+});
+
+/** The answer to a request for a user's sessions: a bare list, without their events. */
+export const sessionListSchema = z.array(sessionSchema);
+
+/** The body that creates a session; none at all is an empty one. */
+export const createSessionBodySchema = z.preprocess(
+  (value) => value ?? {},
+  bodySchema({
+    sessionId: z.string().min(1).exactOptional(),
+    state: jsonObjectSchema.exactOptional(),
+    events: z.array(eventSchema).exactOptional(),
+  }),
+);
+
+/** The body that changes a session's state. */
+export const patchSessionBodySchema = bodySchema({ stateDelta: jsonObjectSchema });
+
+export type SessionBody = z.infer<typeof sessionSchema>;
+export type SessionListBody = z.infer<typeof sessionListSchema>;
+export type CreateSessionBody = z.infer<typeof createSessionBodySchema>;
+export type PatchSessionBody = z.infer<typeof patchSessionBodySchema>;

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { StateKeyError } from '../errors/state-key-error.ts';
+import { StateValueError } from '../errors/state-value-error.ts';
+import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import { checkStateDelta, State } from './state.ts';
+
+/** State over a view, with the actions of the event to come. */
+function stateOf(view: Record<string, unknown> = {}): {
+  state: State;
+  view: Record<string, unknown>;
+  actions: EventActions;
+} {
+  const actions = createEventActions();
+  return { state: new State(view, actions), view, actions };
+}
+
+describe('reading', () => {
+  test('gives a value, a default for a key that is not there, and null for null', () => {
+    const { state } = stateOf({ a: 1, nothing: null });
+    expect(state.get('a')).toBe(1);
+    expect(state.get('a', 2)).toBe(1);
+    expect(state.get('nothing', 'default')).toBeNull();
+    expect(state.get('absent')).toBeUndefined();
+    expect(state.get('absent', 'default')).toBe('default');
+  });
+
+  test('has says whether a key is there, also with null', () => {
+    const { state } = stateOf({ nothing: null });
+    expect(state.has('nothing')).toBe(true);
+    expect(state.has('absent')).toBe(false);
+  });
+
+  test('finds nothing that an object only inherits', () => {
+    const { state } = stateOf();
+    for (const key of ['toString', '__proto__', 'constructor']) {
+      expect(state.get(key)).toBeUndefined();
+      expect(state.has(key)).toBe(false);
+    }
+  });
+
+  test('hands out copies', () => {
+    const { state, actions } = stateOf({ list: [{ a: 1 }] });
+    const list = state.get<{ a: number }[]>('list');
+    list?.push({ a: 2 });
+    (state.toRecord()['list'] as unknown[]).push(3);
+    expect(state.get('list')).toEqual([{ a: 1 }]);
+    expect(actions.stateDelta).toEqual({});
+  });
+
+  test('toRecord gives all keys with their prefixes', () => {
+    const { state } = stateOf({ 'app:a': 1, b: 2 });
+    state.set('temp:c', 3);
+    expect(state.toRecord()).toEqual({ 'app:a': 1, b: 2, 'temp:c': 3 });
+  });
+});
+
+describe('writing', () => {
+  test('shows at once, and goes into the delta of the next event', () => {
+    const { state, view, actions } = stateOf({ a: 1 });
+    state.set('a', 2);
+    state.set('user:b', { c: null });
+    state.set('temp:d', 'now');
+    expect(state.get('a')).toBe(2);
+    expect(view).toEqual({ a: 2, 'user:b': { c: null }, 'temp:d': 'now' });
+    expect(actions).toEqual({ stateDelta: { a: 2, 'user:b': { c: null }, 'temp:d': 'now' }, artifactDelta: {} });
+  });
+
+  test('is seen by whoever else looks at the same session, before it is committed', () => {
+    const view = {};
+    const writer = new State(view, createEventActions());
+    const reader = new State(view, createEventActions());
+    writer.set('draft', 1);
+    expect(reader.get('draft')).toBe(1);
+    writer.remove('draft');
+    expect(reader.has('draft')).toBe(false);
+  });
+
+  test('copies what it is given', () => {
+    const { state, actions } = stateOf();
+    const value = { list: [1] };
+    state.set('a', value);
+    value.list.push(2);
+    expect(state.get('a')).toEqual({ list: [1] });
+    expect(actions.stateDelta).toEqual({ a: { list: [1] } });
+  });
+
+  test('replaces objects whole', () => {
+    const { state, actions } = stateOf({ a: { b: 1, c: 1 } });
+    state.set('a', { b: 2 });
+    expect(state.get('a')).toEqual({ b: 2 });
+    expect(actions.stateDelta).toEqual({ a: { b: 2 } });
+  });
+
+  test('takes __proto__ for a key like any other', () => {
+    const { state, actions } = stateOf();
+    state.set('__proto__', { admin: true });
+    expect(state.get('__proto__')).toEqual({ admin: true });
+    expect(state.get('admin')).toBeUndefined();
+    expect(JSON.stringify(actions.stateDelta)).toBe('{"__proto__":{"admin":true}}');
+    state.remove('__proto__');
+    expect(state.has('__proto__')).toBe(false);
+  });
+
+  test.each([
+    ['undefined', undefined, 'the value is undefined'],
+    ['a date', new Date(0), 'the value is a Date, not a plain object'],
+    ['NaN deep inside', { list: [1, Number.NaN] }, 'the value at list.1 is NaN, which JSON cannot say'],
+  ])('refuses %s when it is set, and changes nothing', (_name, value, reason) => {
+    const { state, view, actions } = stateOf({ a: 1 });
+    expect(() => state.set('a', value)).toThrow(new StateValueError(`state key "a": ${reason}; state holds JSON`));
+    expect(view).toEqual({ a: 1 });
+    expect(actions.stateDelta).toEqual({});
+  });
+
+  test.each(['', 'user:', 'a\0', 'x'.repeat(257)])('refuses the key %j, and changes nothing', (key) => {
+    const { state, view, actions } = stateOf();
+    expect(() => state.set(key, 1)).toThrow(StateKeyError);
+    expect(() => state.remove(key)).toThrow(StateKeyError);
+    expect(view).toEqual({});
+    expect(actions).toEqual(createEventActions());
+  });
+});
+
+describe('remove', () => {
+  test('takes the key away and says so to the next event, once', () => {
+    const { state, view, actions } = stateOf({ a: 1 });
+    state.remove('a');
+    state.remove('a');
+    expect(view).toEqual({});
+    expect(actions).toEqual({ stateDelta: {}, artifactDelta: {}, removedState: ['a'] });
+  });
+
+  test('says so also of a key that is not there, which a concurrent writer may have set', () => {
+    const { state, actions } = stateOf();
+    state.remove('a');
+    expect(actions.removedState).toEqual(['a']);
+  });
+
+  test('takes back a write of the same event, and a later write takes back the removal', () => {
+    const { state, actions } = stateOf();
+    state.set('a', 1);
+    state.remove('a');
+    state.remove('b');
+    expect(actions).toMatchObject({ stateDelta: {}, removedState: ['a', 'b'] });
+    state.set('a', 2);
+    expect(actions).toMatchObject({ stateDelta: { a: 2 }, removedState: ['b'] });
+    state.set('b', 3);
+    expect(actions).not.toHaveProperty('removedState');
+  });
+});
+
+describe('update', () => {
+  test('sets every key', () => {
+    const { state, actions } = stateOf({ a: 1 });
+    state.update({ a: 2, 'app:b': null });
+    expect(actions.stateDelta).toEqual({ a: 2, 'app:b': null });
+    expect(state.toRecord()).toEqual({ a: 2, 'app:b': null });
+  });
+
+  test.each([
+    { good: 1, 'user:': 2 },
+    { good: 1, bad: undefined },
+  ])('sets none when one is at fault: %j', (delta) => {
+    const { state, view, actions } = stateOf();
+    expect(() => state.update(delta)).toThrow(/^state key /);
+    expect(view).toEqual({});
+    expect(actions.stateDelta).toEqual({});
+  });
+});
+
+describe('checkStateDelta', () => {
+  test('gives a copy', () => {
+    const delta = { a: { b: 1 } };
+    const checked = checkStateDelta(delta);
+    expect(checked).toEqual(delta);
+    expect(checked['a']).not.toBe(delta.a);
+  });
+
+  test('names the key and the place at fault', () => {
+    expect(() => checkStateDelta({ 'user:a': { b: [() => 1] } })).toThrow(
+      'state key "user:a": the value at b.0 is a function; state holds JSON',
+    );
+    expect(() => checkStateDelta({ '': 1 })).toThrow(StateKeyError);
+  });
+});
+
+test('the prefixes are there under their ADK names', () => {
+  expect([State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX]).toEqual(['app:', 'user:', 'temp:']);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { createLlmRequest } from '../model/llm-request.ts';
+import { BaseTool } from './base-tool.ts';
+import type { FunctionDeclaration } from './function-declaration.ts';
+
+class Lookup extends BaseTool {
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, description: this.description };
+  }
+
+  runAsync(): Promise<unknown> {
+    return Promise.resolve('found');
+  }
+}
+
+test.each(['a', '_a', 'get_weather', 'ns.tool:v1-x', '__proto__', 'x'.repeat(128)])(
+  'a tool may be called %s',
+  (name) => {
+    expect(new Lookup({ name, description: 'd' }).name).toBe(name);
+  },
+);
+
+test.each(['', '1a', '-a', '.a', 'a b', 'a\n', 'ä', 'a/b', 'x'.repeat(129), undefined, 5])(
+  'a tool may not be called %j',
+  (name) => {
+    expect(() => new Lookup({ name: name as string, description: 'd' })).toThrow(ConfigurationError);
+  },
+);
+
+test('a tool is long-running only when it says so', () => {
+  expect(new Lookup({ name: 'a', description: 'd' }).isLongRunning).toBe(false);
+  expect(new Lookup({ name: 'a', description: 'd', isLongRunning: true }).isLongRunning).toBe(true);
+});
+
+test('a tool adds itself to a model request', async () => {
+  const llmRequest = createLlmRequest();
+  const tool = new Lookup({ name: 'lookup', description: 'finds things' });
+  await tool.processLlmRequest({ llmRequest, toolContext: undefined as never });
+  expect(llmRequest.toolsDict['lookup']).toBe(tool);
+  expect(llmRequest.config.tools).toEqual([
+    { functionDeclarations: [{ name: 'lookup', description: 'finds things' }] },
+  ]);
+});

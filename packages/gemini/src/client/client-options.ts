@@ -1,0 +1,43 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { HttpOptions } from '@google/genai';
+import type { GenAiClient } from './genai-client.ts';
+
+/** Which service is asked, and as whom. */
+export interface GeminiClientOptions {
+  /** Key of the Gemini API, or of Vertex AI in express mode. */
+  readonly apiKey?: string | undefined;
+  /** Vertex AI instead of the Gemini API. Default false. */
+  readonly vertexai?: boolean | undefined;
+  /** Google Cloud project, for Vertex AI without a key. Node only: it takes Google's default credentials. */
+  readonly project?: string | undefined;
+  /** Google Cloud location. Default `global`. */
+  readonly location?: string | undefined;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where the service is, when not at Google. */
+  readonly baseUrl?: string | undefined;
+  /** Default: the client's own, `v1` for the Gemini API and `v1beta1` for Vertex AI. */
+  readonly apiVersion?: string | undefined;
+  /** More of @google/genai's HTTP options: `timeout`, `extraBody`, `fetch`. `headers`, `baseUrl` and `apiVersion` above win. */
+  readonly httpOptions?: Readonly<Omit<HttpOptions, 'retryOptions'>> | undefined;
+  /** A client made elsewhere, or how to make it at the first call; the options above are not used then. */
+  readonly client?: GenAiClient | (() => Promise<GenAiClient>) | undefined;
+}
+
+/** @throws ConfigurationError when no client can be made of the options */
+export function checkClientOptions({
+  apiKey,
+  vertexai,
+  project,
+  httpOptions,
+  baseUrl,
+  client,
+}: GeminiClientOptions): void {
+  if (client || apiKey) return;
+  if (!vertexai) {
+    throw new ConfigurationError('gemini: apiKey is missing; pass one, or vertexai: true with a project');
+  }
+  if (!project && !baseUrl && !httpOptions?.baseUrl) {
+    throw new ConfigurationError('gemini: vertexai needs a project (and a location), or an apiKey');
+  }
+}

@@ -1,0 +1,21 @@
+// The one file that imports @google/genai; it is loaded at the first call of a model.
+import { GoogleGenAI } from '@google/genai';
+import type { GeminiClientOptions } from './client-options.ts';
+import type { OwnGenAiClient } from './genai-client.ts';
+
+/** Makes a client of @google/genai. What is given wins over the environment variables that the client reads on node. */
+export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
+  const { apiKey, vertexai = false, project, location, headers, baseUrl, apiVersion, httpOptions } = options;
+  const { models } = new GoogleGenAI({
+    vertexai,
+    ...(apiKey && { apiKey }),
+    ...(vertexai && project && { project, location: location ?? 'global' }),
+    httpOptions: {
+      ...httpOptions,
+      ...(baseUrl && { baseUrl }),
+      ...(apiVersion && { apiVersion }),
+      headers: { ...httpOptions?.headers, ...headers },
+    },
+  });
+  return { vertexai, models, own: { fetch: httpOptions?.fetch } };
+}

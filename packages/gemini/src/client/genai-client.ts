@@ -1,0 +1,15 @@
+import type { GenerateContentParameters, GenerateContentResponse, HttpOptions } from '@google/genai';
+
+/** What is used of `GoogleGenAI`; any of its clients is one. */
+export interface GenAiClient {
+  readonly vertexai: boolean;
+  readonly models: {
+    generateContent(parameters: GenerateContentParameters): Promise<GenerateContentResponse>;
+    generateContentStream(parameters: GenerateContentParameters): Promise<AsyncGenerator<GenerateContentResponse>>;
+  };
+}
+
+/** A client that was made here, so that its fetch is known and can be watched. Another's may have a fetch of its own. */
+export interface OwnGenAiClient extends GenAiClient {
+  readonly own: { readonly fetch: HttpOptions['fetch'] };
+}

@@ -1,0 +1,67 @@
+import type { HttpOptions } from '@google/genai';
+import { withoutTimeouts } from './without-timeouts.ts';
+
+type Fetch = NonNullable<HttpOptions['fetch']>;
+
+/**
+ * One attempt at one request, seen from the socket: it sees what the client does not tell (whether anything was sent, status
+ * and headers of a failed answer), and ends it.
+ */
+export class HttpExchange {
+  readonly #controller = new AbortController();
+  readonly #caller: readonly AbortSignal[];
+  readonly #abort = () => this.#controller.abort();
+  #completed = false;
+  /** False for a client that was made elsewhere: nothing is known of its requests. */
+  watched = false;
+  /** The answer, when one came. */
+  response: Response | undefined;
+  /** What fetch threw, when it did. */
+  failure: unknown;
+
+  /** The attempt ends when one of the caller's signals fires. */
+  constructor(...callers: readonly (AbortSignal | undefined)[]) {
+    this.#caller = callers.filter((signal) => signal !== undefined);
+    for (const signal of this.#caller) {
+      if (signal.aborted) this.#abort();
+      signal.addEventListener('abort', this.#abort);
+    }
+  }
+
+  /** For the client: fires with the caller's, and at `close`. A new one each time, because clients leave listeners on it. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Why the caller ended it, or undefined when it did not. */
+  get callerAbort(): { readonly reason: unknown } | undefined {
+    return this.#caller.find(({ aborted }) => aborted);
+  }
+
+  /** A fetch that is watched. `fetch` is the one to use, when not the runtime's own. */
+  watch(fetch: Fetch | undefined): Fetch {
+    this.watched = true;
+    return async (input, init) => {
+      try {
+        const sent = fetch ? fetch(input, init) : globalThis.fetch(input, withoutTimeouts(init));
+        return (this.response = await sent);
+      } catch (error) {
+        this.failure = error;
+        throw error;
+      }
+    };
+  }
+
+  /** The answer was read to its end: nothing is left to close, and the connection stays for the next. */
+  complete(): void {
+    for (const signal of this.#caller) signal.removeEventListener('abort', this.#abort);
+    this.#completed = true;
+  }
+
+  /** Ends the attempt: what is still open is closed, down to the socket. */
+  close(): void {
+    if (this.#completed) return;
+    this.complete();
+    this.#abort();
+  }
+}

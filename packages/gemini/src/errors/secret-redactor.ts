@@ -1,0 +1,25 @@
+/** What a Google API key looks like, and where one stands in an address. */
+const KEYS = /AIza[\w-]{35}|(?<=[?&]key=)[^&\s"']+/g;
+const SECRET_HEADER = /auth|key|token|secret|cookie/i;
+const REDACTED = '[redacted]';
+/** What is shorter is no secret, and would be found in other words. */
+const SHORTEST = 8;
+
+/** A function that takes keys out of a text: the ones given, the values of headers that carry such, and what looks like one. */
+export function secretRedactor(
+  apiKey: string | undefined,
+  ...headers: readonly (Readonly<Record<string, string>> | undefined)[]
+): (text: string) => string {
+  const values = headers.flatMap((record) =>
+    Object.entries(record ?? {}).flatMap(([name, value]) => (SECRET_HEADER.test(name) ? [value] : [])),
+  );
+  // A header value is trimmed, and may have a scheme in front: each word is a secret by itself.
+  const secrets = [apiKey ?? '', ...values]
+    .flatMap((value) => value.split(/\s+/))
+    .filter((word) => word.length >= SHORTEST);
+  return (text) => {
+    let redacted = text;
+    for (const secret of secrets) redacted = redacted.replaceAll(secret, REDACTED);
+    return redacted.replace(KEYS, REDACTED);
+  };
+}

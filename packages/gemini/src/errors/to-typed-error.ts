@@ -1,0 +1,98 @@
+import { EventloomError, ModelError, RunAbortedError } from '@eventloom/core';
+import type { HttpExchange } from '../client/http-exchange.ts';
+import { parseServiceError } from './parse-service-error.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { isRetryableStatus, statusCode } from './status-codes.ts';
+
+/** Proxies answer with whole pages. */
+const MAX_MESSAGE = 2000;
+
+/** What an error is told of. */
+export interface FailedCall {
+  readonly model: string;
+  readonly exchange: HttpExchange;
+  readonly nowMs: number;
+  readonly redact: (text: string) => string;
+}
+
+/**
+ * What the client threw, as a RunAbortedError when the caller ended the call and else as a ModelError: with the service's
+ * message and code when it is the service's, and with one of these codes when it is not: `UNAVAILABLE` (no connection, or it
+ * broke), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the answer is not what the service sends),
+ * `REQUEST_NOT_SENT` (the client refused the request, or got no credentials). No message holds a key.
+ */
+export function toTypedError(error: unknown, call: FailedCall): EventloomError {
+  const { model, exchange } = call;
+  const abort = exchange.callerAbort;
+  if (abort) return new RunAbortedError(`model "${model}": the call was aborted`, { cause: abort.reason });
+  if (EventloomError.isInstance(error)) return error;
+  const status =
+    httpStatusOf(error) ?? (exchange.response && !exchange.response.ok ? exchange.response.status : undefined);
+  return status === undefined ? connectionError(error, call) : serviceError(error, status, call);
+}
+
+function serviceError(error: unknown, httpStatus: number, { exchange, nowMs, redact }: FailedCall): ModelError {
+  const text = messageOf(error);
+  const reported = parseServiceError(text);
+  const status = reported?.code ?? httpStatus;
+  const message =
+    reported?.message ?? (text === '' || reported ? `the service answered with HTTP status ${status}` : text);
+  const waitMs = reported?.retryDelayMs ?? retryAfterMs(exchange.response?.headers.get('retry-after'), nowMs);
+  return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
+    errorCode: reported?.status ?? statusCode(status),
+    status,
+    retryable: isRetryableStatus(status) && !reported?.dayQuota,
+    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+    ...causeWithoutSecrets(error, redact),
+  });
+}
+
+function connectionError(error: unknown, { model, exchange, redact }: FailedCall): ModelError {
+  const text = messageOf(error);
+  const name = error instanceof Error ? error.name : '';
+  const lost = exchange.watched ? Boolean(exchange.failure ?? exchange.response) : LOST.test(text);
+  let errorCode = 'REQUEST_NOT_SENT';
+  if (name === 'AbortError' || name === 'TimeoutError') errorCode = 'DEADLINE_EXCEEDED';
+  else if (name === 'SyntaxError' || text.startsWith('exception parsing stream chunk')) errorCode = 'DATA_LOSS';
+  else if (lost || text.startsWith('Incomplete JSON segment')) errorCode = 'UNAVAILABLE';
+  return new ModelError(
+    redact(`model "${model}": ${DESCRIPTIONS[errorCode]}: ${text}${causeText(error)}`).slice(0, MAX_MESSAGE),
+    {
+      errorCode,
+      retryable: errorCode === 'UNAVAILABLE' || errorCode === 'DEADLINE_EXCEEDED',
+      ...causeWithoutSecrets(error, redact),
+    },
+  );
+}
+
+/** How runtimes say that a connection failed, where only the message tells. */
+const LOST = /fetch failed|terminated|network|connection/i;
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  REQUEST_NOT_SENT: 'the request could not be sent',
+  DEADLINE_EXCEEDED: 'the service did not answer in time',
+  DATA_LOSS: 'the answer cannot be read',
+  UNAVAILABLE: 'the connection to the service failed',
+};
+
+/** The client's ApiError is told by its shape: importing the class would load the whole client. */
+function httpStatusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('status' in error)) return undefined;
+  return typeof error.status === 'number' && error.status >= 400 ? error.status : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `fetch failed` says why only in its cause. */
+function causeText(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : '';
+}
+
+/** The cause, unless a key is in it: causes are logged. */
+function causeWithoutSecrets(error: unknown, redact: (text: string) => string): { readonly cause?: unknown } {
+  const text = messageOf(error) + causeText(error);
+  return redact(text) === text ? { cause: error } : {};
+}

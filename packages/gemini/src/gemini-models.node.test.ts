@@ -1,0 +1,45 @@
+import { ConfigurationError, createLlmRequest } from '@eventloom/core';
+import { errorReply, FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { expect, test } from 'vitest';
+import { Gemini } from './gemini.ts';
+import { geminiModels } from './gemini-models.ts';
+
+test.each([
+  'gemini-2.5-flash',
+  'models/gemini-2.5-flash',
+  'publishers/google/models/gemini-3-pro-preview',
+  'projects/my-project/locations/us-central1/publishers/google/models/gemini-2.5-flash-lite',
+  'projects/p/locations/l/models/gemini-tuned_1',
+])('%s is a Gemini model', (name) => {
+  const model = geminiModels({ apiKey: 'a-test-key' })(name);
+  expect(model).toBeInstanceOf(Gemini);
+  expect(model?.model).toBe(name);
+});
+
+test.each(['gpt-5', 'gemini', 'my-gemini-2.5', 'models/gemma-3', 'gemini-2.5-flash:generateContent?', ''])(
+  '"%s" is none',
+  (name) => {
+    expect(geminiModels({ apiKey: 'a-test-key' })(name)).toBeUndefined();
+  },
+);
+
+test('a missing key is reported when a model is asked for', () => {
+  const models = geminiModels({});
+  expect(models('gpt-5')).toBeUndefined();
+  expect(() => models('gemini-2.5-flash')).toThrow(ConfigurationError);
+});
+
+test('the models of a resolver share a client that knows what the service says', async () => {
+  await using server = await FakeGeminiServer.start([
+    jsonReply(wireResponse('x')),
+    errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': '3600' } }),
+  ]);
+  const models = geminiModels({ apiKey: 'a-test-key', baseUrl: server.url });
+  const ask = (name: string) =>
+    models(name)
+      ?.generateContentAsync({ ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] })
+      .next();
+  expect(await ask('gemini-2.5-flash')).toMatchObject({ value: { finishReason: 'STOP' } });
+  await expect(ask('gemini-2.5-pro')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
+  server.assertConsumed();
+});

@@ -1,0 +1,250 @@
+import { createLlmRequest, ModelError, type LlmResponse } from '@eventloom/core';
+import { fixedPlatform } from '@eventloom/testing';
+import { errorBody, FakeGeminiServer, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Gemini } from './gemini.ts';
+
+let server: FakeGeminiServer;
+beforeEach(async () => {
+  server = await FakeGeminiServer.start();
+});
+afterEach(async () => {
+  await server.close();
+  server.assertConsumed();
+});
+
+const TEXTS = ['Grüße', ' aus ', '東京', ' 🌍🏽', ' ¡olé!'];
+
+/** What a streamed call yields, and what it throws. */
+async function streamed(): Promise<{ chunks: LlmResponse[]; whole: LlmResponse | undefined; error: unknown }> {
+  const platform = fixedPlatform();
+  const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: 'a-test-key', baseUrl: server.url, platform });
+  const request = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
+  const responses: LlmResponse[] = [];
+  let error: unknown;
+  try {
+    for await (const response of model.generateContentAsync(request, true)) responses.push(response);
+  } catch (thrown) {
+    error = thrown;
+  }
+  return {
+    chunks: responses.filter(({ partial }) => partial),
+    whole: responses.find(({ partial }) => !partial),
+    error,
+  };
+}
+
+function textsOf(chunks: readonly LlmResponse[]): (string | undefined)[] {
+  return chunks.flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
+}
+
+test('each chunk has only what is new, and the whole comes last', async () => {
+  const usage = { promptTokenCount: 3, candidatesTokenCount: 9, totalTokenCount: 12 };
+  server.enqueue(sseReply(wireChunks(['The', ' sky', ' is blue.'], { usage, responseId: 'fake-response' })));
+  const { chunks, whole } = await streamed();
+  expect(server.requests[0]?.path).toBe('/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
+  const shared = { partial: true, responseId: 'fake-response', modelVersion: 'gemini-2.5-flash' };
+  expect(chunks).toStrictEqual([
+    { ...shared, content: { role: 'model', parts: [{ text: 'The' }] } },
+    { ...shared, content: { role: 'model', parts: [{ text: ' sky' }] } },
+    {
+      ...shared,
+      content: { role: 'model', parts: [{ text: ' is blue.' }] },
+      finishReason: 'STOP',
+      usageMetadata: usage,
+    },
+  ]);
+  expect(whole).toStrictEqual({
+    content: { role: 'model', parts: [{ text: 'The sky is blue.' }] },
+    responseId: 'fake-response',
+    modelVersion: 'gemini-2.5-flash',
+    finishReason: 'STOP',
+    usageMetadata: usage,
+  });
+});
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be cut anywhere (seed %i)', async (seed) => {
+  server.enqueue(sseReply(wireChunks(TEXTS), { split: { seed, max: 12 } }));
+  const { chunks, whole } = await streamed();
+  expect(textsOf(chunks)).toEqual(TEXTS);
+  expect(whole?.content?.parts).toEqual([{ text: TEXTS.join('') }]);
+});
+
+test('every byte may come by itself, and all frames at once', async () => {
+  const frames = wireChunks(TEXTS).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
+  server.enqueue(sseReply(frames, { split: [1] }), sseReply([frames.join('')]));
+  expect(textsOf((await streamed()).chunks)).toEqual(TEXTS);
+  expect(textsOf((await streamed()).chunks)).toEqual(TEXTS);
+});
+
+test('thoughts stay apart from the answer, and signed parts stay as they are', async () => {
+  server.enqueue(
+    sseReply([
+      wireResponse({ thought: 'Let me', finishReason: null }),
+      wireResponse({ thought: ' think.', finishReason: null }),
+      wireResponse({ text: 'It is', finishReason: null }),
+      wireResponse({ parts: [{ text: ' 4.', thoughtSignature: 'c2ln' }], finishReason: null }),
+      wireResponse({ parts: [{ text: '', thoughtSignature: 'bGFzdA==' }] }),
+    ]),
+  );
+  const { chunks, whole } = await streamed();
+  expect(textsOf(chunks)).toEqual(['Let me', ' think.', 'It is', ' 4.']);
+  expect(chunks.map(({ content }) => content?.parts?.[0]?.thought === true)).toEqual([true, true, false, false]);
+  expect(whole?.content?.parts).toEqual([
+    { text: 'Let me think.', thought: true },
+    { text: 'It is' },
+    { text: ' 4.', thoughtSignature: 'c2ln' },
+    { text: '', thoughtSignature: 'bGFzdA==' },
+  ]);
+});
+
+test('a call whose arguments are streamed is shown once it is whole', async () => {
+  const piece = (functionCall: object) => wireResponse({ parts: [{ functionCall }], finishReason: null });
+  server.enqueue(
+    sseReply([
+      wireResponse({ text: 'Looking.', finishReason: null }),
+      wireResponse({
+        parts: [{ functionCall: { name: 'weather', willContinue: true }, thoughtSignature: 'c2ln' }],
+        finishReason: null,
+      }),
+      piece({ partialArgs: [{ jsonPath: '$.city', stringValue: 'New ', willContinue: true }], willContinue: true }),
+      piece({ partialArgs: [{ jsonPath: '$.city', stringValue: 'York' }], willContinue: true }),
+      piece({}),
+      wireResponse({ calls: [{ name: 'time' }] }),
+    ]),
+  );
+  const { chunks, whole } = await streamed();
+  const weather = { functionCall: { name: 'weather', args: { city: 'New York' } }, thoughtSignature: 'c2ln' };
+  const time = { functionCall: { name: 'time', args: {} } };
+  expect(chunks.map(({ content }) => content?.parts)).toEqual([[{ text: 'Looking.' }], [weather], [time]]);
+  expect(whole?.content?.parts).toEqual([{ text: 'Looking.' }, weather, time]);
+});
+
+test('frames without news are not passed on, and what they tell is kept', async () => {
+  server.enqueue(
+    sseReply([
+      { usageMetadata: { promptTokenCount: 3 } },
+      {},
+      wireResponse({ text: '', finishReason: null }),
+      { candidates: [{}] },
+      ': a comment\r\n\r\n',
+      wireResponse('Hi'),
+      { candidates: [{ index: 0 }], usageMetadata: { totalTokenCount: 9 } },
+      wireResponse({ text: '!', finishReason: null }),
+    ]),
+  );
+  const { chunks, whole } = await streamed();
+  expect(textsOf(chunks)).toEqual(['Hi', '!']);
+  expect(whole).toMatchObject({
+    content: { parts: [{ text: 'Hi!' }] },
+    finishReason: 'STOP',
+    usageMetadata: { totalTokenCount: 9 },
+  });
+  expect(whole).not.toHaveProperty('errorCode');
+});
+
+test('all chunks of a reply have one id, also when the service gives none or several', async () => {
+  const withId = (text: string, responseId?: string) => ({
+    candidates: [{ content: { role: 'model', parts: [{ text }] } }],
+    ...(responseId && { responseId }),
+  });
+  const last = wireResponse({ parts: [], responseId: 'other' });
+  server.enqueue(
+    sseReply([withId('a'), withId('b', 'late'), last]),
+    sseReply([withId('a', 'first'), withId('b'), last]),
+  );
+  for (const id of ['00000000-0000-4000-8000-000000000001', 'first']) {
+    const { chunks, whole } = await streamed();
+    expect([...chunks, whole].map((response) => response?.responseId)).toEqual([id, id, id]);
+  }
+});
+
+test('a finish other than STOP is an error code on the whole, not on a chunk', async () => {
+  server.enqueue(sseReply(wireChunks(['The', ' sky'], { finishReason: 'MAX_TOKENS' })));
+  const { chunks, whole } = await streamed();
+  expect(chunks.some(({ errorCode }) => errorCode !== undefined)).toBe(false);
+  expect(whole).toMatchObject({
+    content: { parts: [{ text: 'The sky' }] },
+    finishReason: 'MAX_TOKENS',
+    errorCode: 'MAX_TOKENS',
+  });
+});
+
+test('a prompt that is blocked in a stream is a response with the reason', async () => {
+  server.enqueue(sseReply([{ promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: 'not allowed' } }]));
+  const { chunks, whole } = await streamed();
+  expect(chunks).toEqual([]);
+  expect(whole).toMatchObject({ errorCode: 'SAFETY', errorMessage: 'not allowed' });
+});
+
+test('a stream with nothing in it is a response with an error code', async () => {
+  server.enqueue(sseReply([]));
+  expect(await streamed()).toMatchObject({ chunks: [], whole: { errorCode: 'UNKNOWN_ERROR' } });
+});
+
+test('a text that stops without a finish reason is marked, a call is not', async () => {
+  server.enqueue(
+    sseReply([wireResponse({ text: 'The sky', finishReason: null })]),
+    sseReply([wireResponse({ calls: [{ name: 'f' }], finishReason: null })]),
+  );
+  expect((await streamed()).whole).toMatchObject({
+    content: { parts: [{ text: 'The sky' }] },
+    errorCode: 'NO_FINISH_REASON',
+  });
+  expect((await streamed()).whole).not.toHaveProperty('errorCode');
+});
+
+test('further candidates are merged each by itself', async () => {
+  const candidate = (index: number, text: string, finishReason?: string) => ({
+    candidates: [{ index, content: { role: 'model', parts: [{ text }] }, ...(finishReason && { finishReason }) }],
+  });
+  server.enqueue(
+    sseReply([candidate(0, 'A'), candidate(1, 'B'), candidate(0, 'a', 'STOP'), candidate(1, 'b', 'STOP')]),
+  );
+  expect((await streamed()).whole).toMatchObject({
+    content: { parts: [{ text: 'Aa' }] },
+    alternatives: [{ index: 1, content: { parts: [{ text: 'Bb' }] }, finishReason: 'STOP' }],
+  });
+});
+
+test('a stream that is cut midway throws after its chunks, and is not asked again', async () => {
+  server.enqueue(sseReply(wireChunks(['The', ' sky', ' is']).slice(0, 2), { end: 'cut' }));
+  const { chunks, whole, error } = await streamed();
+  expect(textsOf(chunks)).toEqual(['The', ' sky']);
+  expect(whole).toBeUndefined();
+  expect(error).toBeInstanceOf(ModelError);
+  expect(error).toMatchObject({ errorCode: 'UNAVAILABLE', retryable: true });
+});
+
+test('a stream that ends inside a frame throws after its chunks', async () => {
+  server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), 'data: {"candidates":[{"content"']));
+  const { chunks, error } = await streamed();
+  expect(textsOf(chunks)).toEqual(['The']);
+  expect(error).toMatchObject({ code: 'MODEL', errorCode: 'UNAVAILABLE' });
+});
+
+test('a frame that is no JSON throws after the chunks before it', async () => {
+  server.enqueue(
+    sseReply([
+      wireResponse({ text: 'The', finishReason: null }),
+      'data: {"candidates":[}\r\n\r\n',
+      wireResponse('never'),
+    ]),
+  );
+  const { chunks, error } = await streamed();
+  expect(textsOf(chunks)).toEqual(['The']);
+  expect(error).toMatchObject({ code: 'MODEL', errorCode: 'DATA_LOSS', retryable: false });
+});
+
+test('an error in the middle of a stream throws with the service’s words', async () => {
+  const overloaded = errorBody({ code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' });
+  server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), overloaded]));
+  const { chunks, error } = await streamed();
+  expect(textsOf(chunks)).toEqual(['The']);
+  expect(error).toMatchObject({
+    message: 'The model is overloaded.',
+    errorCode: 'UNAVAILABLE',
+    status: 503,
+    retryable: true,
+  });
+});

@@ -1,0 +1,205 @@
+import {
+  BaseLlm,
+  EventloomError,
+  type LlmRequest,
+  type LlmResponse,
+  ModelError,
+  type Platform,
+  RunAbortedError,
+  systemPlatform,
+} from '@eventloom/core';
+import type { GenerateContentParameters } from '@google/genai';
+import { checkClientOptions, type GeminiClientOptions } from './client/client-options.ts';
+import type { GenAiClient } from './client/genai-client.ts';
+import { HttpExchange } from './client/http-exchange.ts';
+import { lazyClient } from './client/lazy-client.ts';
+import { secretRedactor } from './errors/secret-redactor.ts';
+import { toTypedError } from './errors/to-typed-error.ts';
+import { toParameters } from './request/to-parameters.ts';
+import { withCutShort } from './response/cut-short.ts';
+import { StreamedReply } from './response/streamed-reply.ts';
+import { toLlmResponse } from './response/to-llm-response.ts';
+import { type Retry, type RetryOptions, toRetry } from './retry/retry-options.ts';
+import { withRetries } from './retry/with-retries.ts';
+
+/** How a Gemini model is reached, and what is done when it is not. Nothing is read from the environment. */
+export interface GeminiOptions extends GeminiClientOptions {
+  /** The model's name, e.g. `gemini-2.5-flash`. */
+  readonly model: string;
+  readonly retry?: RetryOptions | undefined;
+  /**
+   * Asked when this model keeps failing with 408, 429, 5xx or a lost connection, as long as nothing of a reply was passed on:
+   * the name of a model at the same service, or a model of any kind.
+   */
+  readonly fallbackModel?: string | BaseLlm | undefined;
+  /** Clock and timers. Default: the system's. */
+  readonly platform?: Platform | undefined;
+}
+
+/**
+ * A Gemini model, by the Gemini API or by Vertex AI, over the client of @google/genai.
+ *
+ * The client is loaded and made at the first call. A failed call is tried again (see `RetryOptions`) until something of the
+ * reply was passed on, then by the fallback model, then it throws ModelError with the service's own message and code. An abort
+ * reaches the socket, and ends the wait between two attempts.
+ *
+ * @example
+ * const model = new Gemini({ model: 'gemini-2.5-flash', apiKey, fallbackModel: 'gemini-2.5-flash-lite' });
+ */
+export class Gemini extends BaseLlm {
+  readonly #options: GeminiOptions;
+  readonly #client: () => Promise<GenAiClient>;
+  readonly #retry: Retry;
+  readonly #platform: Platform;
+  readonly #redact: (text: string) => string;
+  readonly #fallback: BaseLlm | undefined;
+
+  /** @throws ConfigurationError without a key or a project, and for retry options that make no sense */
+  constructor(options: GeminiOptions) {
+    super(options);
+    checkClientOptions(options);
+    this.#options = options;
+    this.#client = lazyClient(options);
+    this.#retry = toRetry(options.retry);
+    this.#platform = options.platform ?? systemPlatform;
+    this.#redact = secretRedactor(options.apiKey, options.headers, options.httpOptions?.headers);
+    const { fallbackModel } = options;
+    this.#fallback =
+      typeof fallbackModel === 'string'
+        ? new Gemini({
+            ...options,
+            model: fallbackModel,
+            fallbackModel: undefined,
+            client: options.client ?? this.#client,
+          })
+        : fallbackModel;
+  }
+
+  /**
+   * True on Vertex AI from Gemini 3 on. Google documents the combination for Gemini 3; the Gemini API refuses it or loops, and
+   * so does Gemini 2 on Vertex AI.
+   */
+  override supportsOutputSchemaWithTools(model: string): boolean {
+    const major = /(?:^|\/)gemini-(\d+)/.exec(model)?.[1];
+    return this.#vertexai && major !== undefined && Number(major) >= 3;
+  }
+
+  /**
+   * @throws ModelError when the service fails, and when a stream dies midway (after the chunks that came)
+   * @throws RunAbortedError when the signal fires
+   */
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    let call: OpenCall;
+    try {
+      call = await withRetries(
+        () => this.#open(request, stream, abortSignal),
+        this.#retry,
+        this.#platform,
+        abortSignal,
+      );
+    } catch (error) {
+      const fallback = isFailure(error) ? this.#fallback : undefined;
+      if (!fallback) throw error;
+      yield* fallback.generateContentAsync({ ...request, model: fallback.model }, stream, abortSignal);
+      return;
+    }
+    try {
+      for (let chunk = call.first; chunk; chunk = await call.next()) yield chunk;
+      yield call.finish();
+    } finally {
+      call.close();
+    }
+  }
+
+  /** Asks once, and waits for the first that there is to pass on. */
+  async #open(request: LlmRequest, stream: boolean, abortSignal: AbortSignal | undefined): Promise<OpenCall> {
+    const model = request.model ?? this.model;
+    const { abortSignal: ownSignal } = request.config;
+    const exchange = new HttpExchange(abortSignal, ownSignal instanceof AbortSignal ? ownSignal : undefined);
+    const failed = (error: unknown): EventloomError => {
+      const nowMs = this.#platform.now();
+      const typed = toTypedError(error, { model, exchange, nowMs, redact: this.#redact });
+      exchange.close();
+      return typed;
+    };
+    try {
+      if (exchange.callerAbort) throw new RunAbortedError(`model "${model}": the call was aborted`);
+      const client = await this.#client();
+      const parameters = toParameters(request, { model, client, exchange });
+      return stream
+        ? await this.#openStream(client, parameters, exchange, failed)
+        : await askWhole(client, parameters, exchange);
+    } catch (error) {
+      throw failed(error);
+    }
+  }
+
+  async #openStream(
+    client: GenAiClient,
+    parameters: GenerateContentParameters,
+    exchange: HttpExchange,
+    failed: (error: unknown) => EventloomError,
+  ): Promise<OpenCall> {
+    const reply = new StreamedReply(await client.models.generateContentStream(parameters), this.#platform);
+    const first = await reply.next();
+    if (!first) exchange.complete();
+    return {
+      first,
+      async next() {
+        try {
+          const chunk = await reply.next();
+          if (!chunk) exchange.complete();
+          return chunk;
+        } catch (error) {
+          throw failed(error);
+        }
+      },
+      finish: () => reply.finish(),
+      close: () => exchange.close(),
+    };
+  }
+
+  get #vertexai(): boolean {
+    const { client, vertexai = false } = this.#options;
+    return client && typeof client !== 'function' ? client.vertexai : vertexai;
+  }
+}
+
+/** A call that the service answers: chunks, as long as there are any, and the whole. */
+interface OpenCall {
+  readonly first: LlmResponse | undefined;
+  next(): Promise<LlmResponse | undefined>;
+  finish(): LlmResponse;
+  close(): void;
+}
+
+async function askWhole(
+  client: GenAiClient,
+  parameters: GenerateContentParameters,
+  exchange: HttpExchange,
+): Promise<OpenCall> {
+  const response = await client.models.generateContent(parameters);
+  exchange.complete();
+  const { candidates = [], promptFeedback } = response;
+  const whole = withCutShort(toLlmResponse(response), {
+    promptFeedback,
+    finishMessage: candidates[0]?.finishMessage,
+    answered: candidates.length > 0,
+    stream: false,
+  });
+  return {
+    first: undefined,
+    next: () => Promise.resolve(undefined),
+    finish: () => whole,
+    close: () => exchange.close(),
+  };
+}
+
+/** What a fallback model is for: this one is out of order or overrun, and the request is not at fault. */
+function isFailure(error: unknown): boolean {
+  return ModelError.isInstance(error) && (error.retryable || error.status === 429);
+}

@@ -1,0 +1,8 @@
+// Gemini as a model of the runtime. Runs on Node and on Workers.
+
+export type { GeminiOptions } from './gemini.ts';
+export { Gemini } from './gemini.ts';
+export { geminiModels } from './gemini-models.ts';
+export type { RetryOptions } from './retry/retry-options.ts';
+export type { GeminiClientOptions } from './client/client-options.ts';
+export type { GenAiClient } from './client/genai-client.ts';

@@ -1,0 +1,39 @@
+import type { LlmRequest } from '@eventloom/core';
+import type { GenerateContentParameters, HttpOptions } from '@google/genai';
+import type { GenAiClient, OwnGenAiClient } from '../client/genai-client.ts';
+import type { HttpExchange } from '../client/http-exchange.ts';
+import { toWireContents } from './to-wire-contents.ts';
+import { toWireTools } from './to-wire-tools.ts';
+
+/** Where a request goes and how. */
+export interface RequestTarget {
+  readonly model: string;
+  readonly client: GenAiClient | OwnGenAiClient;
+  readonly exchange: HttpExchange;
+}
+
+/** A request in the client's terms. The request itself is not modified, and nothing of it is rewritten by the client. */
+export function toParameters(request: LlmRequest, target: RequestTarget): GenerateContentParameters {
+  const { model, client, exchange } = target;
+  const { vertexai } = client;
+  const { tools, labels, httpOptions, responseMimeType, ...config } = request.config;
+  const structured = config.responseJsonSchema !== undefined || config.responseSchema !== undefined;
+  const mimeType = responseMimeType ?? (structured ? 'application/json' : undefined);
+  const { retryOptions: _, ...http } = (httpOptions ?? {}) as HttpOptions;
+  const watched = 'own' in client ? exchange.watch(http.fetch ?? client.own.fetch) : http.fetch;
+  // Core's types are structural twins of the client's with plain strings for its enums; the type test pins them.
+  return {
+    model,
+    contents: toWireContents(request.contents, vertexai),
+    config: {
+      ...config,
+      ...(tools?.length && { tools: toWireTools(tools) }),
+      // The Gemini API has no labels.
+      ...(vertexai && labels && { labels }),
+      ...(mimeType !== undefined && { responseMimeType: mimeType }),
+      automaticFunctionCalling: { disable: true },
+      httpOptions: { ...http, ...(watched && { fetch: watched }) },
+      abortSignal: exchange.signal,
+    },
+  } as GenerateContentParameters;
+}

@@ -1,0 +1,58 @@
+import type { Content, Part } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { toWireContents } from './to-wire-contents.ts';
+
+function user(...parts: Part[]): Content {
+  return { role: 'user', parts };
+}
+
+test('contents that need no change are passed on as they are', () => {
+  const contents = [
+    user({ text: 'a' }),
+    { role: 'model', parts: [{ functionCall: { name: 'f' }, thoughtSignature: 's' }] },
+    user({ inlineData: { data: 'YQ==' } }),
+  ];
+  const wire = toWireContents(contents, false);
+  for (const [index, content] of contents.entries()) expect(wire[index]).toBe(content);
+});
+
+test.each([true, false])('bytes are normalised, also those of a function response (Vertex AI: %s)', (vertexai) => {
+  const content = user(
+    { functionResponse: { name: 'f', parts: [{ inlineData: { data: '-_', displayName: 'ref' } }] } },
+    { inlineData: { data: 'YQ' } },
+  );
+  const [wire] = toWireContents([content], vertexai);
+  expect(wire?.parts).toEqual([
+    { functionResponse: { name: 'f', parts: [{ inlineData: { data: '+/==', displayName: 'ref' } }] } },
+    { inlineData: { data: 'YQ==' } },
+  ]);
+});
+
+test('the one service’s fields are left out for the other', () => {
+  const parts: Part[] = [
+    { text: 'a', partMetadata: { local: 1 } },
+    { functionCall: { name: 'f', partialArgs: [{ jsonPath: '$.a', numberValue: 1 }], willContinue: true } },
+    { functionResponse: { name: 'f', willContinue: true } },
+    { fileData: { fileUri: 'u', displayName: 'n' } },
+  ];
+  expect(toWireContents([user(...parts)], false)[0]?.parts).toEqual([
+    { text: 'a', partMetadata: { local: 1 } },
+    { functionCall: { name: 'f' } },
+    { functionResponse: { name: 'f', willContinue: true } },
+    { fileData: { fileUri: 'u' } },
+  ]);
+  expect(toWireContents([user(...parts)], true)[0]?.parts).toEqual([
+    { text: 'a' },
+    parts[1],
+    { functionResponse: { name: 'f' } },
+    parts[3],
+  ]);
+});
+
+test('only a conversation that the model has the last word in is told to go on', () => {
+  const model = { role: 'model', parts: [{ text: 'b' }] };
+  expect(toWireContents([user({ text: 'a' })], false)).toHaveLength(1);
+  expect(toWireContents([{ parts: [{ text: 'a' }] }], false)).toHaveLength(1);
+  expect(toWireContents([user({ text: 'a' }), model], false).at(-1)).toMatchObject({ role: 'user' });
+  expect(toWireContents([], false)).toMatchObject([{ role: 'user' }]);
+});

@@ -1,0 +1,88 @@
+import type { Blob, Content, FunctionCall, FunctionResponse, Part } from '@eventloom/core';
+import { normaliseBase64 } from './normalise-base64.ts';
+
+/** What is said for the user where the service wants the user to have the last word, and nobody said anything. */
+const GO_ON = 'Go on as you were instructed.';
+
+/**
+ * Contents as the service takes them. What needs no change is passed on as it is; nothing of the session is modified.
+ *
+ * A conversation has to end with the user, so one that does not (an agent in a loop, an agent that was told everything in its
+ * instructions) gets a turn that says to go on.
+ */
+export function toWireContents(contents: readonly Content[], vertexai: boolean): Content[] {
+  const wire = contents.map((content) => toWireContent(content, vertexai));
+  const last = wire.at(-1);
+  if (!last || last.role === 'model') wire.push({ role: 'user', parts: [{ text: GO_ON }] });
+  return wire;
+}
+
+function toWireContent(content: Content, vertexai: boolean): Content {
+  const parts = mapChanged(content.parts, (part) => toWirePart(part, vertexai));
+  return parts === content.parts ? content : { ...content, ...(parts && { parts }) };
+}
+
+/** Leaves out of a part what the one service or the other refuses, and the client would throw about. */
+function toWirePart(part: Part, vertexai: boolean): Part {
+  const { inlineData, fileData, functionCall, functionResponse, partMetadata } = part;
+  let wire = part;
+  if (inlineData) {
+    const blob = toWireBlob(inlineData, vertexai);
+    if (blob !== inlineData) wire = { ...wire, inlineData: blob };
+  }
+  if (!vertexai && fileData?.displayName !== undefined) {
+    const { displayName: _, ...file } = fileData;
+    wire = { ...wire, fileData: file };
+  }
+  if (!vertexai && functionCall && isPiece(functionCall)) {
+    const { partialArgs: _pieces, willContinue: _more, ...call } = functionCall;
+    wire = { ...wire, functionCall: call };
+  }
+  if (functionResponse) {
+    const response = toWireFunctionResponse(functionResponse, vertexai);
+    if (response !== functionResponse) wire = { ...wire, functionResponse: response };
+  }
+  if (vertexai && partMetadata !== undefined) {
+    const { partMetadata: _, ...rest } = wire;
+    wire = rest;
+  }
+  return wire;
+}
+
+function isPiece({ partialArgs, willContinue }: FunctionCall): boolean {
+  return partialArgs !== undefined || willContinue !== undefined;
+}
+
+function toWireBlob(blob: Blob, vertexai: boolean): Blob {
+  const data = blob.data === undefined ? undefined : normaliseBase64(blob.data);
+  if (data === blob.data && (vertexai || blob.displayName === undefined)) return blob;
+  const { displayName, ...rest } = blob;
+  return {
+    ...rest,
+    ...(data !== undefined && { data }),
+    ...(vertexai && displayName !== undefined && { displayName }),
+  };
+}
+
+function toWireFunctionResponse(response: FunctionResponse, vertexai: boolean): FunctionResponse {
+  let wire = response;
+  // Their display names stay: the response refers to its parts by them.
+  const parts = mapChanged(response.parts, withWireBlob);
+  if (parts && parts !== response.parts) wire = { ...wire, parts };
+  if (vertexai && wire.willContinue !== undefined) {
+    const { willContinue: _, ...rest } = wire;
+    wire = rest;
+  }
+  return wire;
+}
+
+function withWireBlob(part: Part): Part {
+  const blob = part.inlineData && toWireBlob(part.inlineData, true);
+  return blob && blob !== part.inlineData ? { ...part, inlineData: blob } : part;
+}
+
+/** A list of what became of the items, or the list itself when nothing became of any. */
+function mapChanged<T>(items: T[] | undefined, change: (item: T) => T): T[] | undefined {
+  const changed = items?.map(change);
+  return changed?.some((item, index) => item !== items?.[index]) ? changed : items;
+}

@@ -1,0 +1,43 @@
+import type { LlmResponse } from '@eventloom/core';
+import type { GenerateContentResponse } from '@google/genai';
+
+/** What is known of how a reply ended beside the reply itself. */
+export interface ReplyEnd {
+  /** Why the service refused the prompt. */
+  readonly promptFeedback: GenerateContentResponse['promptFeedback'] | undefined;
+  /** What the service says about its finish reason. */
+  readonly finishMessage: string | undefined;
+  /** True when a candidate came at all. */
+  readonly answered: boolean;
+  /** A stream ends with a finish reason; a whole answer is whole without. */
+  readonly stream: boolean;
+}
+
+/**
+ * A whole reply with what cut it short, beside its content: the reason why the prompt was blocked, or a finish reason other
+ * than STOP, as `errorCode`. Two codes are ours, for what the service leaves without one: `UNKNOWN_ERROR` (the ADK's) when it
+ * answered nothing, `NO_FINISH_REASON` when a stream of text stopped without saying so.
+ */
+export function withCutShort(reply: LlmResponse, end: ReplyEnd): LlmResponse {
+  const fault = faultOf(reply, end);
+  return fault ? { ...reply, ...fault } : reply;
+}
+
+function faultOf(reply: LlmResponse, end: ReplyEnd): Pick<LlmResponse, 'errorCode' | 'errorMessage'> | undefined {
+  const { promptFeedback, finishMessage, answered, stream } = end;
+  const { finishReason, content } = reply;
+  if (promptFeedback?.blockReason !== undefined) {
+    const { blockReason, blockReasonMessage } = promptFeedback;
+    return { errorCode: blockReason, errorMessage: blockReasonMessage ?? `the prompt was blocked: ${blockReason}` };
+  }
+  if (!answered) return { errorCode: 'UNKNOWN_ERROR', errorMessage: 'the service gave no candidate and no reason' };
+  if (finishReason === undefined) {
+    // Some models leave the reason out after a call, and a call is whole by itself.
+    const complete = !stream || content?.parts?.some((part) => part.functionCall);
+    return complete
+      ? undefined
+      : { errorCode: 'NO_FINISH_REASON', errorMessage: 'the reply stopped without a finish reason' };
+  }
+  if (finishReason === 'STOP') return undefined;
+  return { errorCode: finishReason, errorMessage: finishMessage ?? `the model stopped: ${finishReason}` };
+}

@@ -1,0 +1,61 @@
+import { type LlmResponse, type Platform, ResponseAggregator } from '@eventloom/core';
+import type { GenerateContentResponse } from '@google/genai';
+import { withCutShort } from './cut-short.ts';
+import { toLlmResponse } from './to-llm-response.ts';
+
+/** A reply that is being streamed: its chunks, and then the response that merges them. */
+export class StreamedReply {
+  readonly #frames: AsyncIterator<GenerateContentResponse>;
+  readonly #platform: Platform;
+  readonly #aggregator = new ResponseAggregator();
+  #responseId: string | undefined;
+  #promptFeedback: GenerateContentResponse['promptFeedback'];
+  #finishMessage: string | undefined;
+  #answered = false;
+
+  constructor(frames: AsyncIterator<GenerateContentResponse>, platform: Platform) {
+    this.#frames = frames;
+    this.#platform = platform;
+  }
+
+  /**
+   * The next chunk that has something to show, undefined at the end. Frames with nothing new to show (usage, an unfinished
+   * call, an empty text) are only kept for the whole.
+   */
+  async next(): Promise<LlmResponse | undefined> {
+    for (;;) {
+      const { done, value } = await this.#frames.next();
+      if (done) return undefined;
+      const shown = this.#add(value);
+      if (showsSomething(shown)) return shown;
+    }
+  }
+
+  #add(frame: GenerateContentResponse): LlmResponse {
+    const { candidates, promptFeedback } = frame;
+    if (candidates?.length) this.#answered = true;
+    if (promptFeedback?.blockReason !== undefined) this.#promptFeedback = promptFeedback;
+    this.#finishMessage = candidates?.[0]?.finishMessage ?? this.#finishMessage;
+    const chunk = toLlmResponse(frame);
+    chunk.partial = true;
+    // One id for all of it, whatever later frames say: it is what joins the chunks.
+    chunk.responseId = this.#responseId ??= chunk.responseId ?? this.#platform.newUuid();
+    return this.#aggregator.add(chunk);
+  }
+
+  /** The whole reply, after the last chunk. */
+  finish(): LlmResponse {
+    return withCutShort(this.#aggregator.finish(), {
+      promptFeedback: this.#promptFeedback,
+      finishMessage: this.#finishMessage,
+      answered: this.#answered,
+      stream: true,
+    });
+  }
+}
+
+function showsSomething({ content, alternatives }: LlmResponse): boolean {
+  if (alternatives) return true;
+  for (const part of content?.parts ?? []) if (part.text !== '') return true;
+  return false;
+}

@@ -1,0 +1,41 @@
+import type { AlternativeResponse, LlmResponse, UsageMetadata } from '@eventloom/core';
+import type { Candidate, GenerateContentResponse } from '@google/genai';
+
+/** What the service answered, or one chunk of it, in the runtime's terms. Parts are passed on as they came. */
+export function toLlmResponse(response: GenerateContentResponse): LlmResponse {
+  const { candidates = [], usageMetadata, modelVersion, responseId } = response;
+  const converted: LlmResponse = {};
+  for (const [position, candidate] of candidates.entries()) {
+    const index = candidate.index ?? position;
+    if (index === 0) addCandidate(converted, candidate);
+    else (converted.alternatives ??= []).push(toAlternative(candidate, index));
+  }
+  if (usageMetadata) converted.usageMetadata = toUsage(usageMetadata);
+  if (modelVersion !== undefined) converted.modelVersion = modelVersion;
+  if (responseId !== undefined) converted.responseId = responseId;
+  return converted;
+}
+
+function addCandidate(converted: LlmResponse, candidate: Candidate): void {
+  const { content, finishReason, groundingMetadata, citationMetadata, avgLogprobs, logprobsResult } = candidate;
+  if (content?.parts?.length) converted.content = content;
+  if (finishReason !== undefined) converted.finishReason = finishReason;
+  if (groundingMetadata) converted.groundingMetadata = groundingMetadata;
+  if (citationMetadata) converted.citationMetadata = citationMetadata;
+  if (avgLogprobs !== undefined) converted.avgLogprobs = avgLogprobs;
+  if (logprobsResult) converted.logprobsResult = logprobsResult;
+}
+
+function toAlternative({ content, finishReason }: Candidate, index: number): AlternativeResponse {
+  return { index, ...(content?.parts?.length && { content }), ...(finishReason !== undefined && { finishReason }) };
+}
+
+/** The client puts a getter of its own (`initialPromptTokenCount`) on it; events are plain data. */
+function toUsage(usage: object): UsageMetadata {
+  const { initialPromptTokenCount, ...counts }: UsageMetadata & { readonly initialPromptTokenCount?: number } = {
+    ...usage,
+  };
+  return initialPromptTokenCount === undefined || initialPromptTokenCount === counts.promptTokenCount
+    ? counts
+    : { ...counts, initialPromptTokenCount };
+}

@@ -1,0 +1,106 @@
+import {
+  BaseAgent,
+  type Content,
+  createEvent,
+  type Event,
+  InvocationContext,
+  PluginManager,
+  type Session,
+} from '@eventloom/core';
+import { fixedPlatform, functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { currentTurnContents, sessionContents } from './session-contents.ts';
+
+class Named extends BaseAgent {
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
+
+function contextOf(events: Event[], { name = 'bot', derived = new Map<string, unknown>() } = {}): InvocationContext {
+  const session: Session = {
+    id: 's',
+    appName: 'app',
+    userId: 'u',
+    state: {},
+    events,
+    lastUpdateTime: 0,
+    lastSeq: events.length,
+    incarnation: 'i',
+  };
+  return InvocationContext.create({
+    invocationId: 'e-1',
+    session,
+    runConfig: {},
+    userContent: undefined,
+    abortSignal: new AbortController().signal,
+    platform: fixedPlatform(),
+    plugins: new PluginManager(),
+    artifactService: undefined,
+    memoryService: undefined,
+    models: undefined,
+    derived,
+    recordToolCall: async () => undefined,
+  }).forAgent(new Named({ name }));
+}
+
+function textsOf(contents: readonly Content[]): (string | undefined)[] {
+  return contents.map((content) => content.parts?.at(-1)?.text);
+}
+
+test('contents go on from what was built of the events before', () => {
+  const derived = new Map<string, unknown>();
+  const events = [userEvent('one')];
+  const context = contextOf(events, { derived });
+  expect(textsOf(sessionContents(context))).toEqual(['one']);
+  events.push(modelEvent('bot', 'two'));
+  expect(textsOf(sessionContents(context))).toEqual(['one', 'two']);
+  expect(derived.size).toBe(1);
+});
+
+test('each agent has its own view of the same events', () => {
+  const derived = new Map<string, unknown>();
+  const events = [modelEvent('bot', 'mine')];
+  expect(sessionContents(contextOf(events, { derived }))).toEqual([{ role: 'model', parts: [{ text: 'mine' }] }]);
+  expect(sessionContents(contextOf(events, { name: 'other', derived }))).toEqual([
+    { role: 'user', parts: [{ text: 'For context:' }, { text: '[bot] said: mine' }] },
+  ]);
+});
+
+test('the current turn begins with the newest message of the user', () => {
+  const events = [
+    userEvent('one'),
+    modelEvent('bot', 'two'),
+    userEvent('three'),
+    functionCallEvent('bot', [{ id: 'c', name: 'f' }]),
+  ];
+  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['three', undefined]);
+});
+
+test('the current turn begins with what another agent said last', () => {
+  const events = [userEvent('one'), modelEvent('guide', 'two'), modelEvent('bot', 'three')];
+  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['[guide] said: two', 'three']);
+});
+
+test('function responses go on with the turn of their calls', () => {
+  const events = [
+    userEvent('old'),
+    userEvent('go'),
+    functionCallEvent('bot', [{ id: 'c', name: 'f' }]),
+    functionResponseEvent('user', [{ id: 'c', name: 'f', response: {} }]),
+  ];
+  expect(currentTurnContents(contextOf(events))).toHaveLength(3);
+});
+
+test('events that the agent does not see begin no turn', () => {
+  const events = [
+    userEvent('hello'),
+    modelEvent('bot', 'hi'),
+    modelEvent('guide', [{ text: 'hm', thought: true }]),
+    createEvent({ author: 'guide', actions: { stateDelta: { key: 1 } } }),
+  ];
+  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['hello', 'hi']);
+});
+
+test('a session without events has no contents', () => {
+  expect(currentTurnContents(contextOf([]))).toEqual([]);
+  expect(sessionContents(contextOf([]))).toEqual([]);
+});

@@ -1,0 +1,99 @@
+import { InvalidRequestError, type SessionKey } from '@eventloom/core';
+import { parseBody } from '@eventloom/core/schemas';
+import type { Runner } from '@eventloom/runner';
+import type { Context } from 'hono';
+import type * as z from 'zod';
+import { AppNotFoundError } from '../errors/app-not-found-error.ts';
+import { ForbiddenError } from '../errors/forbidden-error.ts';
+import type { ServerContext } from '../server-context.ts';
+import type { AuthenticatedUser } from '../server-options.ts';
+import { readJsonBody } from './read-json-body.ts';
+import type { BodySpec } from './route.ts';
+
+/** One request as a route sees it: everything taken from it is checked. */
+export class Call {
+  readonly server: ServerContext;
+  readonly #context: Context;
+  readonly #user: AuthenticatedUser | undefined;
+
+  constructor(server: ServerContext, context: Context, user: AuthenticatedUser | undefined) {
+    this.server = server;
+    this.#context = context;
+    this.#user = user;
+  }
+
+  /** A parameter of the path, decoded. */
+  param(name: string): string {
+    return this.#context.req.param(name) ?? '';
+  }
+
+  /** A header of the request. */
+  header(name: string): string | undefined {
+    return this.#context.req.header(name);
+  }
+
+  /** A query parameter. @throws InvalidRequestError when it is given twice */
+  query(name: string): string | undefined {
+    const [value, second] = this.#context.req.queries(name) ?? [];
+    if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once`);
+    return value;
+  }
+
+  /** A query parameter that is a number of at least 0. @throws InvalidRequestError */
+  queryNumber(name: string): number | undefined {
+    const text = this.query(name);
+    if (text === undefined) return undefined;
+    if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+    throw new InvalidRequestError(`${name}: must be a number of at least 0, is ${JSON.stringify(text)}`);
+  }
+
+  /** A query parameter that is an integer of at least 0. @throws InvalidRequestError */
+  queryInteger(name: string): number | undefined {
+    const text = this.query(name);
+    return text === undefined ? undefined : parseCount(name, text);
+  }
+
+  /** The body as JSON, not yet checked; undefined when there is none. @throws BodyTooLargeError @throws InvalidRequestError */
+  json(): Promise<unknown> {
+    return readJsonBody(this.#context.req.raw, this.server.limits.maxBodyBytes);
+  }
+
+  /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names what is wrong in it, and where */
+  async body<S extends z.ZodType>(spec: BodySpec<S>): Promise<z.output<S>> {
+    return parseBody(spec.schema, await this.json());
+  }
+
+  /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */
+  runner(appName: string = this.param('appName')): Runner {
+    const runner = this.server.runners.get(appName);
+    if (runner) return runner;
+    throw new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps names those there are`);
+  }
+
+  /** The user in the path. @throws ForbiddenError */
+  userId(): string {
+    const userId = this.param('userId');
+    this.confine(userId);
+    return userId;
+  }
+
+  /** The session in the path. @throws AppNotFoundError @throws ForbiddenError */
+  sessionKey(): SessionKey {
+    const userId = this.userId();
+    return { appName: this.runner().appName, userId, sessionId: this.param('sessionId') };
+  }
+
+  /** @throws ForbiddenError when the request comes from another user than this one */
+  confine(userId: string): void {
+    if (this.#user && this.#user.userId !== userId) {
+      throw new ForbiddenError(`the request comes from user ${JSON.stringify(this.#user.userId)} and names another one`);
+    }
+  }
+}
+
+/** An integer of at least 0, from text. @throws InvalidRequestError */
+export function parseCount(name: string, text: string): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value)) return value;
+  throw new InvalidRequestError(`${name}: must be an integer of at least 0, is ${JSON.stringify(text)}`);
+}

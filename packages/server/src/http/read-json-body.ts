@@ -1,0 +1,83 @@
+import { InvalidRequestError } from '@eventloom/core';
+import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+
+/** How deep JSON may nest; what is deeper would overflow the stack of some reader on the way. */
+const MAX_DEPTH = 256;
+
+/**
+ * The body of a request as JSON; undefined when there is none.
+ * @throws BodyTooLargeError without reading on, InvalidRequestError for what is not JSON in UTF-8
+ */
+export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
+  const text = decode(await readBytes(request, maxBytes).catch(brokenOff));
+  if (text.trim() === '') return undefined;
+  const value = parse(text);
+  if (isDeeperThan(MAX_DEPTH, value)) throw new InvalidRequestError(`body: is nested deeper than ${MAX_DEPTH} levels`);
+  return value;
+}
+
+/** What the transport throws says that the sender went away, or that it sent something that is no HTTP body. */
+function brokenOff(cause: unknown): never {
+  if (BodyTooLargeError.isInstance(cause)) throw cause;
+  throw new InvalidRequestError('body: broke off before its end', { cause });
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const announced = request.headers.get('content-length');
+  if (announced !== null) {
+    // What carries HTTP holds the sender to the length that it announced.
+    if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = request.body?.getReader();
+  for (;;) {
+    const next = await reader?.read();
+    if (!next || next.done) break;
+    length += next.value.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(next.value);
+  }
+  return joined(chunks, length);
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return only;
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function tooLarge(maxBytes: number): BodyTooLargeError {
+  return new BodyTooLargeError(`body: is larger than the ${maxBytes} bytes that this server takes`);
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new InvalidRequestError('body: is not UTF-8 text', { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidRequestError(`body: is not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
+  for (const key in value) if (isDeeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true;
+  return false;
+}

@@ -1,0 +1,46 @@
+import { InvalidRequestError } from '@eventloom/core';
+import { ForbiddenError } from '../errors/forbidden-error.ts';
+
+/** From where a server lets itself be called. */
+export interface RequestGuardOptions {
+  /** Answer only requests to a loopback host. */
+  readonly isLoopbackOnly: boolean;
+  readonly origins: readonly string[];
+}
+
+const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Refuses what a web page of somebody else could send: requests from a foreign origin, and requests under a name that somebody
+ * made to point here (DNS rebinding). Also refuses a path that does not decode.
+ *
+ * @throws ForbiddenError @throws InvalidRequestError
+ */
+export function guardRequest(request: Request, { isLoopbackOnly, origins }: RequestGuardOptions): void {
+  const url = new URL(request.url);
+  if (isLoopbackOnly && !LOOPBACK.test(url.hostname)) {
+    throw new ForbiddenError(
+      `this server answers requests to localhost only, not to ${url.hostname}; ` +
+        'give it an authenticate hook, or allowUnauthenticated, to be reached under another name',
+    );
+  }
+  const origin = request.headers.get('origin');
+  if (origin !== null && !isAllowedOrigin(origin, url.host, origins)) {
+    throw new ForbiddenError(`this server does not answer pages of the origin ${origin}; name it in origins to allow it`);
+  }
+  checkPath(url.pathname);
+}
+
+/** True for the server's own pages, whatever scheme a proxy in front of it speaks, and for the origins that are named. */
+export function isAllowedOrigin(origin: string, host: string, origins: readonly string[]): boolean {
+  if (origins.includes('*') || origins.includes(origin)) return true;
+  return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+function checkPath(pathname: string): void {
+  try {
+    decodeURIComponent(pathname);
+  } catch (cause) {
+    throw new InvalidRequestError('path: holds a percent sign that encodes no text', { cause });
+  }
+}

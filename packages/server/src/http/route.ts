@@ -1,0 +1,39 @@
+import type { toOpenApiSchemas } from '@eventloom/core/schemas';
+import type * as z from 'zod';
+import type { Call } from './call.ts';
+
+/** The name of a schema among the components of the OpenAPI document. */
+export type ComponentName = keyof ReturnType<typeof toOpenApiSchemas>;
+
+/** A body that a route takes: what checks it, and where the document says it. */
+export interface BodySpec<S extends z.ZodType = z.ZodType> {
+  readonly component: ComponentName;
+  readonly schema: S;
+  /** True when the request may do without. */
+  readonly isOptional?: boolean;
+}
+
+/** What a route answers: a component, a list of one, a JSON schema of its own, or a stream of events. */
+export type AnswerSpec =
+  | { readonly component: ComponentName; readonly isList?: boolean }
+  | { readonly schema: object }
+  | { readonly stream: ComponentName };
+
+/** One address and what it does: the server is built from these, and so is its OpenAPI document. */
+export interface Route {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** With parameters in braces: `/apps/{appName}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  /** Query parameters and headers that the route looks at, with what they mean. */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: BodySpec;
+  readonly answer: AnswerSpec;
+  /** The statuses of the errors that are particular to the route. */
+  readonly errors?: readonly number[];
+  /** True for what is answered to everybody. */
+  readonly isPublic?: boolean;
+  handle(call: Call): Response | Promise<Response>;
+}

@@ -1,0 +1,18 @@
+import type { HostedRun } from '../runs/hosted-run.ts';
+import type { RunReader } from '../runs/run-reader.ts';
+
+/** Names the run that an answer is of. */
+export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
+
+/** An answer that streams a run. */
+export function sseResponse(run: HostedRun, reader: RunReader): Response {
+  return new Response(reader.stream, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      // Keeps reverse proxies from holding the stream back.
+      'x-accel-buffering': 'no',
+      [INVOCATION_ID_HEADER]: run.invocationId,
+    },
+  });
+}

@@ -1,0 +1,22 @@
+// The HTTP server over runners. Web standards only; `./node` listens on a port.
+
+export type { EventloomServer } from './create-server.ts';
+export { createServer } from './create-server.ts';
+export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
+export type { ServerLimits } from './server-limits.ts';
+export { DEFAULT_LIMITS } from './server-limits.ts';
+
+export { AppNotFoundError } from './errors/app-not-found-error.ts';
+export { ArtifactNotFoundError } from './errors/artifact-not-found-error.ts';
+export { BodyTooLargeError } from './errors/body-too-large-error.ts';
+export { ForbiddenError } from './errors/forbidden-error.ts';
+export { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
+export { ResumeUnsupportedError } from './errors/resume-unsupported-error.ts';
+export { RouteNotFoundError } from './errors/route-not-found-error.ts';
+export { RunEventsGoneError } from './errors/run-events-gone-error.ts';
+export { RunNotFoundError } from './errors/run-not-found-error.ts';
+export { ServerBusyError } from './errors/server-busy-error.ts';
+export { ShuttingDownError } from './errors/shutting-down-error.ts';
+export { SlowReaderError } from './errors/slow-reader-error.ts';
+export { TooManyReadersError } from './errors/too-many-readers-error.ts';
+export { UnauthenticatedError } from './errors/unauthenticated-error.ts';

@@ -1,0 +1,80 @@
+import { toOpenApiSchemas } from '@eventloom/core/schemas';
+import type { AnswerSpec, BodySpec, ComponentName, Route } from '../http/route.ts';
+
+/** Errors that every route can answer with. */
+const COMMON_ERRORS = [400, 401, 403, 404];
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: 'The request is malformed; the message names what and where',
+  401: 'The request does not say who it comes from',
+  403: 'The request names another user, or comes from a place that is not answered',
+  404: 'There is no such app, session, run, artifact or address',
+  409: 'The session exists already, or is busy, or the run was aborted',
+  410: 'The events that were asked for are not kept any more',
+  413: 'The body is too large',
+  422: 'The agent needs state that the session does not have',
+  429: 'As many readers follow the run as are served',
+  502: 'The model failed',
+  503: 'The server takes no run now',
+};
+
+/** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */
+export function openApiDocument(routes: readonly Route[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Eventloom', version, description: 'Runs agents in sessions and streams their events.' },
+    paths,
+    components: { schemas: toOpenApiSchemas() },
+  };
+}
+
+function operation({ operationId, summary, path, query, headers, body, answer, errors = [] }: Route): object {
+  const parameters = [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameter('path', name)),
+    ...Object.entries(query ?? {}).map(([name, description]) => parameter('query', name, description)),
+    ...Object.entries(headers ?? {}).map(([name, description]) => parameter('header', name, description)),
+  ];
+  const statuses = [...COMMON_ERRORS, ...(body ? [413] : []), ...errors].toSorted((a, b) => a - b);
+  return {
+    operationId,
+    summary,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: requestBody(body) } : {}),
+    responses: {
+      200: { description: 'OK', content: answerContent(answer) },
+      ...Object.fromEntries(statuses.map((status) => [status, errorAnswer(status)])),
+    },
+  };
+}
+
+function parameter(place: 'path' | 'query' | 'header', name: string, description?: string): object {
+  const isRequired = place === 'path';
+  return { name, in: place, required: isRequired, ...(description ? { description } : {}), schema: { type: 'string' } };
+}
+
+function requestBody({ component, isOptional = false }: BodySpec): object {
+  return { required: !isOptional, content: json(reference(component)) };
+}
+
+function answerContent(answer: AnswerSpec): object {
+  if ('stream' in answer) {
+    return { 'text/event-stream': { schema: { type: 'string', description: `Each data line is a ${answer.stream} as JSON.` } } };
+  }
+  if ('schema' in answer) return json(answer.schema);
+  const item = reference(answer.component);
+  return json(answer.isList ? { type: 'array', items: item } : item);
+}
+
+function errorAnswer(status: number): object {
+  return { description: STATUS_TEXTS[status] ?? 'The request failed', content: json(reference('ErrorBody')) };
+}
+
+function reference(component: ComponentName): object {
+  return { $ref: `#/components/schemas/${component}` };
+}
+
+function json(schema: object): object {
+  return { 'application/json': { schema } };
+}

@@ -1,0 +1,95 @@
+import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
+import { ArtifactNotFoundError } from '../errors/artifact-not-found-error.ts';
+import { type Call, parseCount } from '../http/call.ts';
+import { jsonResponse } from '../http/json-response.ts';
+import type { Route } from '../http/route.ts';
+
+const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
+const ARTIFACT = `${ARTIFACTS}/{filename}`;
+
+async function list(call: Call): Promise<Response> {
+  const key = await existingSession(call);
+  return jsonResponse((await call.runner().artifactService?.listArtifactKeys(key)) ?? []);
+}
+
+async function load(call: Call): Promise<Response> {
+  return jsonResponse(await loadPart(call, call.queryInteger('version')));
+}
+
+async function loadVersion(call: Call): Promise<Response> {
+  return jsonResponse(await loadPart(call, parseCount('version', call.param('version'))));
+}
+
+async function listVersions(call: Call): Promise<Response> {
+  const key = await existingSession(call);
+  const filename = call.param('filename');
+  return jsonResponse((await call.runner().artifactService?.listVersions({ ...key, filename })) ?? []);
+}
+
+async function remove(call: Call): Promise<Response> {
+  const key = await existingSession(call);
+  await call.runner().artifactService?.deleteArtifact({ ...key, filename: call.param('filename') });
+  return jsonResponse(null);
+}
+
+async function loadPart(call: Call, version: number | undefined): Promise<Part> {
+  const key = await existingSession(call);
+  const filename = call.param('filename');
+  const part = await call.runner().artifactService?.loadArtifact({ ...key, filename, version });
+  if (part) return part;
+  const which = version === undefined ? 'no artifact' : `no version ${version} of`;
+  throw new ArtifactNotFoundError(`session ${JSON.stringify(key.sessionId)} has ${which} ${JSON.stringify(filename)}`);
+}
+
+/** @throws SessionNotFoundError: artifacts are asked for through a session that is there */
+async function existingSession(call: Call): Promise<SessionKey> {
+  const key = call.sessionKey();
+  const session = await call.runner().sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
+  if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
+  return key;
+}
+
+/** The files of a session and their versions. A name with slashes is written with `%2F`. */
+export const artifactRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: ARTIFACTS,
+    operationId: 'listArtifacts',
+    summary: 'The names of the artifacts that the session can load',
+    answer: { schema: { type: 'array', items: { type: 'string' } } },
+    handle: list,
+  },
+  {
+    method: 'get',
+    path: ARTIFACT,
+    operationId: 'loadArtifact',
+    summary: 'An artifact as a part, in its latest version or the one asked for',
+    query: { version: 'The version; default the latest.' },
+    answer: { component: 'Part' },
+    handle: load,
+  },
+  {
+    method: 'delete',
+    path: ARTIFACT,
+    operationId: 'deleteArtifact',
+    summary: 'Deletes every version of an artifact; one that is not there is no error',
+    answer: { schema: { type: 'null' } },
+    handle: remove,
+  },
+  {
+    method: 'get',
+    path: `${ARTIFACT}/versions`,
+    operationId: 'listArtifactVersions',
+    summary: 'The versions of an artifact, ascending; empty when it is not there',
+    answer: { schema: { type: 'array', items: { type: 'integer' } } },
+    handle: listVersions,
+  },
+  {
+    method: 'get',
+    path: `${ARTIFACT}/versions/{version}`,
+    operationId: 'loadArtifactVersion',
+    summary: 'One version of an artifact, as a part',
+    answer: { component: 'Part' },
+    handle: loadVersion,
+  },
+];

@@ -1,0 +1,17 @@
+import { jsonTextResponse } from '../http/json-response.ts';
+import type { Route } from '../http/route.ts';
+import { openApiDocument } from '../openapi/open-api-document.ts';
+
+/** The address of the OpenAPI document of these routes and itself. Written when it is first asked for. */
+export function openApiRoute(routes: readonly Route[], version: string): Route {
+  let text: string | undefined;
+  const route: Route = {
+    method: 'get',
+    path: '/openapi.json',
+    operationId: 'openApi',
+    summary: 'This document',
+    answer: { schema: { type: 'object' } },
+    handle: () => jsonTextResponse((text ??= JSON.stringify(openApiDocument([...routes, route], version)))),
+  };
+  return route;
+}

@@ -1,0 +1,91 @@
+import { type Content, InvalidRequestError, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
+import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas';
+import { ResumeUnsupportedError } from '../errors/resume-unsupported-error.ts';
+import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
+import type { Call } from '../http/call.ts';
+import { jsonTextResponse } from '../http/json-response.ts';
+import type { BodySpec, Route } from '../http/route.ts';
+import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
+import type { HostedRun } from '../runs/hosted-run.ts';
+
+const RUN = { component: 'RunBody', schema: runBodySchema } satisfies BodySpec;
+
+async function run(call: Call): Promise<Response> {
+  const hosted = start(call, await readRunBody(call), StreamingMode.NONE);
+  await hosted.ended;
+  if (hosted.failure !== undefined) throw hosted.failure;
+  if (hosted.buffer.firstSeq > 1) throw tooLong(hosted);
+  return jsonTextResponse(hosted.buffer.toJsonList(), { [INVOCATION_ID_HEADER]: hosted.invocationId });
+}
+
+async function runSse(call: Call): Promise<Response> {
+  const { runs, limits } = call.server;
+  const body = await readRunBody(call);
+  const hosted = start(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+  await hosted.openedWithin(limits.answerAfterMs);
+  if (hosted.failure !== undefined && hosted.buffer.lastSeq === 0) throw hosted.failure;
+  return sseResponse(hosted, runs.read(hosted, 0));
+}
+
+function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedRun {
+  const { appName, userId, sessionId, newMessage, stateDelta } = body;
+  call.confine(userId);
+  const runner = call.runner(appName);
+  const key: SessionKey = { appName, userId, sessionId };
+  const runConfig: RunConfig = {
+    streamingMode,
+    requestId: body.requestId,
+    customMetadata: body.customMetadata,
+    completionEvent: body.completionEvent,
+    onBusy: body.onBusy,
+  };
+  return call.server.runs.start(key, (abortSignal) =>
+    runner.runAsync({ userId, sessionId, newMessage: newMessage as Content, stateDelta, runConfig, abortSignal }),
+  );
+}
+
+async function readRunBody(call: Call): Promise<RunBody> {
+  const json = await call.json();
+  if (json === undefined) throw new InvalidRequestError('body: is missing');
+  if (asksToResume(json)) {
+    throw new ResumeUnsupportedError('invocationId: this version cannot resume a run yet; send newMessage without it');
+  }
+  return parseBody(runBodySchema, json);
+}
+
+function asksToResume(json: unknown): boolean {
+  if (typeof json !== 'object' || json === null) return false;
+  const { invocationId, invocation_id: snakeCase } = json as Record<string, unknown>;
+  return (invocationId ?? snakeCase ?? undefined) !== undefined;
+}
+
+function tooLong({ invocationId, key }: HostedRun): RunEventsGoneError {
+  return new RunEventsGoneError(
+    `the run ${invocationId} was done, and its events are more than is kept for one answer; ` +
+      `read session ${JSON.stringify(key.sessionId)}, or use /run_sse`,
+  );
+}
+
+/** Starts runs. */
+export const runRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/run',
+    operationId: 'run',
+    summary: 'Runs the agent on a message and answers all events when it is done',
+    body: RUN,
+    answer: { component: 'Event', isList: true },
+    errors: [409, 410, 422, 502, 503],
+    handle: run,
+  },
+  {
+    method: 'post',
+    path: '/run_sse',
+    operationId: 'runSse',
+    summary: `Runs the agent on a message and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which goes on when the client leaves`,
+    body: RUN,
+    answer: { stream: 'Event' },
+    errors: [409, 422, 429, 502, 503],
+    handle: runSse,
+  },
+];

@@ -1,0 +1,160 @@
+import {
+  type GetSessionConfig,
+  InvalidRequestError,
+  type ListSessionsRequest,
+  type Session,
+  type SessionKey,
+  SessionNotFoundError,
+} from '@eventloom/core';
+import { createSessionBodySchema, parseBody, patchSessionBodySchema } from '@eventloom/core/schemas';
+import type { Call } from '../http/call.ts';
+import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
+import type { BodySpec, Route } from '../http/route.ts';
+import { sessionText } from '../http/session-text.ts';
+import { createSession } from '../sessions/create-session.ts';
+import { patchState } from '../sessions/patch-state.ts';
+
+/** Where the answer to a list says how to ask for the rest. */
+const NEXT_CURSOR = 'Eventloom-Next-Cursor';
+
+const CREATE = {
+  component: 'CreateSessionBody',
+  schema: createSessionBodySchema,
+  isOptional: true,
+} satisfies BodySpec;
+const PATCH = { component: 'PatchSessionBody', schema: patchSessionBodySchema } satisfies BodySpec;
+const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
+const SESSION = `${SESSIONS}/{sessionId}`;
+
+async function create(call: Call): Promise<Response> {
+  const { server } = call;
+  const userId = call.userId();
+  const runner = call.runner();
+  const { sessionId, state, events } = await call.body(CREATE);
+  const session = await createSession(runner, server.platform, { userId, sessionId, state, events });
+  return jsonTextResponse(sessionText(session));
+}
+
+async function createWithId(call: Call): Promise<Response> {
+  const { userId, sessionId } = call.sessionKey();
+  const body = parseBody(createSessionBodySchema, toCreateBody(await call.json()));
+  if (body.sessionId !== undefined && body.sessionId !== sessionId) {
+    throw new InvalidRequestError(`sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`);
+  }
+  const { state, events } = body;
+  const session = await createSession(call.runner(), call.server.platform, { userId, sessionId, state, events });
+  return jsonTextResponse(sessionText(session));
+}
+
+const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
+
+/** The ADK's clients send the state itself as the body of this route; ours what the other route takes. */
+function toCreateBody(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };
+}
+
+async function list(call: Call): Promise<Response> {
+  const userId = call.userId();
+  const { appName, sessionService } = call.runner();
+  const request: ListSessionsRequest = {
+    appName,
+    userId,
+    limit: call.queryInteger('limit'),
+    cursor: call.query('cursor'),
+  };
+  const { sessions, nextCursor } = await sessionService.listSessions(request);
+  const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
+  return jsonTextResponse(`[${sessions.map(sessionText).join(',')}]`, headers);
+}
+
+async function get(call: Call): Promise<Response> {
+  const key = call.sessionKey();
+  const config: GetSessionConfig = {
+    numRecentEvents: call.queryInteger('numRecentEvents'),
+    afterTimestamp: call.queryNumber('afterTimestamp'),
+  };
+  return jsonTextResponse(sessionText(await readSession(call, key, config)));
+}
+
+async function patch(call: Call): Promise<Response> {
+  const key = call.sessionKey();
+  const { stateDelta } = await call.body(PATCH);
+  await patchState(call.runner(), key, stateDelta);
+  return jsonTextResponse(sessionText(await readSession(call, key)));
+}
+
+async function remove(call: Call): Promise<Response> {
+  const key = call.sessionKey();
+  await call.server.runs.forgetSession(key);
+  await call.runner().sessionService.deleteSession(key);
+  return jsonResponse(null);
+}
+
+async function readSession(call: Call, key: SessionKey, config?: GetSessionConfig): Promise<Session> {
+  const session = await call.runner().sessionService.getSession({ ...key, config });
+  if (session) return session;
+  throw new SessionNotFoundError(
+    `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
+  );
+}
+
+/** Sessions: made, listed, read, changed and deleted. */
+export const sessionRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: SESSIONS,
+    operationId: 'createSession',
+    summary: 'Creates a session, with an id made up when the body names none',
+    body: CREATE,
+    answer: { component: 'Session' },
+    errors: [409],
+    handle: create,
+  },
+  {
+    method: 'get',
+    path: SESSIONS,
+    operationId: 'listSessions',
+    summary: `The user's sessions, newest first, without their events; the header ${NEXT_CURSOR} is there when there are more`,
+    query: { limit: 'At most so many; default and maximum 1000.', cursor: `The ${NEXT_CURSOR} of the page before.` },
+    answer: { component: 'Session', isList: true },
+    handle: list,
+  },
+  {
+    method: 'post',
+    path: SESSION,
+    operationId: 'createSessionWithId',
+    summary: 'Creates a session with this id. A body with other keys than the schema is the state itself',
+    body: CREATE,
+    answer: { component: 'Session' },
+    errors: [409],
+    handle: createWithId,
+  },
+  {
+    method: 'get',
+    path: SESSION,
+    operationId: 'getSession',
+    summary: 'A session with its events',
+    query: { numRecentEvents: 'Only the newest so many.', afterTimestamp: 'Only events at or after this time, in seconds.' },
+    answer: { component: 'Session' },
+    handle: get,
+  },
+  {
+    method: 'patch',
+    path: SESSION,
+    operationId: 'patchSession',
+    summary: 'Changes the state of a session by an event, when no run holds it',
+    body: PATCH,
+    answer: { component: 'Session' },
+    errors: [409],
+    handle: patch,
+  },
+  {
+    method: 'delete',
+    path: SESSION,
+    operationId: 'deleteSession',
+    summary: 'Ends the runs of a session and deletes it; a session that is not there is no error',
+    answer: { schema: { type: 'null' } },
+    handle: remove,
+  },
+];

@@ -1,0 +1,66 @@
+/** Dropped entries are cut off the list once there are this many of them. */
+const COMPACT_AT = 1024;
+
+/**
+ * The events of one run as JSON text, numbered from 1 in the order they came. The oldest can be dropped; the others keep their
+ * numbers. An event is serialised once, by whoever appends it, for all who read it.
+ */
+export class RunBuffer {
+  #texts: string[] = [];
+  #dropped = 0;
+  #firstSeq = 1;
+  #chars = 0;
+
+  /** The number of the oldest event that is kept; one past the last when none is. */
+  get firstSeq(): number {
+    return this.#firstSeq;
+  }
+
+  /** The number of the newest event; 0 before the first. */
+  get lastSeq(): number {
+    return this.#firstSeq + this.count - 1;
+  }
+
+  /** How many events are kept. */
+  get count(): number {
+    return this.#texts.length - this.#dropped;
+  }
+
+  /** Characters of the events that are kept. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  append(text: string): void {
+    this.#texts.push(text);
+    this.#chars += text.length;
+  }
+
+  /** Drops the oldest event and returns how many characters that were. */
+  dropOldest(): number {
+    const text = this.#texts[this.#dropped] ?? '';
+    this.#texts[this.#dropped++] = '';
+    this.#firstSeq++;
+    this.#chars -= text.length;
+    if (this.#dropped >= COMPACT_AT) {
+      this.#texts = this.#texts.slice(this.#dropped);
+      this.#dropped = 0;
+    }
+    return text.length;
+  }
+
+  /** True when every event after this number is kept. */
+  hasAllAfter(seq: number): boolean {
+    return seq >= this.#firstSeq - 1;
+  }
+
+  /** The event with this number. */
+  at(seq: number): string | undefined {
+    return seq < this.#firstSeq ? undefined : this.#texts[this.#dropped + seq - this.#firstSeq];
+  }
+
+  /** All that is kept, as a JSON list. */
+  toJsonList(): string {
+    return `[${this.#texts.slice(this.#dropped).join(',')}]`;
+  }
+}

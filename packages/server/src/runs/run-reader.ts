@@ -1,0 +1,150 @@
+import type { EventloomError } from '@eventloom/core';
+import { errorBody } from '../http/error-body.ts';
+import { SlowReaderError } from '../errors/slow-reader-error.ts';
+import type { HostedRun, RunFollower, RunHost } from './hosted-run.ts';
+import { SSE_HEARTBEAT, sseFrame, sseNotice } from './sse-frame.ts';
+
+/** Characters of one write: what a reader that stops reading leaves behind in memory. */
+const MAX_WRITE_CHARS = 64 * 1024;
+/** Heartbeats that a reader may leave unread before it is let go. */
+const MAX_MISSED_BEATS = 2;
+
+/**
+ * One connection that reads a run as server-sent events. It keeps no events of its own, only its place among the run's: a
+ * reader that is slow falls behind until what it would need next is gone, and is then let go with a reason.
+ *
+ * What comes at once is written at once; what follows in the same tick is gathered into one write.
+ */
+export class RunReader implements RunFollower {
+  /** The bytes to send. */
+  readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly #run: HostedRun;
+  readonly #host: Pick<RunHost, 'schedule'>;
+  readonly #onClose: (reader: RunReader) => void;
+  readonly #encoder = new TextEncoder();
+  #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
+  /** The number of the last event that was written. */
+  #seq: number;
+  /** Set while the connection wants more than there was. */
+  #wanting: (() => void) | undefined;
+  /** True from a write to the end of its tick: what comes meanwhile waits. */
+  #isGathering = false;
+  #hasWritten = false;
+  #missedBeats = 0;
+  #isClosed = false;
+
+  /** @param afterSeq the number of the last event that this reader has already */
+  constructor(run: HostedRun, afterSeq: number, host: Pick<RunHost, 'schedule'>, onClose: (reader: RunReader) => void) {
+    this.#run = run;
+    this.#seq = afterSeq;
+    this.#host = host;
+    this.#onClose = onClose;
+    this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
+      {
+        start: (controller) => void (this.#controller = controller),
+        pull: () => this.#pull(),
+        cancel: () => this.#detach(),
+      },
+      // Nothing is taken before the connection asks for it: the run's own buffer is the only one.
+      { highWaterMark: 0 },
+    );
+    run.follow(this);
+  }
+
+  notify(): void {
+    if (!this.#wanting) return;
+    if (this.#isGathering && !this.#run.isEnded) return;
+    this.#write();
+  }
+
+  /** Says that the connection lives, and finds out whether it does. */
+  beat(): void {
+    if (this.#hasWritten) {
+      this.#hasWritten = false;
+      this.#missedBeats = 0;
+    } else if (this.#wanting) {
+      this.#missedBeats = 0;
+      this.#enqueue(SSE_HEARTBEAT);
+      this.#hasWritten = false;
+    } else if (++this.#missedBeats >= MAX_MISSED_BEATS) {
+      const error = new SlowReaderError('the reader took nothing for so long that it was let go');
+      this.#detach();
+      this.#controller?.error(error);
+    }
+  }
+
+  /** Says something that is no event of the run. */
+  say(text: string): void {
+    if (!this.#isClosed) this.#enqueue(text);
+  }
+
+  #pull(): Promise<void> | undefined {
+    const run = this.#run;
+    const hasMore = run.isEnded || this.#seq < run.buffer.lastSeq;
+    if (hasMore && (!this.#isGathering || run.isEnded)) {
+      this.#write();
+      return undefined;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wanting = resolve;
+    return promise;
+  }
+
+  /** Writes what there is, and ends with the run. */
+  #write(): void {
+    const run = this.#run;
+    const { buffer } = run;
+    if (!buffer.hasAllAfter(this.#seq)) {
+      this.#enqueue(sseNotice(JSON.stringify(errorBody(tooSlow(run)))));
+      this.#finish();
+      return;
+    }
+    let text = '';
+    while (text.length < MAX_WRITE_CHARS) {
+      const event = buffer.at(this.#seq + 1);
+      if (event === undefined) break;
+      text += sseFrame(++this.#seq, event);
+    }
+    const isLast = run.isEnded && this.#seq >= buffer.lastSeq;
+    if (isLast && this.#seq < run.finalSeq) text += sseFrame(++this.#seq, JSON.stringify(errorBody(run.failure)));
+    if (text !== '') this.#enqueue(text);
+    if (isLast) this.#finish();
+    else this.#gather();
+  }
+
+  #gather(): void {
+    this.#isGathering = true;
+    this.#host.schedule(0, () => {
+      this.#isGathering = false;
+      if (this.#wanting && (this.#run.isEnded || this.#seq < this.#run.buffer.lastSeq)) this.#write();
+    });
+  }
+
+  #enqueue(text: string): void {
+    this.#hasWritten = true;
+    this.#controller?.enqueue(this.#encoder.encode(text));
+    this.#wanting?.();
+    this.#wanting = undefined;
+  }
+
+  #finish(): void {
+    this.#detach();
+    this.#controller?.close();
+    this.#wanting?.();
+    this.#wanting = undefined;
+  }
+
+  #detach(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#run.unfollow(this);
+    this.#onClose(this);
+  }
+}
+
+function tooSlow({ invocationId, buffer, key }: HostedRun): EventloomError {
+  return new SlowReaderError(
+    `this connection fell behind the run ${invocationId}, whose oldest kept event is number ${buffer.firstSeq}; ` +
+      `the run goes on: read session ${JSON.stringify(key.sessionId)} for what was missed`,
+  );
+}

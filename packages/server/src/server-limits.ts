@@ -1,0 +1,37 @@
+/** How much the server takes on, and for how long it keeps it. */
+export interface ServerLimits {
+  /** Bytes of a request's body. Default 20 MiB. */
+  readonly maxBodyBytes: number;
+  /** Runs in flight; a further one is refused with SERVER_BUSY. Default 2,000. */
+  readonly maxRuns: number;
+  /** Characters of events kept of one run; the oldest go first. Default 16 Mi. */
+  readonly maxRunChars: number;
+  /** Characters of events kept of all runs together. Finished runs go first, the oldest before the others. Default 64 Mi. */
+  readonly maxKeptChars: number;
+  /** How long a finished run can still be read, in milliseconds. Default 5 minutes. */
+  readonly keepRunsMs: number;
+  /** Finished runs that are kept. Default 1,000. */
+  readonly maxKeptRuns: number;
+  /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
+  readonly maxReadersPerRun: number;
+  /** A stream that is silent for this long gets a comment. Default 15,000 ms. */
+  readonly heartbeatMs: number;
+  /**
+   * How long `/run_sse` waits for the first event before its answer begins. A run that fails sooner is answered with the status of its
+   * error, later with 200 and the error as the stream's last line. Default 1,000 ms.
+   */
+  readonly answerAfterMs: number;
+}
+
+/** The limits of what is not given. */
+export const DEFAULT_LIMITS: ServerLimits = {
+  maxBodyBytes: 20 * 1024 * 1024,
+  maxRuns: 2000,
+  maxRunChars: 16 * 1024 * 1024,
+  maxKeptChars: 64 * 1024 * 1024,
+  keepRunsMs: 300_000,
+  maxKeptRuns: 1000,
+  maxReadersPerRun: 64,
+  heartbeatMs: 15_000,
+  answerAfterMs: 1000,
+};

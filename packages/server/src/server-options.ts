@@ -1,0 +1,80 @@
+import { ConfigurationError, type Platform } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
+
+/** Who a request comes from. */
+export interface AuthenticatedUser {
+  /** The only user whose sessions, runs and artifacts the request can name. */
+  readonly userId: string;
+}
+
+/** What a server is made of. */
+export interface ServerOptions {
+  /** The apps, each under its runner's `appName`. Their services are the caller's to close. */
+  readonly runners: readonly Runner[];
+  /**
+   * Says who a request comes from; undefined refuses it. Asked for every request but the probes `/health`, `/livez` and `/readyz`. It
+   * must not read the request's body.
+   */
+  readonly authenticate?:
+    | ((request: Request) => AuthenticatedUser | undefined | Promise<AuthenticatedUser | undefined>)
+    | undefined;
+  /**
+   * Without `authenticate`, only requests to a loopback host are answered (`localhost`, `127.0.0.1`, `[::1]`), so that no web page can
+   * reach the server under a name of its own. True answers under any name: everybody who reaches the server can do everything.
+   */
+  readonly allowUnauthenticated?: boolean | undefined;
+  /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
+  readonly origins?: readonly string[] | undefined;
+  readonly limits?: Partial<ServerLimits> | undefined;
+  /** What `/version` answers beside the server's own version. */
+  readonly version?: Readonly<Record<string, string>> | undefined;
+  /** The clock and timers. Default: the system's. */
+  readonly platform?: Platform | undefined;
+  /** Told of every failure that is the server's own (status 500 and above). Default: `console.error`. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof ServerOptions>([
+  'runners',
+  'authenticate',
+  'allowUnauthenticated',
+  'origins',
+  'limits',
+  'version',
+  'platform',
+  'onError',
+]);
+
+/** @throws ConfigurationError for what cannot work, and for an option this version does not have */
+export function checkServerOptions(options: ServerOptions): void {
+  for (const option in options) {
+    if (!OPTIONS.has(option)) {
+      throw new ConfigurationError(`createServer: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
+    }
+  }
+  if (!Array.isArray(options.runners)) throw new ConfigurationError('createServer: runners must be a list of runners');
+  const names = new Set<string>();
+  for (const runner of options.runners) {
+    if (!(runner instanceof Runner)) throw new ConfigurationError('createServer: runners must be runners');
+    if (names.has(runner.appName)) throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
+    names.add(runner.appName);
+  }
+  for (const origin of options.origins ?? []) checkOrigin(origin);
+  for (const [limit, value] of Object.entries(options.limits ?? {})) checkLimit(limit, value);
+}
+
+function checkOrigin(origin: string): void {
+  if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
+  throw new ConfigurationError(
+    `createServer: origins: ${JSON.stringify(origin)} is no origin; write it like https://app.example, without a path`,
+  );
+}
+
+function checkLimit(limit: string, value: unknown): void {
+  if (!Object.hasOwn(DEFAULT_LIMITS, limit)) {
+    throw new ConfigurationError(`createServer: limits has no "${limit}"; it has ${Object.keys(DEFAULT_LIMITS).join(', ')}`);
+  }
+  if (value === undefined || (typeof value === 'number' && value >= 0)) return;
+  throw new ConfigurationError(`createServer: limits.${limit}: must be a number of at least 0`);
+}

@@ -1,0 +1,69 @@
+import { createEventActions, type Event, InvalidRequestError, type Platform, type Session, sessionKeyOf } from '@eventloom/core';
+import type { EventJson } from '@eventloom/core/schemas';
+import type { Runner } from '@eventloom/runner';
+
+/** A session to be made. */
+export interface SessionToCreate {
+  readonly userId: string;
+  readonly sessionId: string | undefined;
+  readonly state: Readonly<Record<string, unknown>> | undefined;
+  /** What the session starts with, in this order. */
+  readonly events: readonly EventJson[] | undefined;
+}
+
+/**
+ * Creates a session, and appends the events it starts with. When that fails there is no session.
+ * @throws SessionAlreadyExistsError InvalidRequestError StateKeyError StateValueError
+ */
+export async function createSession(
+  { appName, sessionService }: Runner,
+  platform: Platform,
+  { userId, sessionId, state, events = [] }: SessionToCreate,
+): Promise<Session> {
+  checkAddressable('userId', userId);
+  if (sessionId !== undefined) checkAddressable('sessionId', sessionId);
+  checkEvents(events);
+  const session = await sessionService.createSession({ appName, userId, sessionId, state });
+  if (events.length === 0) return session;
+  const key = sessionKeyOf(session);
+  try {
+    const lease = await sessionService.acquireLease(key);
+    try {
+      for (const event of events) {
+        await sessionService.appendEvent({ session, event: complete(event, platform), lease });
+      }
+    } finally {
+      await sessionService.releaseLease(lease);
+    }
+  } catch (error) {
+    await sessionService.deleteSession(key);
+    throw error;
+  }
+  return session;
+}
+
+/** A name that the path of an address cannot hold: it would be taken for a step up. */
+function checkAddressable(field: string, name: string): void {
+  if (name === '.' || name === '..') throw new InvalidRequestError(`${field}: must not be ${JSON.stringify(name)}`);
+}
+
+function checkEvents(events: readonly EventJson[]): void {
+  const ids = new Set<string>();
+  for (const [index, event] of events.entries()) {
+    if (event.partial === true) throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
+    if (event.author === '') throw new InvalidRequestError(`events[${index}].author: is missing`);
+    if (event.id !== '' && ids.has(event.id)) throw new InvalidRequestError(`events[${index}].id: is the id of an earlier event`);
+    ids.add(event.id);
+  }
+}
+
+function complete(event: EventJson, platform: Platform): Event {
+  const given = event as Event;
+  return {
+    ...given,
+    id: given.id || platform.newEventId(),
+    invocationId: given.invocationId || `e-${platform.newUuid()}`,
+    timestamp: given.timestamp || platform.now() / 1000,
+    actions: createEventActions(given.actions),
+  };
+}

@@ -1,0 +1,36 @@
+import type { BaseSessionService, Platform } from '@eventloom/core';
+import type { Expect } from './expect.ts';
+import type { ManualPlatform } from './manual-platform.ts';
+
+/** One rule of the contract as something that can be run: it rejects when the rule is broken. */
+export interface ConformanceCase {
+  /** Stable, `topic.rule`. */
+  readonly id: string;
+  /** What is promised, as a sentence. */
+  readonly title: string;
+  run(): Promise<void>;
+}
+
+/** A service with nothing in it that is not this case's own. */
+export interface SessionServiceUnderTest {
+  readonly service: BaseSessionService;
+  /** Called when the case is over, also when it failed. */
+  close?(): Promise<void> | void;
+}
+
+/** Makes the service of one case. Its time is the platform's, which stands still until the case moves it. */
+export type MakeSessionService = (options: { readonly platform: Platform }) => Promise<SessionServiceUnderTest>;
+
+/** What a case works with. */
+export interface Subject {
+  readonly service: BaseSessionService;
+  readonly platform: ManualPlatform;
+  readonly expect: Expect;
+}
+
+/** A case before it is bound to a service. */
+export interface SessionRule {
+  readonly id: string;
+  readonly title: string;
+  check(subject: Subject): Promise<void>;
+}

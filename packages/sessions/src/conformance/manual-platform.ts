@@ -1,0 +1,51 @@
+import type { Platform } from '@eventloom/core';
+
+/** 2026-01-02T03:04:05Z, in milliseconds: where a manual clock starts. */
+const START_MS = 1_767_323_045_000;
+
+interface Timer {
+  readonly dueMs: number;
+  readonly callback: () => void;
+}
+
+/** A platform whose clock stands still until it is moved, and whose ids count up. */
+export class ManualPlatform implements Platform {
+  #nowMs = START_MS;
+  #ids = 0;
+  readonly #timers = new Set<Timer>();
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  newEventId(): string {
+    return `event-${++this.#ids}`;
+  }
+
+  newUuid(): string {
+    return `uuid-${++this.#ids}`;
+  }
+
+  schedule(delayMs: number, callback: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + Math.max(0, delayMs), callback };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  background(work: Promise<unknown>): void {
+    work.catch(() => undefined);
+  }
+
+  /** Moves the clock on and calls every timer that falls due, in time's order. */
+  advance(ms: number): void {
+    const target = this.#nowMs + ms;
+    for (;;) {
+      const due = [...this.#timers].filter(({ dueMs }) => dueMs <= target).sort((a, b) => a.dueMs - b.dueMs)[0];
+      if (!due) break;
+      this.#timers.delete(due);
+      this.#nowMs = Math.max(this.#nowMs, due.dueMs);
+      due.callback();
+    }
+    this.#nowMs = target;
+  }
+}

@@ -1,0 +1,73 @@
+import {
+  type BaseSessionService,
+  createEvent,
+  type Event,
+  type EventActions,
+  type EventParams,
+  type GetSessionConfig,
+  type Session,
+  type SessionKey,
+} from '@eventloom/core';
+import type { ManualPlatform } from './manual-platform.ts';
+import type { Subject } from './conformance-case.ts';
+
+/** The session that most cases work on. */
+export const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };
+
+/** The key of another session of the same user. */
+export const OTHER_KEY: SessionKey = { ...KEY, sessionId: 'other' };
+
+/** A whole event that is told from others by its id. */
+export function sampleEvent(id: string, params: EventParams = {}): Event {
+  return createEvent({
+    id,
+    invocationId: 'e-1',
+    author: 'agent',
+    timestamp: 1_767_323_045.25,
+    content: { role: 'model', parts: [{ text: `text of ${id}` }] },
+    ...params,
+  });
+}
+
+/** An event that changes state. */
+export function stateEvent(id: string, stateDelta: Record<string, unknown>, removedState?: string[]): Event {
+  const actions: Partial<EventActions> = removedState ? { stateDelta, removedState } : { stateDelta };
+  return sampleEvent(id, { actions });
+}
+
+/** The stored session, which must be there. */
+export async function readSession(
+  { service, expect }: Subject,
+  key: SessionKey = KEY,
+  config?: GetSessionConfig,
+): Promise<Session> {
+  const session = await expect.fulfils('getSession', service.getSession({ ...key, config }));
+  return expect.present(`the session ${key.sessionId}`, session);
+}
+
+/** The ids of events, in order. */
+export function idsOf(session: Session): string[] {
+  return session.events.map(({ id }) => id);
+}
+
+/** Appends events of these ids, one after the other. */
+export async function appendAll(service: BaseSessionService, session: Session, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await service.appendEvent({ session, event: sampleEvent(id) });
+}
+
+/** Lets whatever is under way come to rest, without any time passing on the platform's clock. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** Lets time pass in steps until the promise settles, or `totalMs` are over. */
+export async function passTime(platform: ManualPlatform, totalMs: number, until: Promise<unknown>): Promise<void> {
+  let settled = false;
+  const done = (): void => void (settled = true);
+  until.then(done, done);
+  const steps = 20;
+  for (let step = 0; step < steps && !settled; step++) {
+    platform.advance(totalMs / steps);
+    await settle();
+  }
+}

@@ -1,0 +1,294 @@
+import { InvalidRequestError, SessionAlreadyExistsError, SessionNotFoundError } from '@eventloom/core';
+import type { SessionRule } from './conformance-case.ts';
+import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+
+/** Names that no back end may take. */
+const BAD_NAMES: Readonly<Record<string, string>> = {
+  empty: '',
+  'holding a NUL': 'a\0b',
+  'of 257 bytes': 'a'.repeat(257),
+  'of 258 bytes in 86 characters': '€'.repeat(86),
+  'with half a surrogate pair': 'a\ud800b',
+};
+
+/** Names that are data like any other. */
+const ODD_NAMES: readonly string[] = [
+  'a'.repeat(256),
+  '€'.repeat(85),
+  '__proto__',
+  'constructor',
+  "Robert'); DROP TABLE sessions; --",
+  '%',
+  '_',
+  '../../etc',
+  'a/b:c|d\\e"f',
+  ' ',
+  '名前 ✅ 👩‍👩‍👧',
+  'é',
+  'e\u0301',
+  'Name',
+  'name',
+];
+
+/** Creating, reading and deleting sessions. */
+export const sessionRules: readonly SessionRule[] = [
+  {
+    id: 'session.new-is-empty',
+    title: 'A new session has its key, no events, and the time of its creation.',
+    async check({ service, platform, expect }) {
+      const session = await service.createSession(KEY);
+      const { id, appName, userId, events, lastSeq, lastUpdateTime, state } = session;
+      expect.same(
+        'the new session',
+        { id, appName, userId, events, lastSeq, lastUpdateTime, state },
+        {
+          id: KEY.sessionId,
+          appName: KEY.appName,
+          userId: KEY.userId,
+          events: [],
+          lastSeq: 0,
+          lastUpdateTime: platform.now() / 1000,
+          state: {},
+        },
+      );
+      expect.same('the session as read back', await service.getSession(KEY), session);
+    },
+  },
+  {
+    id: 'session.id-made-up',
+    title: 'A session created without an id gets one of its own.',
+    async check({ service, expect }) {
+      const { appName, userId } = KEY;
+      const one = await service.createSession({ appName, userId });
+      const other = await service.createSession({ appName, userId });
+      expect.different('the second id', other.id, one.id);
+      expect.true('the id is not empty', one.id.length > 0);
+      const read = await service.getSession({ appName, userId, sessionId: one.id });
+      expect.same('the session read by its id', read, one);
+    },
+  },
+  {
+    id: 'session.existing-id-refused',
+    title: 'Creating a session whose id is taken fails and changes nothing, in no scope.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { kept: 1, 'app:kept': 1, 'user:kept': 1 } });
+      await appendAll(service, session, ['one']);
+      const before = await readSession(subject);
+      const state = { kept: 2, 'app:kept': 2, 'user:kept': 2, 'app:more': 2 };
+      await expect.rejects('the second create', service.createSession({ ...KEY, state }), SessionAlreadyExistsError);
+      expect.same('the session afterwards', await readSession(subject), before);
+    },
+  },
+  {
+    id: 'session.one-creator-wins',
+    title: 'Of several who create the same session at once, one succeeds.',
+    async check({ service, expect }) {
+      const results = await Promise.allSettled([1, 2, 3, 4].map((by) => service.createSession({ ...KEY, state: { by } })));
+      const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect.same('how many succeeded', made.length, 1);
+      for (const result of results) {
+        if (result.status === 'rejected') {
+          expect.true('the others are told why', SessionAlreadyExistsError.isInstance(result.reason));
+        }
+      }
+      expect.same('the stored session', await service.getSession(KEY), made[0]);
+    },
+  },
+  {
+    id: 'session.missing-is-undefined',
+    title: 'Reading a session that does not exist gives undefined.',
+    async check({ service, expect }) {
+      expect.same('the session', await service.getSession(KEY), undefined);
+      await service.createSession(KEY);
+      expect.same('another session', await service.getSession(OTHER_KEY), undefined);
+    },
+  },
+  {
+    id: 'session.get-or-create',
+    title: 'getOrCreateSession makes a session once, and gives everybody that one.',
+    async check({ service, expect }) {
+      const made = await Promise.all([1, 2, 3].map((by) => service.getOrCreateSession({ ...KEY, state: { by } })));
+      const again = await service.getOrCreateSession({ ...KEY, state: { by: 4 } });
+      for (const session of [...made, again]) expect.same('the session', session, made[0]);
+    },
+  },
+  {
+    id: 'session.users-and-apps-apart',
+    title: 'The same session id under another user or app is another session.',
+    async check({ service, expect }) {
+      const keys = [
+        { appName: 'a', userId: 'b/c', sessionId: 'd' },
+        { appName: 'a/b', userId: 'c', sessionId: 'd' },
+        { appName: 'a', userId: 'b', sessionId: 'c/d' },
+        { appName: 'a', userId: 'c', sessionId: 'd' },
+        { appName: 'b', userId: 'c', sessionId: 'd' },
+      ];
+      for (const [index, key] of keys.entries()) {
+        const session = await service.createSession({ ...key, state: { index } });
+        await service.appendEvent({ session, event: sampleEvent(`event ${index}`) });
+      }
+      for (const [index, key] of keys.entries()) {
+        const session = expect.present('the session', await service.getSession(key));
+        expect.same('its state', session.state, { index });
+        expect.same('its events', idsOf(session), [`event ${index}`]);
+      }
+    },
+  },
+  {
+    id: 'session.odd-names',
+    title: 'Names are data: any well-formed text without NUL up to 256 bytes names what it says and nothing else.',
+    async check({ service, expect }) {
+      for (const name of ODD_NAMES) {
+        const session = await service.createSession({ appName: name, userId: name, sessionId: name, state: { name } });
+        await service.appendEvent({ session, event: stateEvent('event', { 'user:name': name, 'app:name': name }) });
+      }
+      for (const name of ODD_NAMES) {
+        const key = { appName: name, userId: name, sessionId: name };
+        const session = expect.present(`the session ${name}`, await service.getSession(key));
+        expect.same('its names', [session.id, session.appName, session.userId], [name, name, name]);
+        expect.same('its state', session.state, { name, 'user:name': name, 'app:name': name });
+        const { sessions } = await service.listSessions({ appName: name });
+        expect.same('the sessions of its app', sessions.map(({ id }) => id), [name]);
+      }
+    },
+  },
+  {
+    id: 'session.bad-names-refused',
+    title: 'An empty, over-long, NUL-holding or malformed name is refused, and the error names the field.',
+    async check({ service, expect }) {
+      for (const [what, bad] of Object.entries(BAD_NAMES)) {
+        for (const field of ['appName', 'userId', 'sessionId'] as const) {
+          const key = { ...KEY, [field]: bad };
+          const calls: Readonly<Record<string, Promise<unknown>>> = {
+            createSession: service.createSession(key),
+            getSession: service.getSession(key),
+            deleteSession: service.deleteSession(key),
+            acquireLease: service.acquireLease(key),
+            listToolCalls: service.listToolCalls({ ...key, invocationId: 'e-1' }),
+            ...(field === 'sessionId' ? {} : { listSessions: service.listSessions(key) }),
+          };
+          for (const [method, call] of Object.entries(calls)) {
+            const error = await expect.rejects(`${method} with a ${field} ${what}`, call, InvalidRequestError);
+            expect.true(`the message of ${method} names ${field}`, error.message.includes(field));
+          }
+        }
+      }
+    },
+  },
+  {
+    id: 'session.own-copy',
+    title: 'What getSession returns is the caller’s own: changing it changes nothing stored.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const state = { list: [1], 'app:list': [1], 'user:deep': { inner: [1] } };
+      const session = await service.createSession({ ...KEY, state });
+      await appendAll(service, session, ['one']);
+      const read = await readSession(subject);
+      read.events.push(sampleEvent('not appended'));
+      read.state['extra'] = true;
+      for (const key of ['list', 'app:list']) (read.state[key] as number[]).push(2);
+      (read.state['user:deep'] as { inner: number[] }).inner.push(2);
+      const again = await readSession(subject);
+      expect.same('the events afterwards', idsOf(again), ['one']);
+      expect.same('the state afterwards', again.state, {
+        list: [1],
+        'app:list': [1],
+        'user:deep': { inner: [1] },
+      });
+    },
+  },
+  {
+    id: 'session.created-own-copy',
+    title: 'What createSession takes and returns is the caller’s own.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const list = [1];
+      const session = await service.createSession({ ...KEY, state: { list, 'user:list': list } });
+      list.push(2);
+      (session.state['list'] as number[]).push(3);
+      (session.state['user:list'] as number[]).push(3);
+      expect.same('the stored state', (await readSession(subject)).state, { list: [1], 'user:list': [1] });
+    },
+  },
+  {
+    id: 'session.delete-removes-all',
+    title: 'Deleting a session removes its events, state, lease and ledger: made anew, it is new.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { own: 1 } });
+      const lease = await service.acquireLease(KEY);
+      await service.appendEvent({ session, event: stateEvent('one', { more: 1 }), lease });
+      const call = { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' } as const;
+      await service.recordToolCall(lease, call);
+      await service.deleteSession(KEY);
+      expect.same('the session', await service.getSession(KEY), undefined);
+      expect.same('the listing', (await service.listSessions(KEY)).sessions, []);
+      expect.same('the ledger', await service.listToolCalls({ ...KEY, invocationId: 'e-1' }), []);
+      const renewed = await service.createSession(KEY);
+      expect.same('the new state', renewed.state, {});
+      expect.same('the new session', await readSession(subject), renewed);
+      expect.same('the new events', [renewed.events, renewed.lastSeq], [[], 0]);
+      expect.same('the new ledger', await service.listToolCalls({ ...KEY, invocationId: 'e-1' }), []);
+      await expect.fulfils('a lease of the new session', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await service.appendEvent({ session: renewed, event: sampleEvent('two'), lease: await interrupt(subject) });
+      expect.same('the events of the new session', idsOf(await readSession(subject)), ['two']);
+    },
+  },
+  {
+    id: 'session.delete-keeps-shared-state',
+    title: 'Deleting a session keeps the state of its user and its app.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada', 'app:motto': 'go' } });
+      await service.deleteSession(KEY);
+      const other = await service.createSession(OTHER_KEY);
+      expect.same('the state of another session', other.state, { 'user:name': 'Ada', 'app:motto': 'go' });
+    },
+  },
+  {
+    id: 'session.delete-touches-no-other',
+    title: 'Deleting a session leaves every other one as it was.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const others = [OTHER_KEY, { ...KEY, userId: 'somebody' }, { ...KEY, appName: 'another app' }];
+      for (const key of [KEY, ...others]) {
+        const session = await service.createSession({ ...key, state: { own: 1 } });
+        await appendAll(service, session, ['one', 'two']);
+      }
+      const before = await Promise.all(others.map((key) => readSession(subject, key)));
+      await service.deleteSession(KEY);
+      const after = await Promise.all(others.map((key) => readSession(subject, key)));
+      expect.same('the other sessions', after, before);
+    },
+  },
+  {
+    id: 'session.delete-missing-is-no-op',
+    title: 'Deleting a session that does not exist is no error, also the second time.',
+    async check({ service, expect }) {
+      await expect.fulfils('deleting what never was', service.deleteSession(KEY));
+      await service.createSession(KEY);
+      await service.deleteSession(KEY);
+      await expect.fulfils('deleting again', service.deleteSession(KEY));
+    },
+  },
+  {
+    id: 'session.incarnation',
+    title: 'A session made anew is told from the deleted one: appending to the old one fails.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const old = await service.createSession(KEY);
+      await service.deleteSession(KEY);
+      const renewed = await service.createSession(KEY);
+      expect.different('the incarnation', renewed.incarnation, old.incarnation);
+      const append = service.appendEvent({ session: old, event: stateEvent('late', { late: true }) });
+      await expect.rejects('an append to the old session', append, SessionNotFoundError);
+      expect.same('the new session', await readSession(subject), renewed);
+    },
+  },
+];
+
+/** A lease, whoever had it. */
+function interrupt({ service }: Parameters<SessionRule['check']>[0]) {
+  return service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+}

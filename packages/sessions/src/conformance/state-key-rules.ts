@@ -1,0 +1,202 @@
+import { type EventloomError, StateKeyError, StateValueError } from '@eventloom/core';
+import type { SessionRule, Subject } from './conformance-case.ts';
+import { idsOf, KEY, readSession, stateEvent } from './samples.ts';
+
+/** Keys that are data like any other. */
+const ODD_KEYS: readonly string[] = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'a.b',
+  'a b',
+  ':',
+  'other:key',
+  'App:key',
+  "'; DROP TABLE state; --",
+  '%',
+  '_',
+  '0',
+  '名前✅',
+  'é',
+  'e\u0301',
+  'Key',
+  'key',
+  'k'.repeat(256),
+  '€'.repeat(85),
+];
+
+const BAD_KEYS: Readonly<Record<string, string>> = {
+  'an empty key': '',
+  'an empty key of the app': 'app:',
+  'an empty key of the user': 'user:',
+  'an empty temp key': 'temp:',
+  'a key with NUL': 'a\0b',
+  'a key of 257 bytes': 'k'.repeat(257),
+  'a key of 258 bytes in 86 characters': '€'.repeat(86),
+  'a key with half a surrogate pair': 'a\ud800b',
+};
+
+const cycle: Record<string, unknown> = {};
+cycle['self'] = cycle;
+
+const BAD_VALUES: Readonly<Record<string, unknown>> = {
+  undefined: undefined,
+  'a function': () => 1,
+  'a symbol': Symbol('x'),
+  'a bigint': 1n,
+  NaN: Number.NaN,
+  infinity: Infinity,
+  'a Date': new Date(0),
+  'a Map': new Map(),
+  'undefined in a list': [1, undefined],
+  'a Date deep inside': { a: [{ b: new Date(0) }] },
+  'a cycle': cycle,
+};
+
+/** Which keys and values state takes, and that it gives them back as they were. */
+export const stateKeyRules: readonly SessionRule[] = [
+  {
+    id: 'state.odd-keys',
+    title: 'Any well-formed key without NUL up to 256 bytes is data, in every scope, __proto__ and constructor included.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const expected = new Map(
+        ODD_KEYS.flatMap((key) =>
+          ['', 'app:', 'user:']
+            .filter((prefix) => prefix === '' || key.length < 80)
+            .map((prefix) => [`${prefix}${key}`, `value of ${prefix}${key}`] as const),
+        ),
+      );
+      const delta = Object.fromEntries(expected);
+      const created = await service.createSession({ ...KEY, state: delta });
+      sameEntries(subject, 'the created state', created.state, expected);
+      const session = await service.createSession({ appName: 'second', userId: 'user', sessionId: 'session' });
+      await service.appendEvent({ session, event: stateEvent('one', delta) });
+      sameEntries(subject, 'the session object', session.state, expected);
+      const read = await readSession(subject, { appName: 'second', userId: 'user', sessionId: 'session' });
+      sameEntries(subject, 'the stored state', read.state, expected);
+      await service.appendEvent({ session, event: stateEvent('two', {}, [...expected.keys()]) });
+      sameEntries(subject, 'the session object without them', session.state, new Map());
+      const emptied = await readSession(subject, { appName: 'second', userId: 'user', sessionId: 'session' });
+      sameEntries(subject, 'the stored state without them', emptied.state, new Map());
+      expect.same('the prototype of objects', Object.hasOwn(Object.prototype, 'value of __proto__'), false);
+    },
+  },
+  {
+    id: 'state.inherits-nothing',
+    title: 'A key that was never set is undefined, also constructor and __proto__.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const created = await service.createSession(KEY);
+      const read = await readSession(subject);
+      const [listed] = (await service.listSessions(KEY)).sessions;
+      for (const session of [created, read, listed]) {
+        for (const key of ['constructor', 'toString', '__proto__']) {
+          expect.same(key, session?.state[key], undefined);
+          expect.same(`${key} in state`, key in expect.present('the state', session?.state), false);
+        }
+      }
+    },
+  },
+  {
+    id: 'state.bad-keys-refused',
+    title: 'An empty, over-long, NUL-holding or malformed key is refused, and nothing is stored.',
+    async check(subject) {
+      for (const [what, key] of Object.entries(BAD_KEYS)) {
+        await refuses(subject, what, { good: 1, [key]: 1 }, StateKeyError);
+        const { service, expect } = subject;
+        const session = await readSession(subject, { ...KEY, sessionId: what });
+        const append = service.appendEvent({ session, event: stateEvent('removal', { good: 1 }, [key]) });
+        await expect.rejects(`removing ${what}`, append, StateKeyError);
+        expect.same('the state', (await readSession(subject, { ...KEY, sessionId: what })).state, {});
+      }
+    },
+  },
+  {
+    id: 'state.bad-values-refused',
+    title: 'A value that is not JSON is refused, and nothing is stored.',
+    async check(subject) {
+      for (const [what, value] of Object.entries(BAD_VALUES)) {
+        await refuses(subject, what, { good: 1, bad: value }, StateValueError);
+        await refuses(subject, `${what} for the app`, { 'app:good': 1, 'app:bad': value }, StateValueError);
+      }
+    },
+  },
+  {
+    id: 'state.values-kept',
+    title: 'JSON values come back as they were: nested, empty, unicode, escapes, and numbers to the last digit.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const state = {
+        text: 'line\n"quoted" \\ \0 \u2028 \ud83d\ude00 名前',
+        empty: ['', [], {}, [[]], { a: {} }],
+        nested: { a: [{ b: [1, [2, { c: null }]] }], __proto__inside: true },
+        numbers: [0, -1, 0.1, 1e21, 5e-324, Number.MAX_SAFE_INTEGER, 1.7976931348623157e308, 1767323045.123456],
+        booleans: [true, false],
+        proto: JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}') as unknown,
+        deep: nest(150),
+        'user:false': false,
+        'app:zero': 0,
+        'app:empty': '',
+      };
+      const session = await service.createSession({ ...KEY, state });
+      expect.same('the created state', session.state, state);
+      expect.same('the stored state', (await readSession(subject)).state, state);
+      const other = await service.createSession({ ...KEY, appName: 'second' });
+      await service.appendEvent({ session: other, event: stateEvent('one', state) });
+      const read = await readSession(subject, { ...KEY, appName: 'second' });
+      expect.same('the appended state', read.state, state);
+      const proto = read.state['proto'];
+      expect.true('__proto__ inside a value is data', Object.hasOwn(proto as object, '__proto__'));
+    },
+  },
+  {
+    id: 'state.big-values',
+    title: 'A value of a million characters is stored like any other.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const big = 'wörd '.repeat(200_000);
+      const session = await service.createSession({ ...KEY, state: { 'user:big': big } });
+      await service.appendEvent({ session, event: stateEvent('one', { big, list: Array.from({ length: 2000 }, () => 'x') }) });
+      const { state } = await readSession(subject);
+      expect.true('the session’s value', state['big'] === big);
+      expect.true('the user’s value', state['user:big'] === big);
+      expect.same('the list', (state['list'] as unknown[]).length, 2000);
+    },
+  },
+];
+
+/** Compared entry by entry, because a record with the key __proto__ is hard to write down. */
+function sameEntries(
+  { expect }: Subject,
+  what: string,
+  state: Readonly<Record<string, unknown>>,
+  expected: ReadonlyMap<string, string>,
+): void {
+  expect.same(`the keys of ${what}`, Object.keys(state).sort(), [...expected.keys()].sort());
+  for (const [key, value] of expected) expect.same(`${what} at ${key}`, state[key], value);
+}
+
+/** Neither a creation nor an append with this state is accepted, and nothing of it is stored. */
+async function refuses(
+  subject: Subject,
+  what: string,
+  state: Record<string, unknown>,
+  error: typeof EventloomError,
+): Promise<void> {
+  const { service, expect } = subject;
+  const key = { ...KEY, sessionId: what };
+  await expect.rejects(`creating a session with ${what}`, service.createSession({ ...key, state }), error);
+  expect.same('the session', await service.getSession(key), undefined);
+  const session = await service.createSession(key);
+  const append = service.appendEvent({ session, event: stateEvent('one', state) });
+  await expect.rejects(`appending ${what}`, append, error);
+  const stored = await readSession(subject, key);
+  expect.same('the stored state and events', [stored.state, idsOf(stored)], [{}, []]);
+  expect.same('the session object', [session.state, session.events], [{}, []]);
+}
+
+function nest(depth: number): unknown {
+  return depth === 0 ? 'bottom' : { down: nest(depth - 1) };
+}

@@ -1,0 +1,200 @@
+import { StaleWriterError } from '@eventloom/core';
+import type { SessionRule } from './conformance-case.ts';
+import { idsOf, KEY, OTHER_KEY, readSession, stateEvent } from './samples.ts';
+
+const STRANGER_KEY = { ...KEY, userId: 'stranger' };
+const OTHER_APP_KEY = { ...KEY, appName: 'other app' };
+
+/** Scopes, the merged view, and how a delta changes what is stored. */
+export const stateRules: readonly SessionRule[] = [
+  {
+    id: 'state.create-splits-scopes',
+    title: 'Initial state is split by prefix: the app’s is seen by all, the user’s by that user, the rest by the session.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const state = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
+      const session = await service.createSession({ ...KEY, state });
+      expect.same('the state of the new session', session.state, state);
+      expect.same('the state read back', (await readSession(subject)).state, state);
+      expect.same('another session of the user', (await service.createSession(OTHER_KEY)).state, {
+        'user:name': 'Ada',
+        'app:motto': 'go',
+      });
+      expect.same('a session of another user', (await service.createSession(STRANGER_KEY)).state, { 'app:motto': 'go' });
+      expect.same('a session of another app', (await service.createSession(OTHER_APP_KEY)).state, {});
+    },
+  },
+  {
+    id: 'state.append-splits-scopes',
+    title: 'A delta is split by prefix, and every session sees the scopes it belongs to.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      for (const key of [OTHER_KEY, STRANGER_KEY, OTHER_APP_KEY]) await service.createSession(key);
+      const delta = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
+      await service.appendEvent({ session, event: stateEvent('one', delta) });
+      expect.same('the session object', session.state, delta);
+      expect.same('the stored session', (await readSession(subject)).state, delta);
+      expect.same('another session of the user', (await readSession(subject, OTHER_KEY)).state, {
+        'user:name': 'Ada',
+        'app:motto': 'go',
+      });
+      expect.same('a session of another user', (await readSession(subject, STRANGER_KEY)).state, { 'app:motto': 'go' });
+      expect.same('a session of another app', (await readSession(subject, OTHER_APP_KEY)).state, {});
+    },
+  },
+  {
+    id: 'state.prefixes-kept-apart',
+    title: 'The same key in three scopes is three keys, written with their prefixes.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const state = { key: 'session', 'user:key': 'user', 'app:key': 'app' };
+      const session = await service.createSession({ ...KEY, state });
+      await service.appendEvent({ session, event: stateEvent('one', { 'user:key': 'changed' }) });
+      expect.same('the state', (await readSession(subject)).state, { ...state, 'user:key': 'changed' });
+    },
+  },
+  {
+    id: 'state.temp-not-stored',
+    title: 'A temp: key of a delta is stored nowhere, neither in the state nor in the event.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const event = stateEvent('one', { 'temp:scratch': 1, kept: 1 }, ['temp:gone', 'absent']);
+      const returned = await service.appendEvent({ session, event });
+      const stored = await readSession(subject);
+      expect.same('the stored state', stored.state, { kept: 1 });
+      for (const one of [returned, stored.events[0], session.events[0]]) {
+        expect.same('the delta of the stored event', one?.actions.stateDelta, { kept: 1 });
+        expect.same('what the stored event removes', one?.actions.removedState, ['absent']);
+      }
+      expect.same('the caller’s event', event.actions.stateDelta, { 'temp:scratch': 1, kept: 1 });
+    },
+  },
+  {
+    id: 'state.temp-shown-live',
+    title: 'A temp: key shows in the session object it was appended with, also after later appends, until it is removed.',
+    async check({ service, expect }) {
+      const session = await service.createSession(KEY);
+      await service.appendEvent({ session, event: stateEvent('one', { 'temp:scratch': 1 }) });
+      expect.same('the live state', session.state, { 'temp:scratch': 1 });
+      await service.appendEvent({ session, event: stateEvent('two', { kept: 1 }) });
+      expect.same('the live state after another append', session.state, { 'temp:scratch': 1, kept: 1 });
+      await service.appendEvent({ session, event: stateEvent('three', {}, ['temp:scratch']) });
+      expect.same('the live state after the removal', session.state, { kept: 1 });
+    },
+  },
+  {
+    id: 'state.temp-dropped-on-create',
+    title: 'A temp: key of the initial state is dropped.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { 'temp:scratch': 1, kept: 1 } });
+      expect.same('the new session', session.state, { kept: 1 });
+      expect.same('the stored session', (await readSession(subject)).state, { kept: 1 });
+    },
+  },
+  {
+    id: 'state.null-is-a-value',
+    title: 'Null is a value like any other and removes nothing.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { first: null, 'app:first': null } });
+      await service.appendEvent({ session, event: stateEvent('one', { second: null, 'user:second': null }) });
+      const expected = { first: null, 'app:first': null, second: null, 'user:second': null };
+      expect.same('the session object', session.state, expected);
+      expect.same('the stored state', (await readSession(subject)).state, expected);
+    },
+  },
+  {
+    id: 'state.remove',
+    title: 'removedState removes keys, each in its scope and in no other.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const state = { key: 1, 'user:key': 1, 'app:key': 1, other: 1, 'user:other': 1, 'app:other': 1 };
+      const session = await service.createSession({ ...KEY, state });
+      for (const removed of ['key', 'user:key', 'app:key']) {
+        await service.appendEvent({ session, event: stateEvent(`without ${removed}`, {}, [removed]) });
+        const left = Object.fromEntries(Object.entries(session.state));
+        expect.same(`the stored state without ${removed}`, (await readSession(subject)).state, left);
+        expect.true(`${removed} is gone`, !Object.hasOwn(left, removed));
+      }
+      expect.same('what is left', session.state, { other: 1, 'user:other': 1, 'app:other': 1 });
+      expect.same('a new session', (await service.createSession(OTHER_KEY)).state, { 'user:other': 1, 'app:other': 1 });
+    },
+  },
+  {
+    id: 'state.remove-wins',
+    title: 'A key that one event sets and removes is removed; removing one that is not there is no error.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const event = stateEvent('one', { both: 1, 'app:both': 1, kept: 1 }, ['both', 'app:both', 'absent']);
+      await expect.fulfils('the append', service.appendEvent({ session, event }));
+      expect.same('the session object', session.state, { kept: 1 });
+      expect.same('the stored state', (await readSession(subject)).state, { kept: 1 });
+      await service.appendEvent({ session, event: stateEvent('two', { both: 2 }) });
+      expect.same('the state when it is set again', (await readSession(subject)).state, { kept: 1, both: 2 });
+    },
+  },
+  {
+    id: 'state.shallow-replace',
+    title: 'A key’s value is replaced as a whole, never merged.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { user: { name: 'Ada', age: 36 } } });
+      await service.appendEvent({ session, event: stateEvent('one', { user: { name: 'Grace' } }) });
+      expect.same('the session object', session.state, { user: { name: 'Grace' } });
+      expect.same('the stored state', (await readSession(subject)).state, { user: { name: 'Grace' } });
+    },
+  },
+  {
+    id: 'state.shared-by-sessions',
+    title: 'Two sessions that write different keys of one user keep both; to one key the later write wins.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const one = await service.createSession(KEY);
+      const other = await service.createSession(OTHER_KEY);
+      await Promise.all([
+        service.appendEvent({ session: one, event: stateEvent('one', { 'user:one': 1, 'app:one': 1 }) }),
+        service.appendEvent({ session: other, event: stateEvent('other', { 'user:other': 1, 'app:other': 1 }) }),
+      ]);
+      await service.appendEvent({ session: one, event: stateEvent('two', { 'user:both': 'first' }) });
+      await service.appendEvent({ session: other, event: stateEvent('more', { 'user:both': 'second' }) });
+      const expected = { 'user:one': 1, 'app:one': 1, 'user:other': 1, 'app:other': 1, 'user:both': 'second' };
+      expect.same('the state', (await readSession(subject)).state, expected);
+    },
+  },
+  {
+    id: 'state.stored-with-event',
+    title: 'State and event are stored together: a refused append leaves neither behind, in no scope.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      await service.releaseLease(lease);
+      const event = stateEvent('late', { own: 1, 'user:name': 'Ada', 'app:motto': 'go', 'temp:scratch': 1 });
+      await expect.rejects('the append', service.appendEvent({ session, event, lease }), StaleWriterError);
+      const stored = await readSession(subject);
+      expect.same('the stored state', stored.state, {});
+      expect.same('the stored events', idsOf(stored), []);
+      expect.same('the session object', [session.state, session.events, session.lastSeq], [{}, [], 0]);
+    },
+  },
+  {
+    id: 'state.delta-own-copy',
+    title: 'A value in a delta is copied when it is appended: changing it later changes no state.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const list = [{ inner: 1 }];
+      await service.appendEvent({ session, event: stateEvent('one', { list, 'app:list': list }) });
+      list.push({ inner: 2 });
+      if (list[0]) list[0].inner = 3;
+      const expected = { list: [{ inner: 1 }], 'app:list': [{ inner: 1 }] };
+      expect.same('the session object', session.state, expected);
+      (session.state['list'] as unknown[]).push(4);
+      expect.same('the stored state', (await readSession(subject)).state, expected);
+    },
+  },
+];

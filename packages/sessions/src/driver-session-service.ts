@@ -1,0 +1,246 @@
+import {
+  type AcquireLeaseRequest,
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  type Event,
+  type GetSessionRequest,
+  InvalidRequestError,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type ListToolCallsRequest,
+  type Platform,
+  type Session,
+  SessionAlreadyExistsError,
+  type SessionKey,
+  sessionKeyOf,
+  type SessionLease,
+  systemPlatform,
+  type ToolLedgerEntry,
+  toStateWrites,
+} from '@eventloom/core';
+import { type AppendPlan, checkState, NO_WRITES, planAppend } from './append-plan.ts';
+import { toEventWindow } from './event-window.ts';
+import { LeaseQueue } from './lease-queue.ts';
+import { readCursor, writeCursor } from './list-cursor.ts';
+import type { AppendOutcome, ClaimOutcome, SessionDriver } from './session-driver.ts';
+import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
+import { checkName, SessionNames } from './session-names.ts';
+import { mergedView, showAppend, showStored, showTemp, toSession } from './session-view.ts';
+import { checkToolCall } from './tool-call-check.ts';
+
+const DEFAULT_TTL_MS = 30_000;
+const DEFAULT_WAIT_MS = 60_000;
+const MAX_PAGE = 1000;
+
+/** Options of every session service. */
+export interface DriverSessionServiceOptions {
+  /** Clock, ids and timers. */
+  readonly platform?: Platform | undefined;
+}
+
+/**
+ * A session service over a driver: what the contract promises beyond storage, written once. An answer that the driver gives at
+ * once costs no extra turn of the event loop.
+ *
+ * An event appended with an empty id or a zero timestamp gets them here. A session object that is behind what is stored is
+ * brought up to date with every event it lacks. Names are at most 256 bytes, tool call ids at most 2,048.
+ */
+export class DriverSessionService extends BaseSessionService {
+  readonly #driver: SessionDriver;
+  readonly #platform: Platform;
+  readonly #queue: LeaseQueue;
+  readonly #names = new SessionNames();
+
+  constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
+    super();
+    this.#driver = driver;
+    this.#platform = options.platform ?? systemPlatform;
+    this.#queue = new LeaseQueue(this.#platform, driver.shared);
+  }
+
+  override async createSession(request: CreateSessionRequest): Promise<Session> {
+    const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
+    this.#names.check(appName, userId, sessionId);
+    const writes = state ? toStateWrites(checkState(state)) : NO_WRITES;
+    const nowMs = this.#platform.now();
+    let created = this.#driver.createSession({ appName, userId, sessionId, writes, nowMs });
+    if (created instanceof Promise) created = await created;
+    if (!created) throw new SessionAlreadyExistsError(`session ${JSON.stringify(sessionId)} exists already`);
+    const { incarnation } = created;
+    return {
+      id: sessionId,
+      appName,
+      userId,
+      state: mergedView(created.state),
+      events: [],
+      lastUpdateTime: nowMs / 1000,
+      lastSeq: 0,
+      incarnation,
+    };
+  }
+
+  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+    const { appName, userId, sessionId, config } = request;
+    this.#names.check(appName, userId, sessionId);
+    let stored = this.#driver.readSession(request, toEventWindow(config));
+    if (stored instanceof Promise) stored = await stored;
+    return stored && toSession(stored);
+  }
+
+  override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit = MAX_PAGE, cursor } = request;
+    checkName('appName', appName);
+    if (userId !== undefined) checkName('userId', userId);
+    if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
+    const after = cursor === undefined ? undefined : readCursor(cursor);
+    const size = Math.min(limit, MAX_PAGE);
+    const found = await this.#driver.listSessions({ appName, userId, limit: size + 1, after });
+    const page = found.slice(0, size);
+    const sessions = page.map(toSession);
+    const last = page.at(-1);
+    return found.length > size && last ? { sessions, nextCursor: writeCursor(last) } : { sessions };
+  }
+
+  override async deleteSession(request: SessionKey): Promise<void> {
+    this.#names.check(request.appName, request.userId, request.sessionId);
+    await this.#driver.deleteSession(request);
+    this.#queue.wake(request);
+  }
+
+  override async appendEvent(request: AppendEventRequest): Promise<Event> {
+    const { session, event, lease } = request;
+    if (event.partial === true) return event;
+    const { appName, userId, id: sessionId } = session;
+    this.#names.check(appName, userId, sessionId);
+    const nowMs = this.#platform.now();
+    const plan = planAppend(event, nowMs, this.#platform);
+    checkName('event.id', plan.event.id);
+    if (lease && !isLeaseOf(lease, session)) throw staleError(lease);
+    if (!lease && this.#queue.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
+    const { incarnation } = session;
+    let outcome = this.#driver.appendEvent({
+      appName,
+      userId,
+      sessionId,
+      incarnation,
+      event: plan.event,
+      writes: plan.writes,
+      nowMs,
+      lease,
+    });
+    if (outcome instanceof Promise) outcome = await outcome;
+    if (outcome.status === 'busy') return this.#appendInTurn(session, plan);
+    if (outcome.status === 'stored' && outcome.seq === session.lastSeq + 1) {
+      showAppend(session, plan, outcome.seq, nowMs);
+      return plan.event;
+    }
+    return this.#settleAppend(session, plan, outcome, nowMs, lease);
+  }
+
+  override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
+    const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
+    const { waitMs = DEFAULT_WAIT_MS } = request;
+    this.#names.check(appName, userId, sessionId);
+    if (!(ttlMs > 0 && ttlMs < Infinity)) throw new InvalidRequestError('ttlMs: must be a positive number');
+    if (!(waitMs >= 0)) throw new InvalidRequestError('waitMs: must be zero or more');
+    if (abortSignal?.aborted) throw abortedError(request, abortSignal);
+    const takeOver = onBusy === 'interrupt';
+    const claim = () =>
+      this.#driver.claimLease({ appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver });
+    let pending: Promise<ClaimOutcome> | undefined;
+    let outcome: ClaimOutcome | undefined;
+    if (takeOver || !this.#queue.isAwaited(request)) {
+      const answer = claim();
+      if (!(answer instanceof Promise)) outcome = answer;
+      else if (onBusy === 'queue') pending = answer;
+      else outcome = await answer;
+    }
+    if (!outcome || outcome.status === 'busy') {
+      if (onBusy !== 'queue') throw busyError(request);
+      outcome = await this.#queue.wait({ appName, userId, sessionId, waitMs, abortSignal, claim }, pending);
+    }
+    if (outcome.status === 'missing') throw notFoundError(request);
+    return outcome.lease;
+  }
+
+  override async renewLease(lease: SessionLease): Promise<void> {
+    let live = this.#driver.renewLease(lease, this.#platform.now());
+    if (live instanceof Promise) live = await live;
+    if (!live) throw staleError(lease);
+  }
+
+  override async releaseLease(lease: SessionLease): Promise<void> {
+    const released = this.#driver.releaseLease(lease);
+    if (released instanceof Promise) await released;
+    this.#queue.wake(lease);
+  }
+
+  override async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void> {
+    let live = this.#driver.recordToolCall(lease, checkToolCall(entry));
+    if (live instanceof Promise) live = await live;
+    if (!live) throw staleError(lease);
+  }
+
+  override async listToolCalls(request: ListToolCallsRequest): Promise<ToolLedgerEntry[]> {
+    this.#names.check(request.appName, request.userId, request.sessionId);
+    checkName('invocationId', request.invocationId);
+    return this.#driver.listToolCalls(request, request.invocationId);
+  }
+
+  /** Somebody holds the session: append under a lease of one's own, when it is one's turn. */
+  async #appendInTurn(session: Session, plan: AppendPlan): Promise<Event> {
+    const key = sessionKeyOf(session);
+    const lease = await this.acquireLease(key);
+    try {
+      const { incarnation } = session;
+      const nowMs = this.#platform.now();
+      const { event, writes } = plan;
+      const outcome = await this.#driver.appendEvent({ ...key, incarnation, event, writes, nowMs, lease });
+      return await this.#settleAppend(session, plan, outcome, nowMs, lease);
+    } finally {
+      await this.releaseLease(lease);
+    }
+  }
+
+  /** Turns an outcome into what the caller sees, and brings a session object up to date that was behind. */
+  async #settleAppend(
+    session: Session,
+    plan: AppendPlan,
+    outcome: AppendOutcome,
+    nowMs: number,
+    lease: SessionLease | undefined,
+  ): Promise<Event> {
+    const key = sessionKeyOf(session);
+    switch (outcome.status) {
+      case 'stored':
+        if (outcome.seq === session.lastSeq + 1) {
+          showAppend(session, plan, outcome.seq, nowMs);
+        } else {
+          await this.#catchUp(session, outcome.seq);
+          showTemp(session, plan);
+        }
+        return plan.event;
+      case 'duplicate':
+        await this.#catchUp(session, outcome.lastSeq);
+        return outcome.event;
+      case 'missing':
+        throw notFoundError(key);
+      case 'stale':
+        throw lease ? staleError(lease) : busyError(key);
+      case 'busy':
+        throw busyError(key);
+    }
+  }
+
+  async #catchUp(session: Session, seq: number): Promise<void> {
+    if (session.lastSeq >= seq) return;
+    const window = { afterSeq: session.lastSeq, afterTimestamp: undefined, limit: undefined };
+    const stored = await this.#driver.readSession(sessionKeyOf(session), window);
+    if (stored) showStored(session, stored);
+  }
+}
+
+function isLeaseOf(lease: SessionLease, session: Session): boolean {
+  return lease.sessionId === session.id && lease.userId === session.userId && lease.appName === session.appName;
+}

@@ -1,0 +1,21 @@
+import { type GetSessionConfig, InvalidRequestError } from '@eventloom/core';
+import type { EventWindow } from './session-driver.ts';
+
+const ALL_EVENTS: EventWindow = { afterSeq: 0, afterTimestamp: undefined, limit: undefined };
+
+/** What to read of a session's events. @throws InvalidRequestError for numbers that make no sense */
+export function toEventWindow(config: GetSessionConfig | undefined): EventWindow {
+  if (!config) return ALL_EVENTS;
+  const { numRecentEvents, afterTimestamp, afterSeq = 0 } = config;
+  if (numRecentEvents !== undefined) checkCount('numRecentEvents', numRecentEvents);
+  checkCount('afterSeq', afterSeq);
+  if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
+    throw new InvalidRequestError('config.afterTimestamp: must be a number of seconds');
+  }
+  return { afterSeq, afterTimestamp, limit: numRecentEvents };
+}
+
+function checkCount(field: string, value: number): void {
+  if (Number.isInteger(value) && value >= 0) return;
+  throw new InvalidRequestError(`config.${field}: must be zero or a positive integer`);
+}

@@ -1,0 +1,149 @@
+import type { Event, SessionKey, SessionLease, StateScope, StateWrite, ToolLedgerEntry } from '@eventloom/core';
+
+/** An answer given at once by a back end that can (node:sqlite, Durable Object storage), or later by one that cannot. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** One stored state key, without its prefix. The value is the reader's own: changing it changes nothing stored. */
+export interface StateEntry {
+  readonly scope: Exclude<StateScope, 'temp'>;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/** A session as a driver reads it. */
+export interface StoredSession extends SessionKey {
+  /** Distinguishes this session from an earlier one of the same key. Never empty. */
+  readonly incarnation: string;
+  /** How many events were ever appended. */
+  readonly lastSeq: number;
+  /** When the last event was appended, or the session created; milliseconds since the epoch. */
+  readonly updatedAtMs: number;
+  /** The app's, the user's and the session's keys, in any order. */
+  readonly state: readonly StateEntry[];
+  /** In append order; the list is the reader's own. Empty in a listing. */
+  readonly events: Event[];
+}
+
+/** A session to make. */
+export interface SessionCreation extends SessionKey {
+  readonly writes: readonly StateWrite[];
+  readonly nowMs: number;
+}
+
+/** What a driver says of a session that it made: the rest is known. */
+export interface CreatedSession {
+  readonly incarnation: string;
+  /** The session's keys just written, and what the app and the user had or now have. */
+  readonly state: readonly StateEntry[];
+}
+
+/** Which events to read: those that meet every condition, and of them the newest `limit`. */
+export interface EventWindow {
+  /** Only events with a higher sequence number; 0 for all. */
+  readonly afterSeq: number;
+  /** Only events with at least this timestamp, in seconds. */
+  readonly afterTimestamp: number | undefined;
+  readonly limit: number | undefined;
+}
+
+/** A page of a listing. */
+export interface SessionPage {
+  readonly appName: string;
+  /** All of the app's users when undefined. */
+  readonly userId: string | undefined;
+  /** At most so many. */
+  readonly limit: number;
+  /** The last session of the page before; undefined for the first page. */
+  readonly after: SessionPosition | undefined;
+}
+
+/** A place in the order of a listing: newest update first, then by session id, then by user id, both ascending. */
+export interface SessionPosition {
+  readonly updatedAtMs: number;
+  readonly sessionId: string;
+  readonly userId: string;
+}
+
+/** One append: everything in it is stored together or not at all. */
+export interface EventAppend extends SessionKey {
+  readonly incarnation: string;
+  /** As it is to be stored: without `temp:` keys. Immutable, so a driver may keep it by reference. */
+  readonly event: Event;
+  /** Values may be kept by others: a driver that keeps objects keeps copies. */
+  readonly writes: readonly StateWrite[];
+  readonly nowMs: number;
+  /** The lease to write under, which is renewed; undefined to write only if nobody holds the session. */
+  readonly lease: SessionLease | undefined;
+}
+
+/** What came of an append, in the order in which a driver looks. */
+export type AppendOutcome =
+  /** There is no session of this key and incarnation. */
+  | { readonly status: 'missing' }
+  /** The lease is not, or no longer, the session's. */
+  | { readonly status: 'stale' }
+  /** Without a lease: somebody holds the session, until then unless they renew. */
+  | { readonly status: 'busy'; readonly freeAtMs: number }
+  /** The session has an event of this id: it is given, and nothing was changed. */
+  | { readonly status: 'duplicate'; readonly event: Event; readonly lastSeq: number }
+  | { readonly status: 'stored'; readonly seq: number };
+
+/** Asks for a lease. */
+export interface LeaseClaim extends SessionKey {
+  readonly nowMs: number;
+  readonly ttlMs: number;
+  /** Take it also from an owner whose lease has not expired. */
+  readonly takeOver: boolean;
+}
+
+/** What came of asking for a lease. */
+export type ClaimOutcome =
+  | { readonly status: 'missing' }
+  | { readonly status: 'busy'; readonly freeAtMs: number }
+  /** The lease as its owner gets it: a plain object, compared by value. */
+  | { readonly status: 'taken'; readonly lease: SessionLease };
+
+/**
+ * Storage for sessions: all that a back end has to write. `DriverSessionService` in front of it does the rest once for all of
+ * them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys, keeps the caller's session
+ * object up to date, turns outcomes into errors and queues for leases. What reaches a driver is well-formed.
+ *
+ * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later one is
+ * given, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until somebody else claims the
+ * session or appends to it without a lease. A write under a lease is accepted exactly while it is live, expired or not.
+ * A session that is made anew gives higher epochs than any earlier session of the same key, so that old leases stay dead.
+ */
+export interface SessionDriver {
+  /** True when other processes may write to the same storage: a wait for a lease then asks again from time to time. */
+  readonly shared: boolean;
+
+  /** Makes a session and writes its state; undefined, with nothing changed, when its key is taken. */
+  createSession(creation: SessionCreation): MaybePromise<CreatedSession | undefined>;
+
+  /** The session, its state and a window of its events as of one moment; undefined when it is not there. */
+  readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined>;
+
+  /** A page of sessions with their state and without events. */
+  listSessions(page: SessionPage): MaybePromise<StoredSession[]>;
+
+  /** Removes the session with its events, state, lease and tool calls. Absent: a no-op. */
+  deleteSession(key: SessionKey): MaybePromise<void>;
+
+  /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
+  appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
+
+  /** Gives a lease with an epoch higher than any before, when nobody holds the session or `takeOver` is set. */
+  claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome>;
+
+  /** Keeps a live lease for another `ttlMs`; false when it is not live. */
+  renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean>;
+
+  /** Ends a live lease. One that is not live: a no-op. */
+  releaseLease(lease: SessionLease): MaybePromise<void>;
+
+  /** Writes a tool call under a live lease, unless it is finished already; false when the lease is not live. */
+  recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean>;
+
+  /** An invocation's tool calls in the order in which they were first recorded. */
+  listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]>;
+}

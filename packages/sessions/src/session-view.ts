@@ -1,0 +1,50 @@
+import { applyStateDelta, prefixedKey, type Session, setOwn, stateScopeOf } from '@eventloom/core';
+import type { AppendPlan } from './append-plan.ts';
+import type { StateEntry, StoredSession } from './session-driver.ts';
+
+/** The merged view of app, user and session state. It inherits nothing, so that every key is data. */
+export function mergedView(entries: readonly StateEntry[]): Record<string, unknown> {
+  const view: Record<string, unknown> = Object.create(null);
+  for (const { scope, key, value } of entries) setOwn(view, prefixedKey(scope, key), value);
+  return view;
+}
+
+/** A stored session as callers see it. */
+export function toSession(stored: StoredSession): Session {
+  return {
+    id: stored.sessionId,
+    appName: stored.appName,
+    userId: stored.userId,
+    state: mergedView(stored.state),
+    events: stored.events,
+    lastUpdateTime: stored.updatedAtMs / 1000,
+    lastSeq: stored.lastSeq,
+    incarnation: stored.incarnation,
+  };
+}
+
+/** Shows an append in the session object that it was made with. */
+export function showAppend(session: Session, plan: AppendPlan, seq: number, nowMs: number): void {
+  session.events.push(plan.event);
+  session.lastSeq = seq;
+  session.lastUpdateTime = nowMs / 1000;
+  if (plan.stateDelta) applyStateDelta(session.state, plan.stateDelta);
+  if (plan.removedState) for (const key of plan.removedState) delete session.state[key];
+}
+
+/** Brings a session object up to date with what was read after its `lastSeq`. Its `temp:` keys stay. */
+export function showStored(session: Session, stored: StoredSession): void {
+  const missing = stored.lastSeq - session.lastSeq;
+  if (missing <= 0 || stored.incarnation !== session.incarnation) return;
+  for (const event of stored.events.slice(-missing)) session.events.push(event);
+  for (const key in session.state) if (stateScopeOf(key) !== 'temp') delete session.state[key];
+  for (const { scope, key, value } of stored.state) setOwn(session.state, prefixedKey(scope, key), value);
+  session.lastSeq = stored.lastSeq;
+  session.lastUpdateTime = stored.updatedAtMs / 1000;
+}
+
+/** Shows the `temp:` keys of an append, which are stored nowhere. */
+export function showTemp(session: Session, { stateDelta, removedState }: AppendPlan): void {
+  for (const key in stateDelta) if (stateScopeOf(key) === 'temp') setOwn(session.state, key, stateDelta[key]);
+  for (const key of removedState ?? []) if (stateScopeOf(key) === 'temp') delete session.state[key];
+}

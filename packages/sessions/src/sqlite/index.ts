@@ -1,0 +1,5 @@
+// Sessions in a SQLite file. Needs node:sqlite, and nothing else.
+
+export type { SqliteDurability } from './open-database.ts';
+export type { SqliteSessionServiceOptions } from './sqlite-session-service.ts';
+export { SqliteSessionService } from './sqlite-session-service.ts';

@@ -1,0 +1,47 @@
+import { ConfigurationError } from '@eventloom/core';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { migrateSessions } from './schema.ts';
+
+/**
+ * What an acknowledged write survives. `process`: the death of this process in any way, kill -9 included; after a power failure
+ * or a crash of the machine the last writes may be missing, all of a write or nothing of it, and the file is sound. `power`:
+ * those as well, at the price of a flush to the disk with every write.
+ */
+export type SqliteDurability = 'process' | 'power';
+
+const BUSY_TIMEOUT_MS = 5000;
+/** A commit writes whole pages, and most events are smaller than half of SQLite's usual page. */
+const NEW_FILE = 'PRAGMA page_size = 2048; PRAGMA wal_autocheckpoint = 2000;';
+
+/**
+ * Opens or makes the file at `path`, and the folder it lies in; a new file is for its owner only. `:memory:` is a database of
+ * its own.
+ * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
+ */
+export function openDatabase(path: string, durability: SqliteDurability): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    if (path !== ':memory:') {
+      mkdirSync(dirname(resolve(path)), { recursive: true });
+      closeSync(openSync(path, 'a', 0o600));
+    }
+    database = new DatabaseSync(path);
+    database.exec(NEW_FILE);
+    prepareDatabase(database, durability);
+    return database;
+  } catch (cause) {
+    database?.close();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigurationError(`cannot use ${path} as a session database: ${reason}`, { cause });
+  }
+}
+
+/** Sets up a connection, and the tables where they are missing. */
+export function prepareDatabase(database: DatabaseSync, durability: SqliteDurability): void {
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  database.exec('PRAGMA journal_mode = WAL');
+  database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
+  migrateSessions(database);
+}

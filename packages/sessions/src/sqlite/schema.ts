@@ -1,0 +1,106 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { DatabaseSync } from 'node:sqlite';
+
+/** An event's key is `session << SEQ_BITS | seq`: events lie in append order, session by session, in one tree. */
+export const SEQ_BITS = 31;
+export const SEQ_MASK = 2 ** SEQ_BITS - 1;
+
+/**
+ * Times are milliseconds since the epoch, but `high_timestamp`: the latest timestamp, in seconds, among an event and all before
+ * it. It never falls, so a read of what came after a time walks back from the newest event and stops.
+ * When a session was last updated is when its last event was appended, and a lease lasts at least `lease_ttl` from then: an
+ * append writes the event and nothing else. `lease_until` is 0 when no lease is live.
+ */
+const FIRST = `
+  CREATE TABLE IF NOT EXISTS eventloom_meta (
+    key TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO eventloom_meta VALUES ('sessions.epoch', 0);
+
+  CREATE TABLE eventloom_sessions (
+    pk INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_name TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    epoch INTEGER NOT NULL,
+    lease_until REAL NOT NULL DEFAULT 0,
+    lease_ttl REAL NOT NULL DEFAULT 0,
+    UNIQUE (app_name, user_id, session_id)
+  ) STRICT;
+
+  CREATE TABLE eventloom_events (
+    pk INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    event_id TEXT NOT NULL,
+    high_timestamp REAL NOT NULL,
+    appended_at REAL NOT NULL,
+    event TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX eventloom_event_ids ON eventloom_events (session, event_id);
+
+  CREATE TABLE eventloom_app_state (
+    app_name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (app_name, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE eventloom_user_state (
+    app_name TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (app_name, user_id, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE eventloom_session_state (
+    session INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (session, key)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE eventloom_tool_calls (
+    session INTEGER NOT NULL,
+    invocation_id TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    response TEXT,
+    PRIMARY KEY (session, invocation_id, call_id)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
+const MIGRATIONS: readonly string[] = [FIRST];
+
+/**
+ * Brings the session tables to the version of this program, once, in one transaction. Other tables are left alone.
+ * @throws ConfigurationError when a newer program made them
+ */
+export function migrateSessions(database: DatabaseSync): void {
+  if (versionOf(database) === MIGRATIONS.length) return;
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Read again under the lock: another process may have done it meanwhile.
+    const version = versionOf(database);
+    if (version > MIGRATIONS.length) {
+      throw new ConfigurationError(
+        `the session tables have version ${version}, this program knows versions up to ${MIGRATIONS.length}; update @eventloom/sessions`,
+      );
+    }
+    for (const step of MIGRATIONS.slice(version)) database.exec(step);
+    database.exec(`INSERT OR REPLACE INTO eventloom_meta VALUES ('sessions.schema', ${MIGRATIONS.length})`);
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function versionOf(database: DatabaseSync): number {
+  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
+  const row = table && database.prepare("SELECT value FROM eventloom_meta WHERE key = 'sessions.schema'").get();
+  return Number(row?.['value'] ?? 0);
+}

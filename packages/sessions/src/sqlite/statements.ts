@@ -1,0 +1,121 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { SEQ_BITS, SEQ_MASK } from './schema.ts';
+
+/** The keys of a session's events, where `session` is SQL for the session's key. */
+const eventsOf = (session: string): string =>
+  `pk > (${session} << ${SEQ_BITS}) AND pk < ((${session} + 1) << ${SEQ_BITS})`;
+
+const THIS_SESSION = 'app_name = ?1 AND user_id = ?2 AND session_id = ?3';
+const lastEvent = (column: string): string =>
+  `(SELECT ${column} FROM eventloom_events WHERE ${eventsOf('eventloom_sessions.pk')} ORDER BY pk DESC LIMIT 1)`;
+
+/** A session with what its last event says. */
+const SESSION = `
+  SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until,
+    max(session.lease_until, session.lease_ttl + coalesce(last.appended_at, 0)) AS free_at,
+    coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
+    last.high_timestamp,
+    coalesce(last.appended_at, session.created_at) AS updated_at
+  FROM eventloom_sessions AS session
+  LEFT JOIN eventloom_events AS last
+    ON last.pk = (SELECT max(pk) FROM eventloom_events WHERE ${eventsOf('session.pk')})`;
+
+/** A page of a listing: ?1 app, ?2 update time, ?3 session and ?4 user of the last one before, ?5 limit, ?6 user. */
+const page = (condition: string): string => `
+  SELECT * FROM (${SESSION} WHERE app_name = ?1 ${condition})
+  WHERE ?2 IS NULL OR updated_at < ?2 OR (updated_at = ?2 AND (session_id, user_id) > (?3, ?4))
+  ORDER BY updated_at DESC, session_id, user_id LIMIT ?5`;
+
+/** A row of SESSION. */
+export interface SessionRow {
+  readonly pk: number;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly epoch: number;
+  readonly lease_until: number;
+  /** When a live lease expires. */
+  readonly free_at: number;
+  readonly last_seq: number;
+  readonly high_timestamp: number | null;
+  readonly updated_at: number;
+}
+
+/** Every statement of the driver, prepared once. */
+export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+
+const SQL = {
+  begin: 'BEGIN',
+  beginWrite: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+
+  insertSession: `
+    INSERT INTO eventloom_sessions (app_name, user_id, session_id, created_at, epoch)
+    SELECT ?1, ?2, ?3, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch'
+    ON CONFLICT DO NOTHING RETURNING pk`,
+  session: `${SESSION} WHERE ${THIS_SESSION}`,
+  sessionsOfApp: page(''),
+  sessionsOfUser: page('AND user_id = ?6'),
+  deleteSession: 'DELETE FROM eventloom_sessions WHERE pk = ?1',
+  deleteEvents: `DELETE FROM eventloom_events WHERE ${eventsOf('?1')}`,
+  deleteState: 'DELETE FROM eventloom_session_state WHERE session = ?1',
+  deleteToolCalls: 'DELETE FROM eventloom_tool_calls WHERE session = ?1',
+  raiseEpoch: "UPDATE eventloom_meta SET value = max(value, ?1) WHERE key = 'sessions.epoch'",
+
+  state: `
+    SELECT 'app' AS scope, key, value FROM eventloom_app_state WHERE app_name = ?1
+    UNION ALL SELECT 'user', key, value FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2
+    UNION ALL SELECT 'session', key, value FROM eventloom_session_state WHERE session = ?3`,
+  setAppState: 'INSERT OR REPLACE INTO eventloom_app_state (app_name, key, value) VALUES (?1, ?4, ?5)',
+  setUserState: 'INSERT OR REPLACE INTO eventloom_user_state (app_name, user_id, key, value) VALUES (?1, ?2, ?4, ?5)',
+  setSessionState: 'INSERT OR REPLACE INTO eventloom_session_state (session, key, value) VALUES (?3, ?4, ?5)',
+  removeAppState: 'DELETE FROM eventloom_app_state WHERE app_name = ?1 AND key = ?4',
+  removeUserState: 'DELETE FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2 AND key = ?4',
+  removeSessionState: 'DELETE FROM eventloom_session_state WHERE session = ?3 AND key = ?4',
+
+  events: `
+    SELECT event FROM eventloom_events
+    WHERE pk > (?1 << ${SEQ_BITS}) + ?2 AND pk < ((?1 + 1) << ${SEQ_BITS}) ORDER BY pk`,
+  eventsBackwards: `
+    SELECT event, high_timestamp FROM eventloom_events
+    WHERE pk > (?1 << ${SEQ_BITS}) + ?2 AND pk < ((?1 + 1) << ${SEQ_BITS}) ORDER BY pk DESC`,
+  eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
+  insertEvent: `
+    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event)
+    VALUES ((?1 << ${SEQ_BITS}) + ?2, ?1, ?3, ?4, ?5, ?6)`,
+  /** Writes nothing when the lease is not live, or the event's id or sequence number is taken. */
+  insertEventUnderLease: `
+    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event)
+    SELECT (?1 << ${SEQ_BITS}) + ?2, ?1, ?3, ?4, ?5, ?6
+    FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?7 AND lease_until > 0
+    ON CONFLICT DO NOTHING`,
+
+  claimLease: `
+    UPDATE eventloom_sessions SET epoch = epoch + 1, lease_until = ?4 + ?5, lease_ttl = ?5
+    WHERE ${THIS_SESSION} AND (lease_until = 0 OR ?6
+      OR max(lease_until, lease_ttl + coalesce(${lastEvent('appended_at')}, 0)) <= ?4)
+    RETURNING pk, epoch, ${lastEvent(`pk & ${SEQ_MASK}`)} AS last_seq, ${lastEvent('high_timestamp')} AS high_timestamp`,
+  renewLease: `
+    UPDATE eventloom_sessions SET lease_until = ?5 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  endLease: `UPDATE eventloom_sessions SET lease_until = 0 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  liveLease: `SELECT 1 FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+
+  recordToolCall: `
+    INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response)
+    SELECT pk, ?5, ?6,
+      (SELECT coalesce(max(ordinal), 0) + 1 FROM eventloom_tool_calls WHERE session = pk AND invocation_id = ?5),
+      ?7, ?8, ?9
+    FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0
+    ON CONFLICT (session, invocation_id, call_id) DO UPDATE
+      SET name = excluded.name, status = excluded.status, response = excluded.response
+      WHERE status <> 'finished'`,
+  toolCalls: `
+    SELECT call_id, name, status, response FROM eventloom_tool_calls
+    WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND invocation_id = ?4 ORDER BY ordinal`,
+} as const;
+
+export function prepareStatements(database: DatabaseSync): Statements {
+  const prepared: Partial<Record<keyof typeof SQL, StatementSync>> = {};
+  for (const [name, sql] of Object.entries(SQL)) prepared[name as keyof typeof SQL] = database.prepare(sql);
+  return prepared as Statements;
+}

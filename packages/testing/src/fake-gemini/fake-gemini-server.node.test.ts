@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
+import { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
+import { Gate } from '../gate.ts';
+import { cutReply, errorReply, hangReply, jsonReply, sseReply } from './fake-gemini-reply.ts';
+import { FakeGeminiServer } from './fake-gemini-server.ts';
+import { recordedReplies } from './gemini-recording.ts';
+import { wireChunks, wireResponse } from './wire-response.ts';
+
+let server: FakeGeminiServer;
+beforeEach(async () => {
+  server = await FakeGeminiServer.start();
+});
+afterEach(() => server.close());
+
+function post(action: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${server.url}/v1beta/models/m:${action}`, { method: 'POST', body: '{"contents":[]}', ...init });
+}
+const generate = (init?: RequestInit) => post('generateContent', init);
+const streamGenerate = (init?: RequestInit) => post('streamGenerateContent?alt=sse', init);
+
+test('a whole answer is JSON', async () => {
+  server.enqueue(jsonReply(wireResponse({ text: 'Hello', usage: { totalTokenCount: 3 } })));
+  const response = await generate();
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toContain('application/json');
+  expect(await response.json()).toEqual({
+    candidates: [{ content: { parts: [{ text: 'Hello' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+    modelVersion: 'gemini-2.5-flash',
+    responseId: 'fake-response',
+    usageMetadata: { totalTokenCount: 3 },
+  });
+  server.assertConsumed();
+});
+
+test('a stream is frames of data lines that end in two line breaks', async () => {
+  server.enqueue(sseReply([{ a: 1 }, 'data: as it is\r\n\r\n']));
+  const response = await streamGenerate();
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(await response.text()).toBe('data: {"a":1}\r\n\r\ndata: as it is\r\n\r\n');
+});
+
+test('chunks of a text end with a finish reason', () => {
+  expect(wireChunks(['a', 'b'], { finishReason: 'MAX_TOKENS' })).toMatchObject([
+    { candidates: [{ content: { parts: [{ text: 'a' }] } }] },
+    { candidates: [{ content: { parts: [{ text: 'b' }] }, finishReason: 'MAX_TOKENS' }] },
+  ]);
+});
+
+test('bytes reach the client in the pieces they were cut into', async () => {
+  const text = 'Grüße 🌍';
+  const bytes = new TextEncoder().encode(`data: ${JSON.stringify({ text })}\r\n\r\n`);
+  server.enqueue(sseReply([{ text }], { split: [1] }));
+  const pieces: Uint8Array[] = [];
+  for await (const piece of (await streamGenerate()).body ?? []) pieces.push(piece);
+  expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes));
+  // The kernel may still join a few.
+  expect(pieces.length).toBeGreaterThan(bytes.length / 2);
+});
+
+test('errors look like the errors of the service', async () => {
+  server.enqueue(
+    errorReply(
+      { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'slow down', retryDelay: '3s' },
+      { headers: { 'retry-after': '3' } },
+    ),
+  );
+  const response = await generate();
+  expect(response.status).toBe(429);
+  expect(response.headers.get('retry-after')).toBe('3');
+  expect(await response.json()).toEqual({
+    error: {
+      code: 429,
+      status: 'RESOURCE_EXHAUSTED',
+      message: 'slow down',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '3s' }],
+    },
+  });
+});
+
+test('a socket that is cut fails the request, before the answer and in the middle of it', async () => {
+  server.enqueue(cutReply(), sseReply([{ a: 1 }], { end: 'cut' }));
+  await expect(streamGenerate()).rejects.toThrow('fetch failed');
+  const response = await streamGenerate();
+  await expect(response.text()).rejects.toThrow('terminated');
+  expect(server.requests.map(({ closedByClient }) => closedByClient)).toEqual([false, false]);
+});
+
+test('a gate holds an answer, or the frames that follow it', async () => {
+  const whole = new Gate();
+  const rest = new Gate();
+  server.enqueue(sseReply([{ a: 1 }, rest, { b: 2 }], { gate: whole }));
+  const asked = streamGenerate();
+  await whole.reached;
+  whole.open();
+  const reader = (await asked).body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toBe('data: {"a":1}\r\n\r\n');
+  await rest.reached;
+  rest.open();
+  expect((await reader?.read())?.value).toBe('data: {"b":2}\r\n\r\n');
+  expect((await reader?.read())?.done).toBe(true);
+});
+
+test('a client that goes away is seen', async () => {
+  server.enqueue(hangReply(), sseReply([{ a: 1 }], { end: 'hang' }), jsonReply({}));
+  for (const index of [0, 1]) {
+    const controller = new AbortController();
+    const asked = streamGenerate({ signal: controller.signal }).then((response) => response.text());
+    const request = await server.request(index);
+    expect(request.closedByClient).toBe(false);
+    controller.abort();
+    await expect(asked).rejects.toThrow();
+    await request.ended;
+    expect(request.closedByClient).toBe(true);
+  }
+  await (await generate()).text();
+  const whole = await server.request(2);
+  await whole.ended;
+  expect(whole.closedByClient).toBe(false);
+});
+
+test('requests are recorded with path, headers and parsed body', async () => {
+  server.enqueue(jsonReply({}));
+  await generate({ headers: { 'X-Goog-Api-Key': 'k' }, body: '{"contents":[{"role":"user"}]}' });
+  expect(server.requests).toMatchObject([
+    {
+      method: 'POST',
+      path: '/v1beta/models/m:generateContent',
+      apiVersion: 'v1beta',
+      model: 'm',
+      stream: false,
+      connection: 0,
+      headers: { 'x-goog-api-key': 'k' },
+      body: { contents: [{ role: 'user' }] },
+    },
+  ]);
+});
+
+test('a function answers from the request', async () => {
+  server.enqueue(({ model }) => jsonReply({ model }));
+  expect(await (await generate()).json()).toEqual({ model: 'm' });
+});
+
+test('a request that the script does not have is refused and fails the assertion', async () => {
+  const response = await generate();
+  expect(response.status).toBe(400);
+  expect(() => server.assertConsumed()).toThrow(UnexpectedRequestError);
+  expect(() => server.assertConsumed()).toThrow('request 1 (/v1beta/models/m:generateContent) was not expected');
+});
+
+test('a path that Gemini does not have, and a body that is no JSON, fail the assertion', async () => {
+  expect((await fetch(`${server.url}/nowhere`)).status).toBe(400);
+  expect(() => server.assertConsumed()).toThrow('GET /nowhere is no request that Gemini knows');
+  server.enqueue(jsonReply({}));
+  expect((await generate({ body: '{' })).status).toBe(400);
+});
+
+test('frames for a request that is not streamed fail the assertion', async () => {
+  server.enqueue(sseReply([{}]));
+  expect((await generate()).status).toBe(400);
+  expect(() => server.assertConsumed()).toThrow('reply 1 is streamed');
+});
+
+test('replies that nothing asked for fail the assertion', () => {
+  server.enqueue(jsonReply({}), jsonReply({}));
+  expect(() => server.assertConsumed()).toThrow(UnconsumedStepsError);
+});
+
+test('a recording is played as it was, and an error gets the status that it names', async () => {
+  const error = { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } };
+  server.enqueue(
+    ...recordedReplies({
+      stream: true,
+      interactions: [{ status: 200, contentType: 'text/event-stream', chunks: [{ a: 1 }, { b: 2 }] }],
+    }),
+    ...recordedReplies({
+      stream: false,
+      interactions: [{ status: 200, contentType: 'application/json', chunks: [error] }],
+    }),
+  );
+  expect(await (await streamGenerate()).text()).toBe('data: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n');
+  const response = await generate();
+  expect(response.status).toBe(429);
+  expect(await response.json()).toEqual(error);
+  server.assertConsumed();
+});
+
+test('it goes away at the end of the block that made it', async () => {
+  let url: string;
+  {
+    await using short = await FakeGeminiServer.start();
+    url = short.url;
+  }
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+});

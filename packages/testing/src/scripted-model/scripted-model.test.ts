@@ -1,0 +1,221 @@
+import { createLlmRequest, ModelError, RunAbortedError, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
+import { UnexpectedModelCallError } from '../errors/unexpected-model-call-error.ts';
+import { UnmetExpectationError } from '../errors/unmet-expectation-error.ts';
+import { Gate } from '../gate.ts';
+import { ScriptedModel } from './scripted-model.ts';
+
+function asking(text: string): LlmRequest {
+  return { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text }] }] };
+}
+
+async function ask(
+  model: ScriptedModel,
+  request = asking('hi'),
+  stream = false,
+  signal?: AbortSignal,
+): Promise<LlmResponse[]> {
+  const responses: LlmResponse[] = [];
+  for await (const response of model.generateContentAsync(request, stream, signal)) responses.push(response);
+  return responses;
+}
+
+function modelSays(text: string): LlmResponse {
+  return { content: { role: 'model', parts: [{ text }] } };
+}
+
+test('steps answer one call each, in order', async () => {
+  const model = new ScriptedModel(['one', { text: 'two' }]);
+  expect(await ask(model)).toEqual([{ ...modelSays('one'), finishReason: 'STOP' }]);
+  expect(await ask(model)).toEqual([{ ...modelSays('two'), finishReason: 'STOP' }]);
+  model.assertConsumed();
+});
+
+test('a streamed reply is its chunks and then what merges them', async () => {
+  const model = new ScriptedModel([
+    { chunks: ['Hel', 'lo', [{ functionCall: { name: 'f', args: {} } }], { usageMetadata: { totalTokenCount: 3 } }] },
+  ]);
+  expect(await ask(model, asking('hi'), true)).toEqual([
+    { ...modelSays('Hel'), partial: true },
+    { ...modelSays('lo'), partial: true },
+    { content: { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] }, partial: true },
+    { usageMetadata: { totalTokenCount: 3 }, partial: true },
+    {
+      content: { role: 'model', parts: [{ text: 'Hello' }, { functionCall: { name: 'f', args: {} } }] },
+      usageMetadata: { totalTokenCount: 3 },
+      finishReason: 'STOP',
+    },
+  ]);
+});
+
+test('without streaming only what merges the chunks comes', async () => {
+  const model = new ScriptedModel([{ chunks: ['Hel', 'lo'] }]);
+  expect(await ask(model)).toEqual([{ ...modelSays('Hello'), finishReason: 'STOP' }]);
+});
+
+test('a reply without chunks is one chunk when it is streamed', async () => {
+  const model = new ScriptedModel(['Hello']);
+  expect(await ask(model, asking('hi'), true)).toEqual([
+    { ...modelSays('Hello'), partial: true },
+    { ...modelSays('Hello'), finishReason: 'STOP' },
+  ]);
+});
+
+test('thought, text, calls and parts come in this order', async () => {
+  const model = new ScriptedModel([
+    { parts: [{ text: 'last', thoughtSignature: 's' }], calls: [{ name: 'f' }], text: 'b', thought: 'a' },
+  ]);
+  const [response] = await ask(model);
+  expect(response?.content?.parts).toEqual([
+    { text: 'a', thought: true },
+    { text: 'b' },
+    { functionCall: { name: 'f' } },
+    { text: 'last', thoughtSignature: 's' },
+  ]);
+});
+
+test('fields beside the content are passed on', async () => {
+  const model = new ScriptedModel([
+    { response: { errorCode: 'SAFETY', errorMessage: 'no' } },
+    { text: 'cut', response: { finishReason: 'MAX_TOKENS' } },
+  ]);
+  expect(await ask(model)).toEqual([{ errorCode: 'SAFETY', errorMessage: 'no' }]);
+  expect(await ask(model)).toEqual([{ ...modelSays('cut'), finishReason: 'MAX_TOKENS' }]);
+});
+
+test('an error is thrown, and after the chunks when there are some', async () => {
+  const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
+  const model = new ScriptedModel([lost, { chunks: ['a'], error: lost }]);
+  await expect(ask(model)).rejects.toBe(lost);
+  const seen: LlmResponse[] = [];
+  const streaming = async () => {
+    for await (const response of model.generateContentAsync(asking('hi'), true)) seen.push(response);
+  };
+  await expect(streaming()).rejects.toBe(lost);
+  expect(seen).toEqual([{ ...modelSays('a'), partial: true }]);
+});
+
+test('a function answers from the request', async () => {
+  const model = new ScriptedModel([
+    (request, { stream, index }) => ({
+      text: `${request.contents.length} contents, ${stream ? 'streamed' : 'whole'}, call ${index}`,
+    }),
+  ]);
+  expect(await ask(model)).toEqual([{ ...modelSays('1 contents, whole, call 0'), finishReason: 'STOP' }]);
+});
+
+test('a call past the end of the script fails, and fails the assertion as well', async () => {
+  const model = new ScriptedModel(['one']);
+  await ask(model);
+  await expect(ask(model, asking('again?'))).rejects.toThrow(
+    'call 2 was not expected, the script has 1 steps; its last user text is "again?"',
+  );
+  expect(() => model.assertConsumed()).toThrow(UnexpectedModelCallError);
+});
+
+test('steps that nothing asked for fail the assertion', async () => {
+  const model = new ScriptedModel(['one', 'two', 'three']);
+  await ask(model);
+  expect(() => model.assertConsumed()).toThrow('2 of 3 steps were not asked for, beginning with step 2');
+  expect(() => model.assertConsumed()).toThrow(UnconsumedStepsError);
+});
+
+test.each([
+  [{ lastUserText: 'ho' }, 'the last user text is "hi", expected "ho"'],
+  [{ lastUserText: /^h$/ }, 'the last user text is "hi", expected /^h$/'],
+  [{ systemInstruction: 'be kind' }, 'the system instruction is "Be brief.", expected "be kind"'],
+  [{ tools: ['weather'] }, 'the tools are [], expected [weather]'],
+  [{ matches: () => false }, 'the request does not match'],
+  [
+    {
+      matches: () => {
+        throw new TypeError('no temperature');
+      },
+    },
+    'no temperature',
+  ],
+])('a request that is not as expected fails: %o', async (expect_, message) => {
+  const model = new ScriptedModel([{ text: 'x', expect: expect_ }]);
+  const request = { ...asking('hi'), config: { systemInstruction: 'Be brief.' } };
+  await expect(ask(model, request)).rejects.toThrow(`call 1: ${message}`);
+  expect(() => model.assertConsumed()).toThrow(UnmetExpectationError);
+});
+
+test('a request that is as expected is answered', async () => {
+  const model = new ScriptedModel([
+    {
+      text: 'x',
+      expect: {
+        lastUserText: /h/,
+        systemInstruction: 'brief',
+        tools: [],
+        matches: ({ contents }) => contents.length === 1,
+      },
+    },
+  ]);
+  await ask(model, { ...asking('hi'), config: { systemInstruction: 'Be brief.' } });
+  model.assertConsumed();
+});
+
+test('recorded requests are copies that later changes do not reach', async () => {
+  const model = new ScriptedModel(['one']);
+  const request = asking('before');
+  await ask(model, request);
+  request.contents[0]?.parts?.push({ text: 'after' });
+  request.config.temperature = 1;
+  expect(model.requests).toEqual([{ request: asking('before'), stream: false }]);
+});
+
+test('a gate holds an answer until the test opens it', async () => {
+  const gate = new Gate();
+  const model = new ScriptedModel([{ text: 'late', gate }]);
+  let answered = false;
+  const asked = ask(model).then(() => (answered = true));
+  await gate.reached;
+  expect(answered).toBe(false);
+  gate.open();
+  await asked;
+});
+
+test('a gate among the chunks holds what follows it', async () => {
+  const gate = new Gate();
+  const model = new ScriptedModel([{ chunks: ['a', gate, 'b'] }]);
+  const chunks = model.generateContentAsync(asking('hi'), true);
+  expect((await chunks.next()).value).toMatchObject(modelSays('a'));
+  const second = chunks.next();
+  await gate.reached;
+  gate.open();
+  expect((await second).value).toMatchObject(modelSays('b'));
+});
+
+test('an abort ends a call that is held, and one that comes after it', async () => {
+  const gate = new Gate();
+  const controller = new AbortController();
+  const model = new ScriptedModel([{ text: 'never', gate }, 'unused']);
+  const asked = ask(model, asking('hi'), false, controller.signal);
+  await gate.reached;
+  controller.abort();
+  await expect(asked).rejects.toBeInstanceOf(RunAbortedError);
+  await expect(ask(model, asking('hi'), false, controller.signal)).rejects.toBeInstanceOf(RunAbortedError);
+  expect(model.calls).toBe(1);
+});
+
+test('an abort between chunks ends the reply', async () => {
+  const controller = new AbortController();
+  const chunks = new ScriptedModel([{ chunks: ['a', 'b'] }]).generateContentAsync(
+    asking('hi'),
+    true,
+    controller.signal,
+  );
+  await chunks.next();
+  controller.abort();
+  await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
+});
+
+test('it presents itself as it is told to', () => {
+  const model = new ScriptedModel([], { model: 'm', outputSchemaWithTools: true });
+  expect(model.model).toBe('m');
+  expect(model.supportsOutputSchemaWithTools('m')).toBe(true);
+  expect(new ScriptedModel([]).supportsOutputSchemaWithTools('m')).toBe(false);
+});

@@ -1,0 +1,39 @@
+import type { ToolContext } from '@eventloom/core';
+import { expectTypeOf } from 'vitest';
+import * as z from 'zod';
+import { FunctionTool, type ToolExecuteFunction } from './function-tool.ts';
+import { LongRunningFunctionTool } from './long-running-function-tool.ts';
+
+// The function's arguments have the type that the schema gives, defaults filled in.
+new FunctionTool({
+  name: 'f',
+  description: '',
+  parameters: z.object({ city: z.string(), days: z.number().default(1) }),
+  execute: (args, toolContext) => {
+    expectTypeOf(args).toEqualTypeOf<{ city: string; days: number }>();
+    expectTypeOf(toolContext).toEqualTypeOf<ToolContext>();
+  },
+});
+
+// JSON Schema says nothing to TypeScript.
+new LongRunningFunctionTool({
+  name: 'f',
+  description: '',
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  execute: (args) => {
+    expectTypeOf(args).toEqualTypeOf<Record<string, unknown>>();
+  },
+});
+
+new FunctionTool({
+  name: 'f',
+  description: '',
+  execute: (args) => {
+    expectTypeOf(args).toEqualTypeOf<Record<string, unknown>>();
+  },
+});
+
+// The function has to take what the schema gives.
+const onNumber = (args: { a: number }) => args;
+// @ts-expect-error: a is a string
+expectTypeOf(onNumber).toExtend<ToolExecuteFunction<z.ZodObject<{ a: z.ZodString }>>>();

@@ -1,0 +1,174 @@
+import {
+  ConfigurationError,
+  createLlmRequest,
+  InvocationContext,
+  PluginManager,
+  systemPlatform,
+  ToolContext,
+} from '@eventloom/core';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { FunctionTool, type ToolOptions } from './function-tool.ts';
+
+function toolContext(): ToolContext {
+  const invocationContext = InvocationContext.create({
+    invocationId: 'e-1',
+    session: {
+      id: 's',
+      appName: 'app',
+      userId: 'u',
+      state: {},
+      events: [],
+      lastUpdateTime: 0,
+      lastSeq: 0,
+      incarnation: 'i',
+    },
+    runConfig: {},
+    userContent: undefined,
+    abortSignal: new AbortController().signal,
+    platform: systemPlatform,
+    plugins: new PluginManager(),
+    artifactService: undefined,
+    memoryService: undefined,
+    models: undefined,
+    derived: new Map(),
+    recordToolCall: async () => undefined,
+  });
+  return new ToolContext({ invocationContext, functionCallId: 'c1' });
+}
+
+const parameters = z.object({ city: z.string(), days: z.number().default(1) });
+
+test('the function gets its arguments as the schema makes them, and the context of its call', async () => {
+  const tool = new FunctionTool({
+    name: 'weather',
+    description: 'Tells the weather.',
+    parameters,
+    execute: ({ city, days }, { functionCallId }) => ({ city, days, functionCallId }),
+  });
+  expect(await tool.runAsync({ args: { city: 'Paris' }, toolContext: toolContext() })).toEqual({
+    city: 'Paris',
+    days: 1,
+    functionCallId: 'c1',
+  });
+});
+
+test.each([
+  ['zod', parameters, 'city: Invalid input: expected string, received number'],
+  [
+    'JSON Schema',
+    { type: 'object', properties: { city: { type: 'string' } } },
+    'city: Instance type "number" is invalid. Expected "string".',
+  ],
+  [
+    'the genai dialect',
+    { type: 'OBJECT', properties: { city: { type: 'STRING' } } },
+    'city: Instance type "number" is invalid. Expected "string".',
+  ],
+])(
+  'arguments that %s does not let through are answered with what is wrong, and the function is not called',
+  async (_, schema, issue) => {
+    const tool = new FunctionTool({
+      name: 'weather',
+      description: '',
+      parameters: schema,
+      execute: (): never => expect.unreachable(),
+    });
+    expect(await tool.runAsync({ args: { city: 5 }, toolContext: toolContext() })).toEqual({
+      error: `the arguments of weather are not valid: ${issue}`,
+    });
+  },
+);
+
+test('a schema that checks asynchronously is waited for', async () => {
+  const schema = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'test',
+      validate: async (value: unknown) => ({ value: { ...(value as object), checked: true } }),
+      jsonSchema: { input: () => ({ type: 'object' }) },
+    },
+  };
+  const tool = new FunctionTool({ name: 'f', description: '', parameters: schema, execute: (args) => args });
+  expect(await tool.runAsync({ args: { a: 1 }, toolContext: toolContext() })).toEqual({ a: 1, checked: true });
+});
+
+test('without a schema the arguments come as they are', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', execute: (args) => args });
+  expect(await tool.runAsync({ args: { any: [1] }, toolContext: toolContext() })).toEqual({ any: [1] });
+  expect(tool._getDeclaration()).toEqual({ name: 'f', description: '' });
+});
+
+test('the function may be synchronous or not, and what it throws rejects either way', async () => {
+  const request = { args: {}, toolContext: toolContext() };
+  const asynchronous = new FunctionTool({ name: 'f', description: '', execute: async () => 'later' });
+  expect(await asynchronous.runAsync(request)).toBe('later');
+  const throwing = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: () => {
+      throw new TypeError('broken');
+    },
+  });
+  await expect(throwing.runAsync(request)).rejects.toThrow('broken');
+});
+
+test('the declaration holds the JSON schema and is made once', () => {
+  const tool = new FunctionTool({ name: 'weather', description: 'Tells the weather.', parameters, execute: () => '' });
+  expect(tool._getDeclaration()).toEqual({
+    name: 'weather',
+    description: 'Tells the weather.',
+    parametersJsonSchema: {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'number', default: 1 } },
+      required: ['city'],
+    },
+  });
+  expect(tool._getDeclaration()).toBe(tool._getDeclaration());
+});
+
+test('it adds itself to a model request', async () => {
+  const tool = new FunctionTool({ name: 'f', description: 'F.', execute: () => '' });
+  const llmRequest = createLlmRequest();
+  await tool.processLlmRequest({ toolContext: toolContext(), llmRequest });
+  expect(llmRequest.toolsDict['f']).toBe(tool);
+  expect(llmRequest.config.tools).toEqual([{ functionDeclarations: [{ name: 'f', description: 'F.' }] }]);
+});
+
+test('the function gives its name when none is set', () => {
+  function getWeather(): string {
+    return 'sunny';
+  }
+  expect(new FunctionTool({ description: '', execute: getWeather }).name).toBe('getWeather');
+});
+
+/** Made in a list, a function gets no name of its own. */
+const [nameless] = [(): unknown => ''];
+
+test.each([
+  [
+    'no name',
+    {
+      description: '',
+      execute: nameless,
+    },
+    'tool name ""',
+  ],
+  ['a name that models refuse', { name: 'get weather', description: '', execute: answer }, 'tool name "get weather"'],
+  ['no function', { name: 'f', description: '' }, 'tool "f": execute must be a function'],
+  ['no schema', { name: 'f', description: '', parameters: 'x', execute: answer }, 'tool "f": the schema must be'],
+  ['an unknown option', { name: 'f', description: '', retries: 3, execute: answer }, 'has no option "retries"'],
+  [
+    'an option of later versions',
+    { name: 'f', description: '', requireConfirmation: true, execute: answer },
+    'requireConfirmation is not supported by this version',
+  ],
+])('%s is a configuration error', (_, options, message) => {
+  const make = () => new FunctionTool(options as unknown as ToolOptions);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});
+
+function answer(): unknown {
+  return '';
+}

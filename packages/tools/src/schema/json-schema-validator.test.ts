@@ -1,0 +1,68 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { JsonSchemaValidator } from './json-schema-validator.ts';
+
+function issues(schema: Record<string, unknown>, value: unknown): string[] {
+  return new JsonSchemaValidator(schema, 'tool "f"').issues(value);
+}
+
+test('a value that matches has no issues', () => {
+  expect(issues({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }, { n: 1 })).toEqual([]);
+});
+
+test('every fault is told at once, each at its path', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      a: { type: 'string' },
+      list: { type: 'array', items: { type: 'object', properties: { n: { minimum: 1 } } } },
+    },
+    required: ['a', 'b'],
+    additionalProperties: false,
+  };
+  expect(issues(schema, { a: 1, list: [{ n: 1 }, { n: 0 }], 'c/d é': 2 })).toEqual([
+    'value: Instance does not have required property "b".',
+    'a: Instance type "number" is invalid. Expected "string".',
+    'list.1.n: 0 is less than 1.',
+    'c/d é: is not allowed',
+  ]);
+});
+
+test('alternatives that all fail are told with what is wrong in each', () => {
+  expect(issues({ anyOf: [{ type: 'string' }, { type: 'object', required: ['k'] }] }, { j: 1 })).toEqual([
+    'value: Instance does not match any subschemas.',
+    'value: Instance type "object" is invalid. Expected "string".',
+    'value: Instance does not have required property "k".',
+  ]);
+});
+
+test('a reference within the schema is followed', () => {
+  const schema = { $defs: { id: { type: 'string' } }, properties: { a: { $ref: '#/$defs/id' } } };
+  expect(issues(schema, { a: 'x' })).toEqual([]);
+  expect(issues(schema, { a: 1 })).toEqual(['a: Instance type "number" is invalid. Expected "string".']);
+});
+
+test('examples with ids do not get in the way', () => {
+  const person = { type: 'object', example: { id: 'same' } };
+  expect(issues({ type: 'object', properties: { a: person, b: person } }, { a: {}, b: {} })).toEqual([]);
+});
+
+test('a frozen schema is taken as it is', () => {
+  const schema = Object.freeze({ type: 'object', properties: Object.freeze({ a: Object.freeze({ type: 'string' }) }) });
+  expect(issues(schema, { a: 'x' })).toEqual([]);
+  expect(Object.getOwnPropertyNames(schema)).toEqual(['type', 'properties']);
+});
+
+test.each([
+  ['a broken pattern', { type: 'string', pattern: '(' }, 'x'],
+  ['a reference to nothing', { $ref: '#/$defs/missing' }, 'x'],
+])('%s is a configuration error that names the owner', (_, schema, value) => {
+  expect(() => issues(schema, value)).toThrow(ConfigurationError);
+  expect(() => issues(schema, value)).toThrow(/^tool "f": the schema cannot be used: /);
+});
+
+test('keys that objects inherit are not there', () => {
+  expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual([
+    'value: Instance does not have required property "constructor".',
+  ]);
+});

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { toJsonSchema, toValidatingSchema } from './json-schema.ts';
+
+test('what is JSON Schema already comes out equal', () => {
+  const schema = {
+    $defs: { name: { type: 'string', minLength: 1 } },
+    type: 'object',
+    description: 'A person',
+    properties: {
+      name: { $ref: '#/$defs/name' },
+      type: { type: ['string', 'null'], enum: ['A', 'B', null], default: 'A' },
+      tags: { type: 'array', items: { anyOf: [{ type: 'string' }, { const: { TYPE: 'X' } }] }, maxItems: 3 },
+      pair: { prefixItems: [{ type: 'number' }, true], items: false },
+    },
+    required: ['name'],
+    additionalProperties: { type: 'integer' },
+    if: { required: ['tags'] },
+    else: { not: { required: ['pair'] } },
+    examples: [{ type: 'STRING' }],
+  };
+  expect(toJsonSchema(schema)).toEqual(schema);
+});
+
+test('types of the genai dialect become lower case wherever a schema may stand', () => {
+  expect(
+    toJsonSchema({
+      type: 'OBJECT',
+      properties: {
+        city: { type: 'STRING', format: 'enum', enum: ['PARIS'] },
+        days: { type: 'ARRAY', items: { type: 'INTEGER' } },
+        any: { anyOf: [{ type: 'NUMBER' }, { type: 'BOOLEAN' }] },
+      },
+      propertyOrdering: ['city', 'days', 'any'],
+    }),
+  ).toEqual({
+    type: 'object',
+    properties: {
+      city: { type: 'string', format: 'enum', enum: ['PARIS'] },
+      days: { type: 'array', items: { type: 'integer' } },
+      any: { anyOf: [{ type: 'number' }, { type: 'boolean' }] },
+    },
+    propertyOrdering: ['city', 'days', 'any'],
+  });
+});
+
+test('a property may have the name of a keyword', () => {
+  const properties = { type: { type: 'STRING' }, nullable: { type: 'BOOLEAN' }, items: { type: 'ARRAY' } };
+  expect(toJsonSchema({ type: 'OBJECT', properties })['properties']).toEqual({
+    type: { type: 'string' },
+    nullable: { type: 'boolean' },
+    items: { type: 'array' },
+  });
+});
+
+test('counts that are text become numbers', () => {
+  expect(toJsonSchema({ type: 'STRING', minLength: '2', maxLength: '10', minimum: 1 })).toEqual({
+    type: 'string',
+    minLength: 2,
+    maxLength: 10,
+    minimum: 1,
+  });
+});
+
+test.each([
+  [{ type: 'STRING', nullable: true }, { type: ['string', 'null'] }],
+  [{ type: 'STRING', nullable: false }, { type: 'string' }],
+  [{ type: 'NULL', nullable: true }, { type: 'null' }],
+  [
+    { type: 'STRING', enum: ['a'], nullable: true },
+    { type: ['string', 'null'], enum: ['a', null] },
+  ],
+  [{ anyOf: [{ type: 'STRING' }], nullable: true }, { anyOf: [{ type: 'string' }, { type: 'null' }] }],
+  [{ type: 'TYPE_UNSPECIFIED', description: 'anything' }, { description: 'anything' }],
+  [{ type: ['STRING', 'NULL'] }, { type: ['string', 'null'] }],
+])('%j is %j', (schema, expected) => {
+  expect(toJsonSchema(schema)).toEqual(expected);
+});
+
+test('the schema that is given is not changed', () => {
+  const schema = Object.freeze({
+    type: 'OBJECT',
+    nullable: true,
+    properties: Object.freeze({ a: Object.freeze({ type: 'STRING', enum: Object.freeze(['x']), nullable: true }) }),
+  });
+  toJsonSchema(schema);
+  expect(schema.properties.a.enum).toEqual(['x']);
+});
+
+test('what validates has no annotation that is an object, and data that is an object stays', () => {
+  expect(
+    toValidatingSchema({
+      type: 'object',
+      description: 'kept',
+      example: { id: '1' },
+      'x-vendor': { $ref: '#/nowhere' },
+      properties: { example: { const: { id: '1' }, example: { id: '2' } } },
+      default: { id: '3' },
+    }),
+  ).toEqual({
+    type: 'object',
+    description: 'kept',
+    properties: { example: { const: { id: '1' } } },
+    default: { id: '3' },
+  });
+});

@@ -1,0 +1,97 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import type { JsonSchema, StandardSchemaWithJson } from './standard-schema.ts';
+import { ValueSchema } from './value-schema.ts';
+
+const OWNER = 'tool "f"';
+
+function standard(parts: Partial<StandardSchemaWithJson['~standard']>): StandardSchemaWithJson {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => ({}) },
+      ...parts,
+    },
+  };
+}
+
+test('a zod schema is said as JSON Schema of its input, without the draft', () => {
+  const schema = new ValueSchema(z.object({ n: z.number(), s: z.string().default('x') }), OWNER);
+  expect(schema.json).toEqual({
+    type: 'object',
+    properties: { n: { type: 'number' }, s: { type: 'string', default: 'x' } },
+    required: ['n'],
+  });
+});
+
+test('a zod schema gives the value as it makes it: defaults, coercion, transforms', () => {
+  const schema = new ValueSchema(z.object({ n: z.coerce.number(), s: z.string().default('x') }), OWNER);
+  expect(schema.check({ n: '4' })).toEqual({ value: { n: 4, s: 'x' } });
+});
+
+test('issues of a zod schema name their path', async () => {
+  const schema = new ValueSchema(z.object({ list: z.array(z.object({ n: z.number() })) }), OWNER);
+  expect(await schema.check({ list: [{ n: 1 }, { n: 'x' }] })).toEqual({
+    issues: ['list.1.n: Invalid input: expected number, received string'],
+  });
+  expect(await schema.check(5)).toEqual({ issues: ['value: Invalid input: expected object, received number'] });
+});
+
+test('a schema that checks asynchronously is waited for', async () => {
+  const even = z.number().refine(async (number) => number % 2 === 0, 'must be even');
+  const schema = new ValueSchema(even, OWNER);
+  expect(await schema.check(2)).toEqual({ value: 2 });
+  expect(await schema.check(3)).toEqual({ issues: ['value: must be even'] });
+});
+
+test('path segments may be objects with a key', () => {
+  const validate = () => ({ issues: [{ message: 'wrong', path: [{ key: 'a' }, 0] }] });
+  expect(new ValueSchema(standard({ validate }), OWNER).check({})).toEqual({ issues: ['a.0: wrong'] });
+});
+
+test('JSON Schema is checked, and the value comes back as it is', () => {
+  const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
+  const value = { n: 1, other: true };
+  expect(schema.check(value)).toEqual({ value });
+  expect(schema.check({ n: 1.5 })).toEqual({ issues: ['n: Instance type "number" is invalid. Expected "integer".'] });
+});
+
+test('the genai dialect is said and checked as JSON Schema', () => {
+  const schema = new ValueSchema(
+    { type: 'OBJECT', properties: { note: { type: 'STRING', nullable: true, maxLength: '3' } }, required: ['note'] },
+    OWNER,
+  );
+  expect(schema.json).toEqual({
+    type: 'object',
+    properties: { note: { type: ['string', 'null'], maxLength: 3 } },
+    required: ['note'],
+  });
+  expect(schema.check({ note: null })).toEqual({ value: { note: null } });
+  expect(schema.check({ note: 'long' })).toEqual({ issues: ['note: String is too long (4 > 3).'] });
+});
+
+test('checking leaves no trace in the schema that the model is told', () => {
+  const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
+  expect(schema.check({ n: 1 })).toEqual({ value: { n: 1 } });
+  expect(Object.getOwnPropertyNames(schema.json)).toEqual(['type', 'properties']);
+});
+
+test.each([null, 'string', 5, undefined, ['object']])('%j is no schema', (schema) => {
+  expect(() => new ValueSchema(schema as unknown as JsonSchema, OWNER)).toThrow(
+    new ConfigurationError('tool "f": the schema must be a Standard Schema or a JSON Schema object'),
+  );
+});
+
+test('a Standard Schema without a JSON schema is refused when it is handed in', () => {
+  const { jsonSchema: _, ...old } = standard({})['~standard'];
+  expect(() => new ValueSchema({ '~standard': old }, OWNER)).toThrow(ConfigurationError);
+});
+
+test('what JSON Schema cannot say is a configuration error when it is asked for', () => {
+  const schema = new ValueSchema(z.object({ when: z.date() }), OWNER);
+  expect(() => schema.json).toThrow(ConfigurationError);
+  expect(() => schema.json).toThrow('tool "f": the schema cannot be said as JSON Schema: Date');
+});
