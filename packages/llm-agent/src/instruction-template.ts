@@ -1,4 +1,13 @@
-import { contentText, getOwn, MissingStateKeyError, type InvocationContext, sessionKeyOf } from '@eventloom/core';
+import {
+  contentText,
+  decodeBase64,
+  getOwn,
+  type InvocationContext,
+  MissingStateKeyError,
+  type Part,
+  type ReadonlyContext,
+  sessionKeyOf,
+} from '@eventloom/core';
 
 /** One or more braces around something without braces: `{key}`, `{{key}}`. */
 const PLACEHOLDER = /\{+([^{}]*)\}+/g;
@@ -12,10 +21,16 @@ const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
  * the end what is missing becomes empty. A key with dots is looked up as it is first, then as a path into an object. Null is
  * empty, text is itself, anything else is JSON. Whatever else stands in braces stays as it is.
  *
+ * An agent's instruction text is filled by itself; an instruction function fills its own by calling this.
+ *
  * @throws MissingStateKeyError for a key or artifact that is not there and not optional
  */
-export async function injectSessionState(template: string, context: InvocationContext): Promise<string> {
+export async function injectSessionState(
+  template: string,
+  readonlyContext: ReadonlyContext | InvocationContext,
+): Promise<string> {
   if (!template.includes('{')) return template;
+  const context = 'invocationContext' in readonlyContext ? readonlyContext.invocationContext : readonlyContext;
   let text = '';
   let end = 0;
   for (const match of template.matchAll(PLACEHOLDER)) {
@@ -49,12 +64,9 @@ async function fillArtifact(filename: string, optional: boolean, context: Invoca
   );
 }
 
-function artifactText(part: { readonly text?: string; readonly inlineData?: { readonly data?: string } }): string {
-  if (part.inlineData?.data === undefined) return contentText({ parts: [part] });
-  const bytes = Uint8Array.from(atob(part.inlineData.data.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
-    char.charCodeAt(0),
-  );
-  return new TextDecoder().decode(bytes);
+function artifactText(part: Part): string {
+  const data = part.inlineData?.data;
+  return data === undefined ? contentText({ parts: [part] }) : new TextDecoder().decode(decodeBase64(data));
 }
 
 /** The exact key, or the longest key that is there with the rest as a path into its value. */

@@ -24,7 +24,7 @@ import { VERSION } from './version.ts';
 
 /** An Eventloom server: answers requests wherever there is `fetch`. */
 export interface EventloomServer {
-  /** The routes. More can be added to it; they are guarded as these are. */
+  /** The routes. More can be added; they are guarded against foreign hosts and origins, and not by `authenticate`. */
   readonly app: Hono;
   /** Answers one request. */
   readonly fetch: (request: Request) => Response | Promise<Response>;

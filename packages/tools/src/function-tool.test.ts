@@ -1,4 +1,5 @@
 import {
+  AbortGuard,
   ConfigurationError,
   createLlmRequest,
   InvocationContext,
@@ -25,7 +26,7 @@ function toolContext(): ToolContext {
     },
     runConfig: {},
     userContent: undefined,
-    abortSignal: new AbortController().signal,
+    abort: new AbortGuard(),
     platform: systemPlatform,
     plugins: new PluginManager(),
     artifactService: undefined,

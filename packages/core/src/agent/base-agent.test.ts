@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Content } from '../content/content.ts';
+import { AbortGuard } from '../context/abort-guard.ts';
 import { InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { Event } from '../event/event.ts';
@@ -38,7 +39,7 @@ async function* fail(): AsyncGenerator<Event, void, void> {
   throw new TypeError('broken');
 }
 
-function contextOf(plugins: BasePlugin[] = [], abortSignal = new AbortController().signal): InvocationContext {
+function contextOf(plugins: BasePlugin[] = [], abort = new AbortGuard()): InvocationContext {
   return InvocationContext.create({
     invocationId: 'e-1',
     session: {
@@ -53,7 +54,7 @@ function contextOf(plugins: BasePlugin[] = [], abortSignal = new AbortController
     },
     runConfig: {},
     userContent: undefined,
-    abortSignal,
+    abort,
     platform: systemPlatform,
     plugins: new PluginManager(plugins),
     artifactService: undefined,
@@ -190,7 +191,9 @@ describe('error callbacks', () => {
 
   test('do not turn an abort into an answer', async () => {
     const agent = new Worker({ onAgentErrorCallback: () => say('recovered') }, fail);
-    await expect(run(agent, contextOf([], AbortSignal.abort()))).rejects.toThrow(TypeError);
+    const abort = new AbortGuard();
+    abort.abort(undefined);
+    await expect(run(agent, contextOf([], abort))).rejects.toThrow(TypeError);
   });
 });
 

@@ -8,6 +8,7 @@ import type { Event } from '../event/event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session } from '../session/session.ts';
+import { AbortGuard } from './abort-guard.ts';
 import { CallbackContext } from './callback-context.ts';
 import { InvocationContext } from './invocation-context.ts';
 import { ReadonlyContext } from './readonly-context.ts';
@@ -28,14 +29,14 @@ const session: Session = {
   incarnation: 'i',
 };
 
-function contextOf(options: { runConfig?: RunConfig; abortSignal?: AbortSignal } = {}): InvocationContext {
+function contextOf(options: { runConfig?: RunConfig; abort?: AbortGuard } = {}): InvocationContext {
   let ids = 0;
   return InvocationContext.create({
     invocationId: 'e-1',
     session: { ...session, state: {} },
     runConfig: options.runConfig ?? {},
     userContent: { role: 'user', parts: [{ text: 'hi' }] },
-    abortSignal: options.abortSignal ?? new AbortController().signal,
+    abort: options.abort ?? new AbortGuard(),
     platform: {
       ...systemPlatform,
       now: () => 1500,
@@ -123,18 +124,21 @@ test('an invocation that one context ends has ended for all of them', () => {
 
 describe('an abort', () => {
   test('ends what waits, with the reason as its cause', async () => {
-    const controller = new AbortController();
-    const context = contextOf({ abortSignal: controller.signal });
+    const abort = new AbortGuard();
+    const context = contextOf({ abort });
     expect(() => context.throwIfAborted()).not.toThrow();
     const waiting = context.untilAborted(new Promise<never>(() => undefined));
-    controller.abort('enough');
+    abort.abort('enough');
+    expect(context.abortSignal.reason).toBe('enough');
     await expect(waiting).rejects.toMatchObject({ code: RunAbortedError.code, cause: 'enough' });
     await expect(context.untilAborted(new Promise<never>(() => undefined))).rejects.toThrow(RunAbortedError);
     expect(() => context.throwIfAborted()).toThrow(RunAbortedError);
   });
 
   test('before the first wait is noticed', async () => {
-    const waiting = contextOf({ abortSignal: AbortSignal.abort() }).untilAborted(new Promise<never>(() => undefined));
+    const abort = new AbortGuard();
+    abort.abort(undefined);
+    const waiting = contextOf({ abort }).untilAborted(new Promise<never>(() => undefined));
     await expect(waiting).rejects.toThrow(RunAbortedError);
   });
 

@@ -1,4 +1,5 @@
 import {
+  AbortGuard,
   BaseAgent,
   type Content,
   createEvent,
@@ -31,7 +32,7 @@ function contextOf(events: Event[], { name = 'bot', derived = new Map<string, un
     session,
     runConfig: {},
     userContent: undefined,
-    abortSignal: new AbortController().signal,
+    abort: new AbortGuard(),
     platform: fixedPlatform(),
     plugins: new PluginManager(),
     artifactService: undefined,

@@ -1,8 +1,8 @@
 import { type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
 
 /**
- * True when the newest event is a person's answer to one of several calls of a reply and others of them are still open: the model
- * is asked when it can be told all of them.
+ * True when the newest event is a person's answer to one of several long-running calls of a reply and others of them are still
+ * open: the model is asked when it can be told all of them. Any other call without an answer was cut off and will never have one.
  */
 export function awaitsOtherResponses(events: readonly Event[]): boolean {
   const newest = events.at(-1);
@@ -13,8 +13,8 @@ export function awaitsOtherResponses(events: readonly Event[]): boolean {
   for (let index = events.length - 1; index >= 0; index--) {
     const event = events[index] as Event;
     for (const response of getFunctionResponses(event)) answered.add(response.id);
-    const calls = getFunctionCalls(event);
-    if (calls.some((call) => ids.has(call.id))) return calls.some((call) => !answered.has(call.id));
+    if (getFunctionCalls(event).some((call) => ids.has(call.id)))
+      return event.longRunningToolIds?.some((id) => !answered.has(id)) ?? false;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-import { type Event, EventloomError, RunAbortedError, serializeEvent, type SessionKey } from '@eventloom/core';
+import { type Event, EventloomError, RunAbortedError, serializeEvent, type SessionKey, toError } from '@eventloom/core';
 import type { RunStream } from '@eventloom/runner';
 import { RunBuffer } from './run-buffer.ts';
 
@@ -33,7 +33,7 @@ export class HostedRun {
   readonly #followers = new Set<RunFollower>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
-  #failure: unknown;
+  #failure: Error | undefined;
   #isEnded = false;
   #wasFollowed = false;
   #stopReason: EventloomError | undefined;
@@ -68,7 +68,7 @@ export class HostedRun {
   }
 
   /** Why the run failed; undefined while it goes on, and when it did not. */
-  get failure(): unknown {
+  get failure(): Error | undefined {
     return this.#failure;
   }
 
@@ -116,7 +116,7 @@ export class HostedRun {
         if (this.#turnChars >= CHARS_PER_TURN) await this.#letOthers();
       }
     } catch (error) {
-      this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : (error ?? 'unknown');
+      this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : toError(error);
     }
     this.#isEnded = true;
     this.#host.ended(this);

@@ -160,16 +160,16 @@ export const sessionRules: readonly SessionRule[] = [
       for (const [what, bad] of Object.entries(BAD_NAMES)) {
         for (const field of ['appName', 'userId', 'sessionId'] as const) {
           const key = { ...KEY, [field]: bad };
-          const calls: Readonly<Record<string, Promise<unknown>>> = {
-            createSession: service.createSession(key),
-            getSession: service.getSession(key),
-            deleteSession: service.deleteSession(key),
-            acquireLease: service.acquireLease(key),
-            listToolCalls: service.listToolCalls({ ...key, invocationId: 'e-1' }),
-            ...(field === 'sessionId' ? {} : { listSessions: service.listSessions(key) }),
+          const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+            createSession: () => service.createSession(key),
+            getSession: () => service.getSession(key),
+            deleteSession: () => service.deleteSession(key),
+            acquireLease: () => service.acquireLease(key),
+            listToolCalls: () => service.listToolCalls({ ...key, invocationId: 'e-1' }),
+            ...(field === 'sessionId' ? {} : { listSessions: () => service.listSessions(key) }),
           };
           for (const [method, call] of Object.entries(calls)) {
-            const error = await expect.rejects(`${method} with a ${field} ${what}`, call, InvalidRequestError);
+            const error = await expect.rejects(`${method} with a ${field} ${what}`, call(), InvalidRequestError);
             expect.true(`the message of ${method} names ${field}`, error.message.includes(field));
           }
         }

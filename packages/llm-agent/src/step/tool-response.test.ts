@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { toToolResponse } from './tool-response.ts';
+
+test.each([
+  [{ city: 'Paris' }, { city: 'Paris' }],
+  ['text', { result: 'text' }],
+  [5, { result: 5 }],
+  [false, { result: false }],
+  [null, { result: null }],
+  [undefined, { result: null }],
+  [[1, 2], { result: [1, 2] }],
+  [new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
+  [{ when: new Date(0), left: undefined }, { when: '1970-01-01T00:00:00.000Z' }],
+])('%o answers %j', (result, response) => {
+  expect(toToolResponse('f', result)).toEqual(response);
+});
+
+test.each([
+  [{ a: { b: new Map() } }, 'the result at a.b is a Map, not a plain object'],
+  [() => 1, 'the result is a function'],
+  [10n, 'the result is a bigint'],
+  [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot say'],
+])('what is not JSON is answered as an error that says where: %o', (result, fault) => {
+  expect(toToolResponse('f', result)).toEqual({ error: `tool f returned something that is not JSON: ${fault}` });
+});
+
+test('the response is a copy: what the tool does to its object later does not change it', () => {
+  const result = { list: [1] };
+  const response = toToolResponse('f', result);
+  result.list.push(2);
+  expect(response).toEqual({ list: [1] });
+});

@@ -1,0 +1,5 @@
+// Listens on a port with node's own HTTP server. Node only.
+
+export type { NodeServer, ServeOptions } from './serve.ts';
+export { serve } from './serve.ts';
+export { shutDownOnSignal } from './shut-down-on-signal.ts';

@@ -1,0 +1,99 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
+import type { EventloomServer } from '../create-server.ts';
+import { errorBody } from '../http/error-body.ts';
+import { errorResponse } from '../http/error-response.ts';
+
+/** Where and how to listen. */
+export interface ServeOptions {
+  /** Default 8000; 0 takes a free one. */
+  readonly port?: number | undefined;
+  /** Default `127.0.0.1`. Another than a loopback address needs `authenticate` or `allowUnauthenticated` on the server. */
+  readonly host?: string | undefined;
+  /** How long `shutDown` gives the runs in flight. Default 10,000 ms. */
+  readonly drainMs?: number | undefined;
+}
+
+/** A server that listens. */
+export interface NodeServer {
+  /** `http://127.0.0.1:8000` */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Accepts nothing new, lets the runs in flight finish or reach a commit (see `EventloomServer.drain`), asks their readers to
+   * connect again and closes. Settles within `drainMs` and two seconds. Called again, it is the same shutting down.
+   */
+  shutDown(): Promise<void>;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/;
+/** What connections get to take the end of what was written to them. */
+const FLUSH_MS = 1000;
+const DEFAULT_DRAIN_MS = 10_000;
+
+/**
+ * Listens for a server. Settles when it does.
+ * @throws ConfigurationError for a host that other machines reach when the server lets everybody in, and for a port that is taken
+ */
+export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
+  const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS } = options;
+  if (!LOOPBACK.test(host) && !server.isGuarded) {
+    throw new ConfigurationError(
+      `host ${host}: other machines can reach it, and the server asks nobody who they are; ` +
+        'give createServer an authenticate hook, or allowUnauthenticated: true if everybody may do everything',
+    );
+  }
+  const listener = getRequestListener((request) => server.fetch(request), {
+    hostname: host,
+    errorHandler: (cause) => errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
+  });
+  const http = createHttpServer((request, response) => void listener(request, response));
+  http.on('clientError', answerMalformed);
+  await listen(http, port, host);
+  const { port: actualPort } = http.address() as AddressInfo;
+  let shuttingDown: Promise<void> | undefined;
+  return {
+    url: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actualPort}`,
+    port: actualPort,
+    shutDown: () => (shuttingDown ??= shutDown(http, server, drainMs)),
+  };
+}
+
+function listen(http: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: NodeJS.ErrnoException): void => {
+      const reason = cause.code === 'EADDRINUSE' ? 'another process listens there; choose another port' : cause.message;
+      reject(new ConfigurationError(`cannot listen on ${host}:${port}: ${reason}`, { cause }));
+    };
+    http.once('error', refuse);
+    http.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+      http.off('error', refuse);
+      resolve();
+    });
+  });
+}
+
+async function shutDown(http: Server, server: EventloomServer, drainMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+  http.closeIdleConnections();
+  await server.drain(drainMs);
+  http.closeIdleConnections();
+  const timer = setTimeout(() => http.closeAllConnections(), FLUSH_MS);
+  await closed;
+  clearTimeout(timer);
+}
+
+/** Bytes that are no HTTP request never become one; their sender is told in the shape of every other error. */
+function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const body = JSON.stringify(errorBody(new InvalidRequestError(`not an HTTP request: ${error.message}`)));
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,259 @@
+import { type Event, SessionNotFoundError, StaleWriterError } from '@eventloom/core';
+import type { SessionRule } from './conformance-case.ts';
+import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+
+/** An event with something in most of its fields, and with one that nobody knows. */
+const RICH_EVENT = {
+  ...sampleEvent('rich', {
+    branch: 'parent.child',
+    requestId: 'request',
+    executionId: 'e-2',
+    parentExecutionId: 'e-1',
+    object: 'chat.completion',
+    tags: ['one', 'two'],
+    longRunningToolIds: ['call-1'],
+    turnComplete: true,
+    partial: false,
+    finishReason: 'STOP',
+    usageMetadata: { promptTokenCount: 3, totalTokenCount: 5 },
+    customMetadata: { snake_case: 1, nested: { list: [1, 'two', null] } },
+    content: {
+      role: 'model',
+      parts: [
+        { text: 'unicode ✅ 名前 \u2028 \0 "quoted"' },
+        { functionCall: { id: 'call-1', name: 'tool', args: { __proto__key: [1.5, { deep: true }] } } },
+        { inlineData: { mimeType: 'image/png', data: 'AAEC' } },
+      ],
+    },
+    actions: {
+      stateDelta: { key: { nested: [1] } },
+      artifactDelta: { 'user:file.txt': 3 },
+      agentState: { step: 2 },
+      transferToAgent: 'other',
+    },
+  }),
+  somethingNew: { kept: true },
+} as Event;
+
+/** What an append stores, returns and refuses. */
+export const appendRules: readonly SessionRule[] = [
+  {
+    id: 'append.returns-stored',
+    title: 'An append returns the event as it is stored, and every field comes back as it was, unknown ones too.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const returned = await service.appendEvent({ session, event: RICH_EVENT });
+      expect.same('the returned event', returned, RICH_EVENT);
+      expect.same('the stored event', (await readSession(subject)).events, [RICH_EVENT]);
+    },
+  },
+  {
+    id: 'append.order',
+    title: 'Events are read in the order in which they were appended, and counted.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const ids = Array.from({ length: 40 }, (_, index) => `event ${(index * 7) % 40}`);
+      await appendAll(service, session, ids);
+      const stored = await readSession(subject);
+      expect.same('the stored events', idsOf(stored), ids);
+      expect.same('lastSeq', stored.lastSeq, 40);
+    },
+  },
+  {
+    id: 'append.updates-session',
+    title: 'An append brings the session object up to date: events, state, lastSeq and lastUpdateTime.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { before: 1 } });
+      platform.advance(1500);
+      await service.appendEvent({ session, event: stateEvent('one', { after: 1 }) });
+      expect.same('its events', idsOf(session), ['one']);
+      expect.same('its state', session.state, { before: 1, after: 1 });
+      expect.same('its lastSeq', session.lastSeq, 1);
+      expect.same('its lastUpdateTime', session.lastUpdateTime, platform.now() / 1000);
+      expect.same('the stored session', await readSession(subject), session);
+    },
+  },
+  {
+    id: 'append.update-time',
+    title: 'lastUpdateTime is the time of the last append, in seconds, and of nothing else.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      platform.advance(2000);
+      await service.appendEvent({ session, event: sampleEvent('one', { timestamp: 5 }) });
+      const appended = platform.now() / 1000;
+      platform.advance(3000);
+      const lease = await service.acquireLease(KEY);
+      await service.renewLease(lease);
+      await service.releaseLease(lease);
+      expect.same('the time of the session', (await readSession(subject)).lastUpdateTime, appended);
+    },
+  },
+  {
+    id: 'append.partial-not-stored',
+    title: 'A partial event is returned untouched and changes nothing.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const event = { ...stateEvent('chunk', { own: 1, 'temp:scratch': 1 }), partial: true };
+      expect.true('the event itself is returned', (await service.appendEvent({ session, event })) === event);
+      const stored = await readSession(subject);
+      for (const one of [session, stored]) expect.same('the session', [one.events, one.state, one.lastSeq], [[], {}, 0]);
+    },
+  },
+  {
+    id: 'append.duplicate-id',
+    title: 'Appending an id that the session has is a no-op that returns the stored event.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const ids = Array.from({ length: 30 }, (_, index) => `event ${index}`);
+      await appendAll(service, session, ids);
+      const before = await readSession(subject);
+      platform.advance(1000);
+      const lease = await service.acquireLease(KEY);
+      for (const [id, under] of [['event 0', lease], ['event 29', lease], ['event 3', undefined]] as const) {
+        if (!under) await service.releaseLease(lease);
+        const again = { ...stateEvent(id, { changed: true, 'app:changed': true }), author: 'other' };
+        const returned = await service.appendEvent({ session, event: again, lease: under });
+        expect.same('the returned event', returned, sampleEvent(id));
+        expect.same('the session object', idsOf(session), ids);
+        expect.same('its state', session.state, {});
+      }
+      expect.same('the stored session', await readSession(subject), before);
+    },
+  },
+  {
+    id: 'append.ids-of-one-session',
+    title: 'An event id belongs to one session: another may have an event of the same id.',
+    async check(subject) {
+      const { service, expect } = subject;
+      for (const key of [KEY, OTHER_KEY]) {
+        const session = await service.createSession(key);
+        await service.appendEvent({ session, event: sampleEvent('one', { author: key.sessionId }) });
+      }
+      for (const key of [KEY, OTHER_KEY]) {
+        const { events } = await readSession(subject, key);
+        expect.same('the author', events.map(({ author }) => author), [key.sessionId]);
+      }
+    },
+  },
+  {
+    id: 'append.missing-session',
+    title: 'Appending to a session that does not exist, or not any more, is SessionNotFoundError and makes nothing.',
+    async check({ service, expect }) {
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      await service.deleteSession(KEY);
+      const event = stateEvent('one', { 'app:late': 1 });
+      await expect.rejects('the append', service.appendEvent({ session, event }), SessionNotFoundError);
+      await expect.rejects('one with a lease', service.appendEvent({ session, event, lease }), SessionNotFoundError);
+      expect.same('the session', await service.getSession(KEY), undefined);
+      expect.same('the state of the app', (await service.createSession(OTHER_KEY)).state, {});
+    },
+  },
+  {
+    id: 'append.catches-up',
+    title: 'A session object that is behind what is stored gets every event and key it lacks, in order.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const writer = await service.createSession({ ...KEY, state: { first: 1 } });
+      const behind = await readSession(subject);
+      await service.appendEvent({ session: behind, event: stateEvent('temp', { 'temp:scratch': 1 }) });
+      await service.appendEvent({ session: writer, event: stateEvent('one', { second: 1, 'user:name': 'Ada' }) });
+      await service.appendEvent({ session: writer, event: stateEvent('two', { third: 1 }, ['first']) });
+      platform.advance(1000);
+      await service.appendEvent({ session: behind, event: stateEvent('three', { fourth: 1, 'temp:more': 1 }) });
+      const stored = await readSession(subject);
+      expect.same('the stored events', idsOf(stored), ['temp', 'one', 'two', 'three']);
+      expect.same('its events', idsOf(behind), idsOf(stored));
+      expect.same('its state', behind.state, { ...stored.state, 'temp:scratch': 1, 'temp:more': 1 });
+      expect.same('its lastSeq', behind.lastSeq, 4);
+      expect.same('its lastUpdateTime', behind.lastUpdateTime, stored.lastUpdateTime);
+      await service.appendEvent({ session: writer, event: sampleEvent('two') });
+      expect.same('the events of an object whose append was a duplicate', idsOf(writer), idsOf(stored));
+    },
+  },
+  {
+    id: 'append.windowed-session',
+    title: 'Appending to a session that was read with a window adds to the window.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      await appendAll(service, session, ['one', 'two', 'three']);
+      const window = await readSession(subject, KEY, { numRecentEvents: 1 });
+      const none = await readSession(subject, KEY, { numRecentEvents: 0 });
+      await appendAll(service, window, ['four']);
+      expect.same('the window', [idsOf(window), window.lastSeq], [['three', 'four'], 4]);
+      await appendAll(service, none, ['five']);
+      expect.same('the empty window', [idsOf(none), none.lastSeq], [['four', 'five'], 5]);
+    },
+  },
+  {
+    id: 'append.concurrent',
+    title: 'Of many concurrent appends without a lease none is lost, none doubled, and no state either.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const numbers = Array.from({ length: 20 }, (_, index) => index);
+      const writers = await Promise.all(numbers.map(() => readSession(subject)));
+      const appends = writers.map((session, index) =>
+        service.appendEvent({ session, event: stateEvent(`event ${index}`, { [`key ${index}`]: index, 'user:last': 1 }) }),
+      );
+      await expect.fulfils('the appends', Promise.all(appends));
+      const stored = await readSession(subject);
+      expect.same('the events', idsOf(stored).sort(), numbers.map((index) => `event ${index}`).sort());
+      expect.same('how many keys', Object.keys(stored.state).length, numbers.length + 1);
+      expect.same('lastSeq', stored.lastSeq, numbers.length);
+    },
+  },
+  {
+    id: 'append.one-object-concurrently',
+    title: 'Concurrent appends through one session object leave it with every event once, in the stored order.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const events = Array.from({ length: 20 }, (_, index) => stateEvent(`event ${index}`, { [`key ${index}`]: index }));
+      await expect.fulfils('the appends', Promise.all(events.map((event) => service.appendEvent({ session, event, lease }))));
+      const stored = await readSession(subject);
+      expect.same('how many events', stored.events.length, events.length);
+      expect.same('the events of the object', idsOf(session), idsOf(stored));
+      expect.same('its state', session.state, stored.state);
+    },
+  },
+  {
+    id: 'append.lease-of-another-session',
+    title: 'A lease of one session does not write to another.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const session = await service.createSession(OTHER_KEY);
+      const lease = await service.acquireLease(KEY);
+      const append = service.appendEvent({ session, event: stateEvent('one', { own: 1 }), lease });
+      await expect.rejects('the append', append, StaleWriterError);
+      const forged = { ...lease, ...OTHER_KEY, epoch: lease.epoch + 1000 };
+      const forgery = service.appendEvent({ session, event: stateEvent('one', { own: 1 }), lease: forged });
+      await expect.rejects('an append with a lease that nobody gave', forgery, StaleWriterError);
+      expect.same('the other session', idsOf(await readSession(subject, OTHER_KEY)), []);
+    },
+  },
+  {
+    id: 'append.big-event',
+    title: 'An event of a million characters is stored like any other.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const event = sampleEvent('big', { content: { role: 'user', parts: [{ text: 'wörd '.repeat(200_000) }] } });
+      await appendAll(service, session, ['before']);
+      await service.appendEvent({ session, event });
+      await appendAll(service, session, ['after']);
+      const stored = await readSession(subject);
+      expect.same('the events', idsOf(stored), ['before', 'big', 'after']);
+      expect.true('the text', stored.events[1]?.content?.parts?.[0]?.text === event.content?.parts?.[0]?.text);
+    },
+  },
+];

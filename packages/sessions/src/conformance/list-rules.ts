@@ -1,0 +1,198 @@
+import { InvalidRequestError, type ListSessionsRequest, type Session } from '@eventloom/core';
+import type { SessionRule, Subject } from './conformance-case.ts';
+import { appendAll, KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+
+const OWNER = { appName: KEY.appName, userId: KEY.userId };
+
+/** Listing sessions in pages. */
+export const listRules: readonly SessionRule[] = [
+  {
+    id: 'list.of-user',
+    title: 'A listing gives the sessions of that user in that app, or of the whole app when no user is named.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      for (const [appName, userId, sessionId] of [
+        ['app', 'user', 'mine'],
+        ['app', 'stranger', 'theirs'],
+        ['other', 'user', 'elsewhere'],
+      ] as const) {
+        await service.createSession({ appName, userId, sessionId });
+        platform.advance(1);
+      }
+      expect.same('the user’s', await listAll(subject, OWNER), ['mine']);
+      expect.same('the app’s', await listAll(subject, { appName: 'app' }), ['theirs', 'mine']);
+      expect.same('a user’s who has none', await listAll(subject, { ...OWNER, userId: 'nobody' }), []);
+      expect.same('an app’s that has none', await listAll(subject, { appName: 'nothing' }), []);
+    },
+  },
+  {
+    id: 'list.newest-first',
+    title: 'The session that was updated last comes first; a new session counts as updated when it was created.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const sessions: Session[] = [];
+      for (const sessionId of ['a', 'b', 'c']) {
+        sessions.push(await service.createSession({ ...KEY, sessionId }));
+        platform.advance(1000);
+      }
+      expect.same('the order of creation', await listAll(subject, OWNER), ['c', 'b', 'a']);
+      for (const session of sessions.slice(0, 2)) {
+        await appendAll(service, session, ['one']);
+        platform.advance(1000);
+      }
+      expect.same('the order of updates', await listAll(subject, OWNER), ['b', 'a', 'c']);
+    },
+  },
+  {
+    id: 'list.tie-by-id',
+    title: 'Sessions updated at the same time are in the order of their ids.',
+    async check(subject) {
+      const { service, expect } = subject;
+      for (const sessionId of ['b', 'd', 'a', 'c', 'B', '10', '9']) await service.createSession({ ...KEY, sessionId });
+      const expected = ['10', '9', 'B', 'a', 'b', 'c', 'd'];
+      expect.same('one page', await listAll(subject, OWNER), expected);
+      expect.same('pages of two', await listAll(subject, { ...OWNER, limit: 2 }), expected);
+    },
+  },
+  {
+    id: 'list.paging',
+    title: 'Pages follow each other without gap or repetition, and the last has no cursor.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const expected: string[] = [];
+      for (const index of Array.from({ length: 12 }).keys()) {
+        // Two at a time share their time, in two users' names.
+        for (const userId of ['one', 'two']) {
+          await service.createSession({ appName: 'app', userId, sessionId: `session ${index}` });
+        }
+        if (index % 3 === 2) platform.advance(1000);
+      }
+      for (const { id, userId } of (await service.listSessions({ appName: 'app' })).sessions) {
+        expected.push(`${userId} ${id}`);
+      }
+      expect.same('how many there are', new Set(expected).size, 24);
+      for (const limit of [1, 5, 8, 23, 24, 25]) {
+        const pages = await pagesOf(subject, { appName: 'app', limit });
+        const names = pages.flat().map(({ id, userId }) => `${userId} ${id}`);
+        expect.same(`the sessions in pages of ${limit}`, names, expected);
+        expect.same(`how many pages of ${limit}`, pages.length, Math.ceil(24 / limit));
+      }
+    },
+  },
+  {
+    id: 'list.limit',
+    title: 'A page has at most limit sessions; any positive limit is taken, and 1,000 is the most it gives.',
+    async check({ service, expect }) {
+      for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
+      for (const [limit, count] of [[1, 1], [2, 2], [3, 3], [1000, 3], [1_000_000, 3]] as const) {
+        const { sessions } = await service.listSessions({ ...OWNER, limit });
+        expect.same(`how many with limit ${limit}`, sessions.length, count);
+      }
+    },
+  },
+  {
+    id: 'list.default-limit',
+    title: 'Without a limit a page has 1,000 sessions.',
+    async check(subject) {
+      const { service, expect } = subject;
+      for (const index of Array.from({ length: 1001 }).keys()) {
+        await service.createSession({ ...OWNER, sessionId: `session ${index}` });
+      }
+      const sizes = async (request: ListSessionsRequest) => (await pagesOf(subject, request)).map(({ length }) => length);
+      expect.same('the sizes of the pages', await sizes(OWNER), [1000, 1]);
+      expect.same('the sizes with a higher limit', await sizes({ ...OWNER, limit: 5000 }), [1000, 1]);
+    },
+  },
+  {
+    id: 'list.stable-under-inserts',
+    title: 'Sessions that come or go between pages neither repeat nor hide the others.',
+    async check({ service, platform, expect }) {
+      const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+      for (const sessionId of ids.toReversed()) {
+        await service.createSession({ ...KEY, sessionId });
+        platform.advance(1000);
+      }
+      const first = await service.listSessions({ ...OWNER, limit: 2 });
+      for (const sessionId of ['new 1', 'new 2', 'new 3']) await service.createSession({ ...KEY, sessionId });
+      await service.deleteSession({ ...KEY, sessionId: 'a' });
+      await service.deleteSession({ ...KEY, sessionId: 'b' });
+      await service.deleteSession({ ...KEY, sessionId: 'd' });
+      const second = await service.listSessions({ ...OWNER, limit: 2, cursor: first.nextCursor });
+      const third = await service.listSessions({ ...OWNER, limit: 2, cursor: second.nextCursor });
+      const seen = [first, second, third].flatMap(({ sessions }) => sessions.map(({ id }) => id));
+      expect.same('the sessions seen', seen, ['a', 'b', 'c', 'e', 'f']);
+      expect.same('the cursor of the last page', third.nextCursor, undefined);
+    },
+  },
+  {
+    id: 'list.merged-state',
+    title: 'Listed sessions have their merged state, and it is the caller’s own.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const shared = { 'user:name': 'Ada', 'app:list': [1] };
+      await service.createSession({ ...KEY, sessionId: 'a', state: { own: 'a', ...shared } });
+      platform.advance(1);
+      const other = await service.createSession({ ...KEY, sessionId: 'b' });
+      await service.appendEvent({ session: other, event: stateEvent('one', { own: ['b'] }) });
+      for (const { state } of (await service.listSessions(OWNER)).sessions) (state['app:list'] as number[]).push(2);
+      const { sessions } = await service.listSessions(OWNER);
+      expect.same('the states', sessions.map(({ state }) => state), [
+        { own: ['b'], ...shared },
+        { own: 'a', ...shared },
+      ]);
+    },
+  },
+  {
+    id: 'list.no-events',
+    title: 'Listed sessions have no events, but everything else that getSession gives.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      await appendAll(service, session, ['one', 'two']);
+      const { sessions } = await service.listSessions(OWNER);
+      expect.same('the listed sessions', sessions, [{ ...(await readSession(subject)), events: [] }]);
+      await service.appendEvent({ session: sessions[0] ?? session, event: sampleEvent('three') });
+      expect.same('lastSeq after an append to it', sessions[0]?.lastSeq, 3);
+    },
+  },
+  {
+    id: 'list.bad-cursor-refused',
+    title: 'A cursor that no listing gave is refused.',
+    async check({ service, expect }) {
+      for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
+      const { nextCursor } = await service.listSessions({ ...OWNER, limit: 1 });
+      const good = expect.present('the cursor', nextCursor);
+      const bad = ['', 'nonsense', good.slice(1), good.slice(0, -2), `${good}AAAA`, '0', 'null', btoa('[1]'), btoa('{}'), '✅'];
+      for (const cursor of bad) {
+        const listing = service.listSessions({ ...OWNER, cursor });
+        await expect.rejects(`the cursor ${JSON.stringify(cursor)}`, listing, InvalidRequestError);
+      }
+    },
+  },
+  {
+    id: 'list.bad-limit-refused',
+    title: 'A limit that is no positive integer is refused.',
+    async check({ service, expect }) {
+      for (const limit of [0, -1, 1.5, Number.NaN, Infinity]) {
+        const listing = service.listSessions({ ...OWNER, limit });
+        await expect.rejects(`the limit ${limit}`, listing, InvalidRequestError);
+      }
+    },
+  },
+];
+
+async function pagesOf({ service, expect }: Subject, request: ListSessionsRequest): Promise<Session[][]> {
+  const pages: Session[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await service.listSessions({ ...request, cursor });
+    pages.push(page.sessions);
+    cursor = page.nextCursor;
+    expect.true('the listing comes to an end', pages.length < 100);
+  } while (cursor !== undefined);
+  return pages;
+}
+
+async function listAll(subject: Subject, request: ListSessionsRequest): Promise<string[]> {
+  return (await pagesOf(subject, request)).flat().map(({ id }) => id);
+}
