@@ -37,9 +37,14 @@ export function checkNewMessage(message: Content): Content {
 function faultOf(part: Part): string | undefined {
   if (typeof part !== 'object' || part === null) return 'is not an object';
   if (part.functionCall) return 'is a function call; only models make those';
-  if (part.functionResponse && !part.functionResponse.id) return 'is a function response without the id of its call';
-  if (part.text !== undefined && typeof part.text !== 'string') return 'has a text that is no string';
-  if (Object.keys(part).length === 0) return 'is empty';
+  const answer = part.functionResponse;
+  if (answer && !answer.id) return 'is a function response without the id of its call';
+  const response: unknown = answer?.response ?? {};
+  if (typeof response !== 'object' || Array.isArray(response)) {
+    return 'is a function response whose response is not an object';
+  }
+  if (!Object.values(part).some((value) => value !== null)) return 'is empty';
+  if (typeof (part.text ?? '') !== 'string') return 'has a text that is no string';
   return undefined;
 }
 

@@ -9,14 +9,10 @@ import {
   toError,
 } from '@eventloom/core';
 
-/** What a run throws: Eventloom's own errors as they are, anything else as the cause of an AgentError. */
+/** What a run throws: why it was aborted, Eventloom's own errors as they are, anything else as the cause of an AgentError. */
 export function toRunError(thrown: unknown, signal: AbortSignal): EventloomError {
-  if (RunAbortedError.isInstance(thrown)) return thrown;
-  if (signal.aborted) {
-    return EventloomError.isInstance(signal.reason)
-      ? signal.reason
-      : new RunAbortedError('the run was aborted', { cause: signal.reason ?? thrown });
-  }
+  // Work that was under way fails with an error of its own; the abort says why.
+  if (signal.aborted && EventloomError.isInstance(signal.reason)) return signal.reason;
   if (EventloomError.isInstance(thrown)) return thrown;
   const error = toError(thrown);
   return new AgentError(error.message === '' ? error.name : error.message, { cause: thrown });

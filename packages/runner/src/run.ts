@@ -11,8 +11,10 @@ import {
   RunAbortedError,
   type RunConfig,
   type SessionLease,
+  SessionNotFoundError,
   StaleWriterError,
   StreamingMode,
+  toError,
 } from '@eventloom/core';
 import { EventCommitter } from './event-committer.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
@@ -97,7 +99,9 @@ export class Run {
       const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
       active.get(this.#sessionName)?.abort(interrupted);
     }
-    const lease = await sessions.acquire(key, this.#config, abortSignal);
+    // An answer to a call needs the session that has the call.
+    const canBegin = !this.#message.parts?.[0]?.functionResponse;
+    const lease = await sessions.acquire(key, this.#config, canBegin, abortSignal);
     const held = { lease, renewedMs: this.#runner.platform.now(), onLost: (error: unknown) => this.abort(error) };
     this.#held = held;
     keeper.hold(held);
@@ -145,7 +149,9 @@ export class Run {
     const { pluginManager, artifactService } = this.#runner;
     const params = { invocationContext: context, userMessage: invocation.userContent };
     const replaced = await pluginManager.first('onUserMessageCallback', params);
-    if (replaced) invocation.userContent = checkNewMessage(replaced);
+    if (replaced) {
+      invocation.userContent = matchFunctionResponses(checkNewMessage(replaced), invocation.session.events);
+    }
     if (!this.#config.saveInputBlobsAsArtifacts) {
       return createUserEvent(invocation, invocation.userContent, this.#stateDelta, {});
     }
@@ -156,6 +162,7 @@ export class Run {
 
   /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
   pull(events: AsyncGenerator<Event, void, void>, context: InvocationContext): Promise<IteratorResult<Event, void>> {
+    context.throwIfAborted();
     this.#isPulling = true;
     const pending = events.next();
     return this.#params.abortSignal ? context.untilAborted(pending) : pending;
@@ -181,12 +188,34 @@ export class Run {
 
   /** The committed error event of a failed run; none when one tells of it already, or nothing can or should be written. */
   async tellFailure(scope: RunScope, failure: EventloomError, thrown: unknown): Promise<Event | undefined> {
-    if (this.signal.aborted || RunAbortedError.isInstance(failure) || StaleWriterError.isInstance(failure)) {
+    if (this.signal.aborted || scope.context.isReported(thrown)) return undefined;
+    if ([RunAbortedError, StaleWriterError, SessionNotFoundError].some((type) => type.isInstance(failure))) {
       return undefined;
     }
-    if (scope.context.isReported(thrown)) return undefined;
     const event = scope.context.createEvent({ author: this.#runner.agent.name });
-    return scope.committer.commit(runErrorEvent(event, failure));
+    try {
+      return await scope.committer.commit(runErrorEvent(event, failure));
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    }
+  }
+
+  /** Tells every plugin of the failure. What one throws about it does not take the place of the failure. */
+  async tellPlugins({ context }: RunScope, failure: EventloomError): Promise<void> {
+    if (!context.plugins.has('onRunErrorCallback')) return;
+    for (const plugin of context.plugins.plugins) {
+      try {
+        await plugin.onRunErrorCallback({ invocationContext: context, error: failure });
+      } catch (error) {
+        this.#report(error);
+      }
+    }
+  }
+
+  /** For what goes wrong when the run's outcome is settled already. */
+  #report(error: unknown): void {
+    this.#runner.platform.background(Promise.reject(toError(error)));
   }
 
   /** The event that ends the stream, when it is asked for. */
@@ -206,7 +235,12 @@ export class Run {
     keeper.letGo(this.#held);
     if (active.get(this.#sessionName) === this) active.delete(this.#sessionName);
     if (this.#loaded) sessions.keep(this.#sessionName, this.#loaded);
-    await this.#runner.sessionService.releaseLease(this.#held.lease);
+    try {
+      await this.#runner.sessionService.releaseLease(this.#held.lease);
+    } catch (error) {
+      // The lease runs out by itself; the run is what it is.
+      this.#report(error);
+    }
   }
 }
 

@@ -118,12 +118,14 @@ export class Runner {
         failure = toRunError(thrown, run.signal);
         const event = await run.tellFailure(scope, failure, thrown);
         if (event) yield event;
-        await plugins.all('onRunErrorCallback', { invocationContext: context, error: failure });
+        await run.tellPlugins(scope, failure);
       }
       const completion = run.completionEvent(scope, failure);
-      isDone = true;
+      isDone = failure === undefined;
       if (completion) yield completion;
       if (failure) throw failure;
+    } catch (thrown) {
+      throw toRunError(thrown, run.signal);
     } finally {
       if (!isDone) run.abort(new RunAbortedError('the run ended before the agent was done'));
       await run.end();

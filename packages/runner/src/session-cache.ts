@@ -6,7 +6,7 @@ export interface CachedEvents {
   readonly lastSeq: number;
   readonly events: Event[];
   /** What agents computed from the events; see `Invocation.derived`. */
-  readonly derived: Map<string, unknown>;
+  readonly derived: Map<unknown, unknown>;
 }
 
 /**

@@ -15,7 +15,7 @@ import type { SessionCache } from './session-cache.ts';
 export interface LoadedSession {
   readonly session: Session;
   /** What agents compute from the events; see `Invocation.derived`. */
-  readonly derived: Map<string, unknown>;
+  readonly derived: Map<unknown, unknown>;
   /** True when its events are worth keeping: there were some before this run, and all of them are here. */
   readonly isKept: boolean;
 }
@@ -32,12 +32,20 @@ export class SessionLoader {
     this.#autoCreate = autoCreate;
   }
 
-  /** Takes the session for a run. @throws SessionNotFoundError @throws SessionBusyError @throws RunAbortedError */
-  acquire(key: SessionKey, runConfig: RunConfig, abortSignal: AbortSignal | undefined): Promise<SessionLease> {
+  /**
+   * Takes the session for a run. One that does not exist is made when the runner is to and the message can begin a session.
+   * @throws SessionNotFoundError @throws SessionBusyError @throws RunAbortedError
+   */
+  acquire(
+    key: SessionKey,
+    runConfig: RunConfig,
+    canBegin: boolean,
+    abortSignal: AbortSignal | undefined,
+  ): Promise<SessionLease> {
     const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs: waitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfig;
     const request: AcquireLeaseRequest = { ...key, onBusy, waitMs, abortSignal };
     const lease = this.#service.acquireLease(request);
-    return this.#autoCreate ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
+    return this.#autoCreate && canBegin ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
   }
 
   async #create(request: AcquireLeaseRequest, error: unknown): Promise<SessionLease> {

@@ -6,7 +6,7 @@ export interface ServerLimits {
   readonly maxRuns: number;
   /** Characters of events kept of one run; the oldest go first. Default 16 Mi. */
   readonly maxRunChars: number;
-  /** Characters of events kept of all runs together. Finished runs go first, the oldest before the others. Default 64 Mi. */
+  /** Characters of events kept of all runs together; finished runs get a quarter of it, and the oldest goes first. Default 64 Mi. */
   readonly maxKeptChars: number;
   /** How long a finished run can still be read, in milliseconds. Default 5 minutes. */
   readonly keepRunsMs: number;

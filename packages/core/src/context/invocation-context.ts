@@ -31,8 +31,8 @@ export interface Invocation {
   readonly memoryService: BaseMemoryService | undefined;
   /** Finds the model that a string names. */
   readonly models: ModelResolver | undefined;
-  /** What is computed from the session's events, by name; kept for as long as the events are. */
-  readonly derived: Map<string, unknown>;
+  /** What is computed from the session's events, under a key of whoever computes it; kept for as long as the events are. */
+  readonly derived: Map<unknown, unknown>;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
 }

@@ -16,7 +16,7 @@ class Named extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
 
-function contextOf(events: Event[], { name = 'bot', derived = new Map<string, unknown>() } = {}): InvocationContext {
+function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, unknown>() } = {}): InvocationContext {
   const session: Session = {
     id: 's',
     appName: 'app',
@@ -48,7 +48,7 @@ function textsOf(contents: readonly Content[]): (string | undefined)[] {
 }
 
 test('contents go on from what was built of the events before', () => {
-  const derived = new Map<string, unknown>();
+  const derived = new Map<unknown, unknown>();
   const events = [userEvent('one')];
   const context = contextOf(events, { derived });
   expect(textsOf(sessionContents(context))).toEqual(['one']);
@@ -58,7 +58,7 @@ test('contents go on from what was built of the events before', () => {
 });
 
 test('each agent has its own view of the same events', () => {
-  const derived = new Map<string, unknown>();
+  const derived = new Map<unknown, unknown>();
   const events = [modelEvent('bot', 'mine')];
   expect(sessionContents(contextOf(events, { derived }))).toEqual([{ role: 'model', parts: [{ text: 'mine' }] }]);
   expect(sessionContents(contextOf(events, { name: 'other', derived }))).toEqual([

@@ -5,12 +5,12 @@ import { isVisibleOn, toModelContent, transcriptionOf } from './event-content.ts
 /** The contents of the context's session as its agent's model sees them; see ContentsBuilder, which is kept with the events. */
 export function sessionContents(context: InvocationContext): Content[] {
   const { branch, session } = context;
-  const { name } = context.agent;
+  const { agent } = context;
   const { derived } = context.invocation;
-  const key = branch === undefined ? `contents:${name}` : `contents:${name}@${branch}`;
+  const key = branch === undefined ? agent : `contents:${agent.name}@${branch}`;
   let builder = derived.get(key);
   if (!(builder instanceof ContentsBuilder)) {
-    builder = new ContentsBuilder(name, branch);
+    builder = new ContentsBuilder(agent.name, branch);
     derived.set(key, builder);
   }
   return (builder as ContentsBuilder).build(session.events);

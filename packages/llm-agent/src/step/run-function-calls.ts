@@ -28,7 +28,8 @@ export async function runFunctionCalls(
   const { context } = step;
   const limit = context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
   const run = (call: FunctionCall): Promise<FunctionCallOutcome> => runFunctionCall(step, call, request.toolsDict);
-  const outcomes = calls.length <= limit ? await Promise.all(calls.map(run)) : await runBounded(calls, run, limit);
+  const [only] = calls;
+  const outcomes = calls.length === 1 && only ? [await run(only)] : await runAll(calls, run, limit);
 
   const parts: Part[] = [];
   for (const [index, { response }] of outcomes.entries()) {
@@ -44,7 +45,8 @@ export async function runFunctionCalls(
 }
 
 /** Results in the order of the inputs, at most `limit` at work. The first failure stops what has not begun. */
-async function runBounded<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>, limit: number): Promise<R[]> {
+async function runAll<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>, limit: number): Promise<R[]> {
+  if (inputs.length <= limit) return Promise.all(inputs.map(run));
   const results: R[] = [];
   let next = 0;
   const work = async (): Promise<void> => {

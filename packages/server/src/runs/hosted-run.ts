@@ -2,7 +2,8 @@ import { type Event, EventloomError, RunAbortedError, serializeEvent, type Sessi
 import type { RunStream } from '@eventloom/runner';
 import { RunBuffer } from './run-buffer.ts';
 
-/** Characters that a run appends before it lets everybody else have a turn. */
+/** Characters that a run appends before it lets everybody else have a turn: few at first, so that its begin gets out soon. */
+const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
 
 /** What a run tells those who follow it. They look at the run themselves. */
@@ -37,7 +38,7 @@ export class HostedRun {
   #isEnded = false;
   #wasFollowed = false;
   #stopReason: EventloomError | undefined;
-  #turnChars = 0;
+  #charsLeft = CHARS_OF_FIRST_TURN;
 
   /** @param begin starts the run; nothing of it happens before `drive` */
   constructor(key: SessionKey, host: RunHost, begin: (abortSignal: AbortSignal) => RunStream) {
@@ -113,7 +114,7 @@ export class HostedRun {
         if (next.done) break;
         this.#append(next.value);
         if (this.#stopReason && next.value.partial !== true) this.abort(this.#stopReason);
-        if (this.#turnChars >= CHARS_PER_TURN) await this.#letOthers();
+        if (this.#charsLeft <= 0) await this.#letOthers();
       }
     } catch (error) {
       this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : toError(error);
@@ -129,7 +130,7 @@ export class HostedRun {
   #append(event: Event): void {
     const text = serializeEvent(event);
     this.buffer.append(text);
-    this.#turnChars += text.length;
+    this.#charsLeft -= text.length;
     this.#host.appended(this, text.length);
     this.#opened.resolve();
     for (const follower of this.#followers) follower.notify();
@@ -144,7 +145,7 @@ export class HostedRun {
 
   /** An agent that never waits for anything would otherwise keep every reader, and every other run, from their turn. */
   #letOthers(): Promise<void> {
-    this.#turnChars = 0;
+    this.#charsLeft = CHARS_PER_TURN;
     return new Promise((resolve) => void this.#host.schedule(0, resolve));
   }
 }

@@ -28,7 +28,9 @@ export class RunRegistry implements RunHost {
   /** In the order they ended, with the time of it. */
   readonly #kept = new Map<string, { readonly run: HostedRun; readonly endedMs: number }>();
   readonly #report: (error: unknown) => void;
+  /** Characters that are kept of all runs, and of those the ones of finished runs. */
   #chars = 0;
+  #keptChars = 0;
   #isDraining = false;
   #isSweepSet = false;
 
@@ -55,7 +57,7 @@ export class RunRegistry implements RunHost {
     if (this.#inFlight.size >= this.#limits.maxRuns) {
       throw new ServerBusyError(`the server has ${this.#inFlight.size} runs in flight, as many as it takes; try again`);
     }
-    if (this.#chars >= this.#limits.maxKeptChars && this.#kept.size === 0) {
+    if (this.#chars - this.#keptChars >= this.#limits.maxKeptChars) {
       throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
     }
     const run = new HostedRun(key, this, begin);
@@ -134,7 +136,10 @@ export class RunRegistry implements RunHost {
     // A run that failed before anybody heard of it is told of in the answer to its request, and nobody can ask for it.
     if (run.buffer.lastSeq === 0 && !run.wasFollowed) return;
     this.#kept.set(run.invocationId, { run, endedMs: this.#platform.now() });
-    while (this.#kept.size > this.#limits.maxKeptRuns) this.#forgetOldest();
+    this.#keptChars += run.buffer.chars;
+    const { maxKeptRuns, maxKeptChars } = this.#limits;
+    while (this.#kept.size > maxKeptRuns) this.#forgetOldest();
+    while (this.#kept.size > 1 && this.#keptChars > maxKeptChars / 4) this.#forgetOldest();
     this.#setSweep();
   }
 
@@ -151,7 +156,9 @@ export class RunRegistry implements RunHost {
   }
 
   #forget(run: HostedRun): void {
-    if (this.#kept.delete(run.invocationId)) this.#chars -= run.buffer.chars;
+    if (!this.#kept.delete(run.invocationId)) return;
+    this.#chars -= run.buffer.chars;
+    this.#keptChars -= run.buffer.chars;
   }
 
   /** One timer for all finished runs: it waits for the oldest. */

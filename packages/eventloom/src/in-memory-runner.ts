@@ -1,0 +1,33 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { geminiModels, type GeminiOptions } from '@eventloom/gemini';
+import { Runner, type RunnerConfig } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+
+/** What an in-memory runner is made of: an agent, and whatever is to be other than the default. */
+export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'sessionService' | 'artifactService'> {
+  /** Default `InMemoryRunner`. */
+  readonly appName?: string | undefined;
+  /** The key, and all else that agents need whose model is the name of a Gemini model. Not used when `models` is given. */
+  readonly gemini?: Omit<GeminiOptions, 'model'> | undefined;
+}
+
+/**
+ * A runner whose sessions and artifacts live in memory and end with the process: for tests, tools and first steps. A
+ * model's name is looked up at Gemini.
+ *
+ * @example
+ * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });
+ * for await (const event of runner.runAsync({ userId, sessionId, newMessage })) console.log(event);
+ */
+export class InMemoryRunner extends Runner {
+  /** @throws ConfigurationError as `Runner` does; a missing Gemini key shows when a run first asks for a Gemini model */
+  constructor({ gemini, appName = 'InMemoryRunner', models, ...config }: InMemoryRunnerConfig) {
+    super({
+      ...config,
+      appName,
+      models: models ?? geminiModels(gemini ?? {}),
+      sessionService: new InMemorySessionService({ platform: config.platform }),
+      artifactService: new InMemoryArtifactService({ platform: config.platform }),
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
+import { functionCallEvent, functionResponseEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
+
+test('a message of text, data and files is taken, and gets the role of the user', () => {
+  const parts = [
+    { text: 'See:' },
+    { inlineData: { mimeType: 'image/png', data: 'aQ==' } },
+    { fileData: { mimeType: 'text/plain', fileUri: 'gs://b/f' } },
+  ];
+  expect(checkNewMessage({ parts })).toEqual({ role: 'user', parts });
+  expect(checkNewMessage({ role: 'user', parts })).toEqual({ role: 'user', parts });
+});
+
+test('the message is a copy', () => {
+  const message = { parts: [{ text: 'hi' }] };
+  const checked = checkNewMessage(message);
+  message.parts.push({ text: 'later' });
+  expect(checked.parts).toEqual([{ text: 'hi' }]);
+});
+
+test.each([
+  ['nothing', undefined, 'at its root is undefined'],
+  ['a text', 'hi', 'has no parts'],
+  ['null', null, 'has no parts'],
+  ['no parts', {}, 'has no parts'],
+  ['an empty list of parts', { parts: [] }, 'has no parts'],
+  ['parts that are no list', { parts: { text: 'hi' } }, 'has no parts'],
+  ['the role of the model', { role: 'model', parts: [{ text: 'hi' }] }, 'has the role "model"'],
+  ['a part that is no object', { parts: ['hi'] }, 'parts[0] is not an object'],
+  ['a part that is null', { parts: [null] }, 'parts[0] is not an object'],
+  ['an empty part', { parts: [{ text: 'hi' }, {}] }, 'parts[1] is empty'],
+  ['a part of nothing but null', { parts: [{ text: null }] }, 'parts[0] is empty'],
+  ['a text that is no string', { parts: [{ text: 5 }] }, 'parts[0] has a text that is no string'],
+  ['empty texts', { parts: [{ text: '' }, { text: '' }] }, 'is empty'],
+  ['a function call', { parts: [{ functionCall: { name: 'f' } }] }, 'parts[0] is a function call'],
+  [
+    'a response without an id',
+    { parts: [{ functionResponse: { name: 'f' } }] },
+    'parts[0] is a function response without the id',
+  ],
+  ['a response that is text', { parts: [{ functionResponse: 'f' }] }, 'parts[0] is a function response without the id'],
+  [
+    'a result that is no object',
+    { parts: [{ functionResponse: { id: 'c', response: 'done' } }] },
+    'parts[0] is a function response whose response is not an object',
+  ],
+  [
+    'text beside function responses',
+    { parts: [{ functionResponse: { id: 'c', response: {} } }, { text: 'hi' }] },
+    'mixes function responses with other parts',
+  ],
+  [
+    'what JSON cannot say',
+    { parts: [{ text: 'hi', partMetadata: { at: new Date() } }] },
+    'at parts.0.partMetadata.at is a Date',
+  ],
+])('%s is refused', (_, message, fault) => {
+  const check = () => checkNewMessage(message as Content);
+  expect(check).toThrow(InvalidMessageError);
+  expect(check).toThrow(`newMessage: ${fault}`);
+});
+
+function answering(id: string, extras: object = {}): Content {
+  return { role: 'user', parts: [{ functionResponse: { id, response: { ok: true }, ...extras } }] };
+}
+
+function calling(id: string, longRunningToolIds: readonly string[] = []): Event {
+  return functionCallEvent('bot', [{ id, name: 'approve', args: {} }], { longRunningToolIds });
+}
+
+test('a function response gets the name of its call', () => {
+  expect(matchFunctionResponses(answering('c1'), [calling('c1')])).toEqual({
+    role: 'user',
+    parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { ok: true } } }],
+  });
+});
+
+test('a message without function responses comes back as it is', () => {
+  const message: Content = { role: 'user', parts: [{ text: 'hi' }] };
+  expect(matchFunctionResponses(message, [])).toBe(message);
+});
+
+const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);
+
+test('a long-running call may be answered again, any other one once', () => {
+  expect(matchFunctionResponses(answering('c1'), [calling('c1', ['c1']), answered]).parts).toHaveLength(1);
+  expect(() => matchFunctionResponses(answering('c1'), [calling('c1'), answered])).toThrow(
+    'newMessage: the call "c1" has its answer already',
+  );
+});
+
+test('a call of the same id that came later counts', () => {
+  const events = [calling('c1'), answered, calling('c1')];
+  expect(matchFunctionResponses(answering('c1'), events).parts).toHaveLength(1);
+});
+
+test.each([
+  ['an id that no call has', answering('c2'), 'there is no call with the id "c2" in this session'],
+  ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is of "approve", not of "pay"'],
+])('%s is refused', (_, message, fault) => {
+  const events = [createEvent({ author: 'user' }), calling('c1')];
+  expect(() => matchFunctionResponses(message, events)).toThrow(new InvalidMessageError(`newMessage: ${fault}`));
+});

@@ -1,0 +1,278 @@
+import { RunAbortedError, SessionBusyError, type SessionLease, SessionNotFoundError } from '@eventloom/core';
+import type { SessionRule, Subject } from './conformance-case.ts';
+import { idsOf, KEY, OTHER_KEY, passTime, readSession, sampleEvent, settle } from './samples.ts';
+
+/** Waiting for a session that somebody else holds. */
+export const leaseQueueRules: readonly SessionRule[] = [
+  {
+    id: 'queue.waits',
+    title: 'queue, which is the default, waits until the session is free.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const waiting = watch(service.acquireLease(KEY));
+      await settle();
+      expect.same('who waits', waiting.state, 'waiting');
+      await service.releaseLease(lease);
+      const next = await expect.fulfils('the one who waited', waiting.promise);
+      expect.true('its epoch is higher', next.epoch > lease.epoch);
+      await expect.fulfils('it holds the session', service.renewLease(next));
+    },
+  },
+  {
+    id: 'queue.in-order',
+    title: 'Those who wait in one process get the session in the order in which they asked, one at a time.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const order: number[] = [];
+      const waiting = [1, 2, 3, 4, 5].map(async (number) => {
+        const got = await service.acquireLease(KEY);
+        order.push(number);
+        await settle();
+        await service.releaseLease(got);
+      });
+      await settle();
+      await service.releaseLease(lease);
+      const late = service.acquireLease(KEY).then(() => order.push(6));
+      await expect.fulfils('all of them', Promise.all([...waiting, late]));
+      expect.same('the order', order, [1, 2, 3, 4, 5, 6]);
+    },
+  },
+  {
+    id: 'queue.not-overtaken',
+    title: 'Whoever comes when the session was just released does not overtake those who wait.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const first = watch(service.acquireLease(KEY));
+      await settle();
+      const release = service.releaseLease(lease);
+      const rejected = watch(service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      const append = watch(service.appendEvent({ session, event: sampleEvent('from outside') }));
+      await release;
+      await settle();
+      expect.same('the one who waited', first.state, 'fulfilled');
+      expect.same('the one who would not wait', rejected.state, 'rejected');
+      expect.same('the append from outside', append.state, 'waiting');
+      await service.releaseLease(await first.promise);
+      await expect.fulfils('the append', append.promise);
+    },
+  },
+  {
+    id: 'queue.times-out',
+    title: 'queue gives up with a retryable SessionBusyError when waitMs are over, and not before.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
+      const waiting = watch(service.acquireLease({ ...KEY, waitMs: 5000 }));
+      await settle();
+      await passTime(platform, 4990, waiting.promise);
+      expect.same('who waits', waiting.state, 'waiting');
+      await passTime(platform, 1000, waiting.promise);
+      const error = await expect.rejects('the wait', waiting.promise, SessionBusyError);
+      expect.true('the error is retryable', error.retryable);
+      const noWait = service.acquireLease({ ...KEY, waitMs: 0 });
+      await expect.rejects('a wait of no time', noWait, SessionBusyError);
+    },
+  },
+  {
+    id: 'queue.default-wait',
+    title: 'queue waits 60 seconds unless another time is asked for.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
+      const waiting = watch(service.acquireLease(KEY));
+      await settle();
+      await passTime(platform, 59_000, waiting.promise);
+      expect.same('who waits', waiting.state, 'waiting');
+      await passTime(platform, 2000, waiting.promise);
+      await expect.rejects('the wait', waiting.promise, SessionBusyError);
+    },
+  },
+  {
+    id: 'queue.gets-expired',
+    title: 'One who waits gets the session when the lease before expires, and not while it is renewed.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, ttlMs: 10_000 });
+      const waiting = watch(service.acquireLease(KEY));
+      await settle();
+      platform.advance(9000);
+      await service.appendEvent({ session, event: sampleEvent('one'), lease });
+      await passTime(platform, 9000, waiting.promise);
+      expect.same('who waits while it is renewed', waiting.state, 'waiting');
+      await passTime(platform, 2000, waiting.promise);
+      await expect.fulfils('the one who waited', waiting.promise);
+    },
+  },
+  {
+    id: 'queue.abort',
+    title: 'The abort signal ends the wait with RunAbortedError, and those behind move up.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const abort = new AbortController();
+      const first = watch(service.acquireLease({ ...KEY, abortSignal: abort.signal }));
+      const second = watch(service.acquireLease(KEY));
+      await settle();
+      abort.abort(new Error('enough'));
+      await expect.rejects('the one who gave up', first.promise, RunAbortedError);
+      await service.releaseLease(lease);
+      const got = await expect.fulfils('the one behind', second.promise);
+      await service.releaseLease(got);
+      const aborted = service.acquireLease({ ...KEY, abortSignal: AbortSignal.abort() });
+      await expect.rejects('a wait that was aborted before it began', aborted, RunAbortedError);
+      await expect.fulfils('the session is free', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
+    id: 'queue.timeout-leaves-line',
+    title: 'One who gave up after waitMs gets nothing later: those behind do.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
+      const first = watch(service.acquireLease({ ...KEY, waitMs: 1000 }));
+      const second = watch(service.acquireLease(KEY));
+      await settle();
+      await passTime(platform, 2000, first.promise);
+      await expect.rejects('the first', first.promise, SessionBusyError);
+      await service.releaseLease(lease);
+      await expect.fulfils('the second', second.promise);
+    },
+  },
+  {
+    id: 'queue.interrupt',
+    title: 'interrupt takes the session at once, before all who wait; they wait for the new owner.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      await service.acquireLease(KEY);
+      const waiting = watch(service.acquireLease(KEY));
+      await settle();
+      const taken = await expect.fulfils('the interrupt', service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
+      await settle();
+      expect.same('who waits', waiting.state, 'waiting');
+      await expect.fulfils('the new owner', service.renewLease(taken));
+      await service.releaseLease(taken);
+      await expect.fulfils('the one who waited', waiting.promise);
+    },
+  },
+  {
+    id: 'queue.session-deleted',
+    title: 'Those who wait for a session that is deleted get SessionNotFoundError.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await service.acquireLease(KEY);
+      const waiting = [watch(service.acquireLease(KEY)), watch(service.acquireLease(KEY))];
+      await settle();
+      await service.deleteSession(KEY);
+      for (const { promise } of waiting) {
+        await passTime(platform, 20_000, promise);
+        await expect.rejects('the wait', promise, SessionNotFoundError);
+      }
+    },
+  },
+  {
+    id: 'queue.append-waits',
+    title: 'An append without a lease waits its turn as a run does, and sees what was written before it.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const outside = await readSession(subject);
+      const lease = await service.acquireLease(KEY);
+      const append = watch(service.appendEvent({ session: outside, event: sampleEvent('from outside') }));
+      await settle();
+      expect.same('the append', append.state, 'waiting');
+      await service.appendEvent({ session, event: sampleEvent('one'), lease });
+      await service.releaseLease(lease);
+      await expect.fulfils('the append', append.promise);
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'from outside']);
+      expect.same('the events of its object', idsOf(outside), ['one', 'from outside']);
+      await expect.fulfils('the session is free', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
+    id: 'queue.append-gives-up',
+    title: 'An append without a lease is SessionBusyError when the session stays held for 60 seconds.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
+      const append = watch(service.appendEvent({ session, event: sampleEvent('from outside') }));
+      await settle();
+      await passTime(platform, 61_000, append.promise);
+      await expect.rejects('the append', append.promise, SessionBusyError);
+      expect.same('the events', idsOf(await readSession(subject)), []);
+    },
+  },
+  {
+    id: 'queue.sessions-apart',
+    title: 'A line for one session keeps nobody from another.',
+    async check(subject) {
+      const { service, expect } = subject;
+      for (const key of [KEY, OTHER_KEY]) await service.createSession(key);
+      const lease = await service.acquireLease(KEY);
+      const waiting = watch(service.acquireLease(KEY));
+      await settle();
+      const other = await expect.fulfils('the other session', service.acquireLease(OTHER_KEY));
+      await service.releaseLease(other);
+      await settle();
+      expect.same('who waits', waiting.state, 'waiting');
+      await service.releaseLease(lease);
+      await expect.fulfils('the one who waited', waiting.promise);
+    },
+  },
+  {
+    id: 'queue.mutual-exclusion',
+    title: 'Runs that read, think and write under leases lose nothing and are never interleaved.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession({ ...KEY, state: { count: 0 } });
+      const runs = Array.from({ length: 8 }, (_, number) => run(subject, number));
+      await expect.fulfils('the runs', Promise.all(runs));
+      const stored = await readSession(subject);
+      expect.same('the count', stored.state['count'], 16);
+      const owners = idsOf(stored).map((id) => id.split(' ')[0]);
+      const changes = owners.filter((owner, index) => owner !== owners[index - 1]).length;
+      expect.same('how often the writer changed', changes, 8);
+    },
+  },
+];
+
+async function run(subject: Subject, number: number): Promise<void> {
+  const { service } = subject;
+  const lease: SessionLease = await service.acquireLease(KEY);
+  const session = await readSession(subject);
+  for (const step of [1, 2]) {
+    const count = Number(session.state['count']);
+    await Promise.resolve();
+    const event = sampleEvent(`${number} ${step}`, { actions: { stateDelta: { count: count + 1 } } });
+    await service.appendEvent({ session, event, lease });
+  }
+  await service.releaseLease(lease);
+}
+
+interface Watched<T> {
+  readonly promise: Promise<T>;
+  state: 'waiting' | 'fulfilled' | 'rejected';
+}
+
+/** A promise whose state can be asked; its rejection is looked at later. */
+function watch<T>(promise: Promise<T>): Watched<T> {
+  const watched: Watched<T> = { promise, state: 'waiting' };
+  promise.then(
+    () => void (watched.state = 'fulfilled'),
+    () => void (watched.state = 'rejected'),
+  );
+  return watched;
+}

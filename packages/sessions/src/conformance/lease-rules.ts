@@ -1,0 +1,270 @@
+import {
+  InvalidRequestError,
+  SessionBusyError,
+  type SessionLease,
+  SessionNotFoundError,
+  StaleWriterError,
+} from '@eventloom/core';
+import type { SessionRule, Subject } from './conformance-case.ts';
+import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+
+/** Who may write to a session, and until when. */
+export const leaseRules: readonly SessionRule[] = [
+  {
+    id: 'lease.names-its-session',
+    title: 'A lease names its session and lasts 30 seconds unless another time is asked for.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const { appName, userId, sessionId, ttlMs } = lease;
+      expect.same('the lease', { appName, userId, sessionId, ttlMs }, { ...KEY, ttlMs: 30_000 });
+      expect.true('its epoch is an integer', Number.isInteger(lease.epoch));
+      await service.releaseLease(lease);
+      expect.same('another time', (await service.acquireLease({ ...KEY, ttlMs: 500 })).ttlMs, 500);
+    },
+  },
+  {
+    id: 'lease.epoch-grows',
+    title: 'Every lease of a session has a higher epoch than all before it.',
+    async check({ service, platform, expect }) {
+      await service.createSession(KEY);
+      const epochs: number[] = [];
+      for (const end of ['release', 'release', 'expiry', 'nothing', 'release'] as const) {
+        const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+        epochs.push(lease.epoch);
+        if (end === 'release') await service.releaseLease(lease);
+        if (end === 'expiry') platform.advance(lease.ttlMs);
+      }
+      expect.same('the epochs', epochs, [...new Set(epochs)].sort((a, b) => a - b));
+    },
+  },
+  {
+    id: 'lease.plain-data',
+    title: 'A lease is plain data: a copy of it that went through JSON is as good.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const copy = JSON.parse(JSON.stringify(lease)) as SessionLease;
+      await service.appendEvent({ session, event: sampleEvent('one'), lease });
+      await service.appendEvent({ session, event: sampleEvent('two'), lease: copy });
+      await service.appendEvent({ session, event: sampleEvent('three'), lease });
+      await service.renewLease(copy);
+      await service.releaseLease(copy);
+      await isStale(subject, lease, 'the original after its copy was released');
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'two', 'three']);
+    },
+  },
+  {
+    id: 'lease.fencing',
+    title: 'The former owner’s writes fail once the session was taken over, and change nothing; the new owner’s succeed.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const old = await service.acquireLease(KEY);
+      await service.appendEvent({ session, event: sampleEvent('before'), lease: old });
+      const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+      const before = await readSession(subject);
+      await isStale(subject, old, 'the former owner');
+      expect.same('the session', await readSession(subject), before);
+      await service.appendEvent({ session, event: sampleEvent('after'), lease });
+      expect.same('the events', idsOf(await readSession(subject)), ['before', 'after']);
+    },
+  },
+  {
+    id: 'lease.released-is-stale',
+    title: 'A released lease writes no more, though nobody has taken the session since.',
+    async check(subject) {
+      const { service } = subject;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      await service.releaseLease(lease);
+      await isStale(subject, lease, 'the former owner');
+    },
+  },
+  {
+    id: 'lease.stale-release-is-no-op',
+    title: 'Releasing a lease that is no longer the session’s frees nothing, and is no error.',
+    async check({ service, expect }) {
+      const session = await service.createSession(KEY);
+      const old = await service.acquireLease(KEY);
+      const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+      await expect.fulfils('releasing the old lease', service.releaseLease(old));
+      await expect.rejects('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.fulfils('an append', service.appendEvent({ session, event: sampleEvent('one'), lease }));
+      await service.deleteSession(KEY);
+      await expect.fulfils('releasing after the session is gone', service.releaseLease(lease));
+    },
+  },
+  {
+    id: 'lease.reject',
+    title: 'reject fails at once while the session is held, with a retryable error, and succeeds when it is not.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, onBusy: 'reject' });
+      const refused = service.acquireLease({ ...KEY, onBusy: 'reject' });
+      const error = await expect.rejects('the second', refused, SessionBusyError);
+      expect.true('the error is retryable', error.retryable);
+      await service.releaseLease(lease);
+      await expect.fulfils('one after the release', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
+    id: 'lease.expiry',
+    title: 'A lease that is not renewed may be taken over when its time is up, and not before.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      const old = await service.acquireLease({ ...KEY, ttlMs: 1000 });
+      platform.advance(999);
+      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      platform.advance(1);
+      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await isStale(subject, old, 'the former owner');
+    },
+  },
+  {
+    id: 'lease.expired-still-writes',
+    title: 'A lease that expired writes as long as nobody else took the session or wrote to it.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
+      platform.advance(5000);
+      await expect.fulfils('an append', service.appendEvent({ session, event: sampleEvent('one'), lease }));
+      await expect.rejects('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      platform.advance(5000);
+      await expect.fulfils('a renewal', service.renewLease(lease));
+      platform.advance(5000);
+      await service.appendEvent({ session, event: sampleEvent('from outside') });
+      await isStale(subject, lease, 'the owner after a write from outside');
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'from outside']);
+    },
+  },
+  {
+    id: 'lease.append-renews',
+    title: 'Every append renews the lease for its whole time.',
+    async check({ service, platform, expect }) {
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
+      for (const id of ['one', 'two', 'three']) {
+        platform.advance(900);
+        await service.appendEvent({ session, event: sampleEvent(id), lease });
+      }
+      platform.advance(999);
+      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      platform.advance(1);
+      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
+    id: 'lease.renewal',
+    title: 'renewLease keeps the lease for another whole time.',
+    async check({ service, platform, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
+      platform.advance(900);
+      await service.renewLease(lease);
+      platform.advance(999);
+      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      platform.advance(1);
+      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
+    id: 'lease.missing-session',
+    title: 'A lease of a session that does not exist is SessionNotFoundError, whatever is to be done when it is busy.',
+    async check({ service, expect }) {
+      for (const onBusy of ['queue', 'reject', 'interrupt'] as const) {
+        await expect.rejects(onBusy, service.acquireLease({ ...KEY, onBusy }), SessionNotFoundError);
+      }
+      expect.same('the session', await service.getSession(KEY), undefined);
+    },
+  },
+  {
+    id: 'lease.dies-with-session',
+    title: 'A lease of a deleted session is dead, also for a session made anew under its key.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const old: SessionLease[] = [];
+      for (let count = 0; count < 3; count++) {
+        old.push(await service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
+      }
+      await service.deleteSession(KEY);
+      for (const lease of old) await isStale(subject, lease, 'the owner of a deleted session', SessionNotFoundError);
+      await service.createSession(KEY);
+      for (const lease of old) await isStale(subject, lease, 'the owner of the deleted session');
+      for (let count = 0; count < 3; count++) {
+        const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+        for (const dead of old) {
+          await service.releaseLease(dead);
+          await isStale(subject, dead, 'the owner of the deleted session');
+        }
+        await expect.fulfils('the new owner', service.renewLease(lease));
+      }
+    },
+  },
+  {
+    id: 'lease.one-session-only',
+    title: 'A lease holds one session: others are free.',
+    async check({ service, expect }) {
+      const keys = [OTHER_KEY, { ...KEY, userId: 'stranger' }, { ...KEY, appName: 'other app' }];
+      for (const key of [KEY, ...keys]) await service.createSession(key);
+      const lease = await service.acquireLease(KEY);
+      for (const key of keys) {
+        const other = await expect.fulfils('another lease', service.acquireLease({ ...key, onBusy: 'reject' }));
+        await service.releaseLease(other);
+      }
+      await expect.fulfils('the lease', service.renewLease(lease));
+    },
+  },
+  {
+    id: 'lease.append-without-lease',
+    title: 'An append without a lease leaves the session free, and other sessions are appended to meanwhile.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const held = await service.createSession(OTHER_KEY);
+      const lease = await service.acquireLease(OTHER_KEY);
+      await expect.fulfils('the append', service.appendEvent({ session, event: stateEvent('one', { own: 1 }) }));
+      await expect.fulfils('a lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await expect.fulfils('the other', service.appendEvent({ session: held, event: sampleEvent('one'), lease }));
+    },
+  },
+  {
+    id: 'lease.bad-times-refused',
+    title: 'A ttlMs that is not positive, or a negative waitMs, is refused.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      for (const ttlMs of [0, -1, Number.NaN, Infinity]) {
+        await expect.rejects(`ttlMs ${ttlMs}`, service.acquireLease({ ...KEY, ttlMs }), InvalidRequestError);
+      }
+      for (const waitMs of [-1, Number.NaN]) {
+        await expect.rejects(`waitMs ${waitMs}`, service.acquireLease({ ...KEY, waitMs }), InvalidRequestError);
+      }
+    },
+  },
+];
+
+let staleCalls = 0;
+
+/** Everything that the holder of a lease can do fails, and leaves no trace. */
+async function isStale(
+  { service, expect }: Subject,
+  lease: SessionLease,
+  who: string,
+  onAppend: typeof StaleWriterError | typeof SessionNotFoundError = StaleWriterError,
+): Promise<void> {
+  const session = await service.getSession(lease);
+  const entry = { invocationId: 'e-stale', callId: `call ${staleCalls++}`, name: 'tool', status: 'started' } as const;
+  if (session) {
+    const append = service.appendEvent({ session, event: stateEvent(`stale ${staleCalls}`, { stale: true }), lease });
+    await expect.rejects(`an append of ${who}`, append, onAppend);
+  }
+  await expect.rejects(`a renewal by ${who}`, service.renewLease(lease), StaleWriterError);
+  await expect.rejects(`a tool call of ${who}`, service.recordToolCall(lease, entry), StaleWriterError);
+  const calls = await service.listToolCalls({ ...lease, invocationId: 'e-stale' });
+  expect.same(`the tool calls of ${who}`, calls, []);
+  expect.same(`the session after ${who}`, await service.getSession(lease), session);
+}

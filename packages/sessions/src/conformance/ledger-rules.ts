@@ -1,0 +1,128 @@
+import { InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
+import type { SessionRule } from './conformance-case.ts';
+import { KEY, OTHER_KEY } from './samples.ts';
+
+const STARTED: ToolLedgerEntry = { invocationId: 'e-1', callId: 'call-1', name: 'tool', status: 'started' };
+const FINISHED: ToolLedgerEntry = { ...STARTED, status: 'finished', response: { result: [1, { two: null }], text: '✅' } };
+const CALLS = { ...KEY, invocationId: 'e-1' };
+
+/** The record of tool calls. */
+export const ledgerRules: readonly SessionRule[] = [
+  {
+    id: 'ledger.start-then-finish',
+    title: 'A call is recorded when it starts and again when it ends, with its response.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      await service.recordToolCall(lease, STARTED);
+      expect.same('the started call', await service.listToolCalls(CALLS), [STARTED]);
+      await service.recordToolCall(lease, FINISHED);
+      expect.same('the finished call', await service.listToolCalls(CALLS), [FINISHED]);
+      expect.same('its response', (await service.listToolCalls(CALLS))[0]?.response, FINISHED.response);
+      await service.releaseLease(lease);
+      expect.same('the call after the release', await service.listToolCalls(CALLS), [FINISHED]);
+    },
+  },
+  {
+    id: 'ledger.finished-stays',
+    title: 'A finished call stays as it is, whatever is recorded later.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      await service.recordToolCall(lease, FINISHED);
+      const later = [STARTED, { ...FINISHED, response: { other: true } }, { ...FINISHED, name: 'renamed' }];
+      for (const entry of later) {
+        await expect.fulfils('recording again', service.recordToolCall(lease, entry));
+        expect.same('the call', await service.listToolCalls(CALLS), [FINISHED]);
+      }
+    },
+  },
+  {
+    id: 'ledger.without-response',
+    title: 'A finished call may have no response, and one that is recorded as finished only is there.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const entry: ToolLedgerEntry = { ...STARTED, status: 'finished' };
+      await service.recordToolCall(lease, entry);
+      const [call] = await service.listToolCalls(CALLS);
+      expect.same('the call', call, entry);
+      expect.same('has a response', call && 'response' in call, false);
+    },
+  },
+  {
+    id: 'ledger.order',
+    title: 'The calls of an invocation are listed in the order in which they started, whenever they ended.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const ids = ['z', 'a', 'm', 'b'];
+      for (const callId of ids) await service.recordToolCall(lease, { ...STARTED, callId });
+      for (const callId of ['b', 'z']) await service.recordToolCall(lease, { ...FINISHED, callId });
+      const calls = await service.listToolCalls(CALLS);
+      expect.same('the calls', calls.map(({ callId }) => callId), ids);
+      expect.same('their states', calls.map(({ status }) => status), ['finished', 'started', 'started', 'finished']);
+    },
+  },
+  {
+    id: 'ledger.invocations-apart',
+    title: 'The same call id in another invocation or session is another call.',
+    async check({ service, expect }) {
+      for (const key of [KEY, OTHER_KEY]) {
+        await service.createSession(key);
+        const lease = await service.acquireLease(key);
+        for (const invocationId of ['e-1', 'e-2']) {
+          const response = { from: `${key.sessionId} ${invocationId}` };
+          await service.recordToolCall(lease, { ...FINISHED, invocationId, response });
+        }
+      }
+      for (const key of [KEY, OTHER_KEY]) {
+        for (const invocationId of ['e-1', 'e-2']) {
+          const calls = await service.listToolCalls({ ...key, invocationId });
+          expect.same('the responses', calls.map(({ response }) => response), [
+            { from: `${key.sessionId} ${invocationId}` },
+          ]);
+        }
+      }
+      expect.same('an invocation without calls', await service.listToolCalls({ ...KEY, invocationId: 'e-3' }), []);
+      const missing = { ...KEY, sessionId: 'missing', invocationId: 'e-1' };
+      expect.same('a session that is not there', await service.listToolCalls(missing), []);
+    },
+  },
+  {
+    id: 'ledger.own-copy',
+    title: 'What is recorded and what is listed are copies.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const response = { list: [1] };
+      await service.recordToolCall(lease, { ...FINISHED, response });
+      response.list.push(2);
+      const [call] = await service.listToolCalls(CALLS);
+      (call?.response?.['list'] as number[] | undefined)?.push(3);
+      expect.same('the stored response', (await service.listToolCalls(CALLS))[0]?.response, { list: [1] });
+    },
+  },
+  {
+    id: 'ledger.bad-entries-refused',
+    title: 'A call without ids, or whose response is not JSON, is refused.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const bad: Readonly<Record<string, ToolLedgerEntry>> = {
+        'no invocation id': { ...STARTED, invocationId: '' },
+        'no call id': { ...STARTED, callId: '' },
+        'a call id with NUL': { ...STARTED, callId: 'a\0b' },
+        'a Date in the response': { ...FINISHED, response: { at: new Date(0) } },
+        'a bigint in the response': { ...FINISHED, response: { at: { deep: 1n } } },
+      };
+      for (const [what, entry] of Object.entries(bad)) {
+        await expect.rejects(what, service.recordToolCall(lease, entry), InvalidRequestError);
+      }
+      expect.same('the ledger', await service.listToolCalls(CALLS), []);
+      const long = { ...STARTED, callId: 'c'.repeat(2048) };
+      await expect.fulfils('a long call id', service.recordToolCall(lease, long));
+      expect.same('the ledger with a long id', await service.listToolCalls(CALLS), [long]);
+    },
+  },
+];
