@@ -54,6 +54,15 @@ test('an abort between two chunks ends the reply at the next', async () => {
   await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
+test('an abort keeps back chunks that have come already', async () => {
+  const frames = wireChunks(['The', ' sky', ' is']).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
+  server.enqueue(sseReply([frames.join('')]));
+  const chunks = gemini().generateContentAsync(request, true, controller.signal);
+  await chunks.next();
+  controller.abort();
+  await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
+});
+
 test('a consumer that stops reading closes the socket', async () => {
   server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   for await (const chunk of gemini().generateContentAsync(request, true)) {

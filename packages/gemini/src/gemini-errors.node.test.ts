@@ -10,6 +10,7 @@ import {
   sseReply,
   wireResponse,
 } from '@eventloom/testing/fake-gemini';
+import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
@@ -155,6 +156,18 @@ test('an error in the first frame of a stream is tried again', async () => {
   const asked = ask(gemini(), true);
   await passWait();
   expect(await asked).toHaveLength(2);
+});
+
+test('a connection of a client made elsewhere that is lost is told as such', async () => {
+  server.enqueue(
+    cutReply(),
+    sseReply([wireResponse({ text: 'a', finishReason: null })], { end: 'cut' }),
+    errorReply({ code: 404, status: 'NOT_FOUND' }),
+  );
+  const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: server.url } });
+  expect(await errorOf({ client })).toMatchObject({ errorCode: 'UNAVAILABLE', retryable: true });
+  expect(await errorOf({ client }, true)).toMatchObject({ errorCode: 'UNAVAILABLE', retryable: true });
+  expect(await errorOf({ client })).toMatchObject({ errorCode: 'NOT_FOUND', status: 404, retryable: false });
 });
 
 test('no service at all is an error that can be tried again', async () => {

@@ -150,7 +150,7 @@ test('usage is plain data, as the service counted it', async () => {
   server.enqueue(jsonReply(wireResponse({ text: 'x', usage })));
   const { usageMetadata } = await ask(gemini(), requestOf('Hi'));
   expect(usageMetadata).toStrictEqual(usage);
-  expect(structuredClone(usageMetadata)).toEqual(usage);
+  expect(Object.getOwnPropertyNames(usageMetadata)).toEqual(Object.keys(usage));
 });
 
 test('bytes go as standard base64, and the names of files stay here', async () => {

@@ -76,8 +76,8 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * True on Vertex AI from Gemini 3 on. Google documents the combination for Gemini 3; the Gemini API refuses it or loops, and
-   * so does Gemini 2 on Vertex AI.
+   * True on Vertex AI from Gemini 3 on. Google documents the combination for Gemini 3; elsewhere it is refused, or the model
+   * calls its tools for ever (adk-python issues 3413 and 5057, adk-go 1026), and `set_model_response` works everywhere.
    */
   override supportsOutputSchemaWithTools(model: string): boolean {
     const major = /(?:^|\/)gemini-(\d+)/.exec(model)?.[1];
@@ -151,6 +151,8 @@ export class Gemini extends BaseLlm {
       first,
       async next() {
         try {
+          // Frames that came together are read without the socket, which would tell.
+          if (exchange.callerAbort) throw exchange.callerAbort.reason;
           const chunk = await reply.next();
           if (!chunk) exchange.complete();
           return chunk;

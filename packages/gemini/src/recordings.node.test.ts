@@ -6,7 +6,7 @@ import {
   type GeminiRecording,
   recordedReplies,
 } from '@eventloom/testing/fake-gemini';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Gemini } from './gemini.ts';
 
 /** Recordings of the real service. They are no part of this repository and may lie beside the checkout. */
@@ -22,49 +22,45 @@ afterEach(async () => {
   server.assertConsumed();
 });
 
-describe.skipIf(recorded.length === 0)(
-  'recordings of the real service (skipped where ../shared/fixtures/gemini is not there)',
-  () => {
-    test.each(recorded)('%s comes out as it was said', async (name) => {
-      const recording = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as GeminiRecording;
-      server.enqueue(...recordedReplies(recording, { split: { seed: name.length, max: 400 } }));
-      for (const [index, interaction] of recording.interactions.entries()) {
-        const said = saidIn(interaction);
-        const { chunks, whole, error } = await ask(interaction, recording.stream);
+/** Without them there is one skipped test that says so. */
+const names = recorded.length > 0 ? recorded : ['(no ../shared/fixtures/gemini beside this checkout: skipped)'];
 
-        if (interaction.request) expect(server.requests[index]?.body).toEqual(interaction.request);
-        if (interaction.url !== undefined) expect(server.requests[index]?.path).toBe(interaction.url);
-        if (said.error) {
-          expect(error).toMatchObject({
-            code: 'MODEL',
-            message: said.error.message,
-            errorCode: said.error.status,
-            status: said.error.code,
-            ...(said.retryDelayMs !== undefined && { retryAfterMs: said.retryDelayMs }),
-          });
-          continue;
-        }
-        expect(error).toBeUndefined();
-        expect(textIn(whole, false)).toBe(said.text);
-        expect(textIn(whole, true)).toBe(said.thoughts);
-        expect(callsIn(whole)).toEqual(said.calls);
-        expect(signaturesIn(whole)).toEqual(said.signatures);
-        expect(whole?.finishReason).toBe(said.finishReason);
-        expect(whole?.usageMetadata).toEqual(said.usage);
-        expect(whole?.modelVersion).toBe(said.modelVersion);
-        expect(whole?.responseId).toBe(said.responseId);
-        expect(whole?.errorCode).toBe(
-          said.finishReason === 'STOP' ? undefined : (said.finishReason ?? 'UNKNOWN_ERROR'),
-        );
-        if (!recording.stream) continue;
-        expect(chunks.map((chunk) => textIn(chunk, false)).join('')).toBe(said.text);
-        expect(chunks.map((chunk) => textIn(chunk, true)).join('')).toBe(said.thoughts);
-        expect(chunks.flatMap(callsIn)).toEqual(said.calls);
-        expect(chunks.every(({ responseId }) => responseId === said.responseId)).toBe(true);
-      }
-    });
-  },
-);
+test.skipIf(recorded.length === 0).each(names)('the recording %s comes out as it was said', async (name) => {
+  const recording = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as GeminiRecording;
+  server.enqueue(...recordedReplies(recording, { split: { seed: name.length, max: 400 } }));
+  for (const [index, interaction] of recording.interactions.entries()) {
+    const said = saidIn(interaction);
+    const { chunks, whole, error } = await ask(interaction, recording.stream);
+
+    if (interaction.request) expect(server.requests[index]?.body).toEqual(interaction.request);
+    if (interaction.url !== undefined) expect(server.requests[index]?.path).toBe(interaction.url);
+    if (said.error) {
+      expect(error).toMatchObject({
+        code: 'MODEL',
+        message: said.error.message,
+        errorCode: said.error.status,
+        status: said.error.code,
+        ...(said.retryDelayMs !== undefined && { retryAfterMs: said.retryDelayMs }),
+      });
+      continue;
+    }
+    expect(error).toBeUndefined();
+    expect(textIn(whole, false)).toBe(said.text);
+    expect(textIn(whole, true)).toBe(said.thoughts);
+    expect(callsIn(whole)).toEqual(said.calls);
+    expect(signaturesIn(whole)).toEqual(said.signatures);
+    expect(whole?.finishReason).toBe(said.finishReason);
+    expect(whole?.usageMetadata).toEqual(said.usage);
+    expect(whole?.modelVersion).toBe(said.modelVersion);
+    expect(whole?.responseId).toBe(said.responseId);
+    expect(whole?.errorCode).toBe(said.finishReason === 'STOP' ? undefined : (said.finishReason ?? 'UNKNOWN_ERROR'));
+    if (!recording.stream) continue;
+    expect(chunks.map((chunk) => textIn(chunk, false)).join('')).toBe(said.text);
+    expect(chunks.map((chunk) => textIn(chunk, true)).join('')).toBe(said.thoughts);
+    expect(chunks.flatMap(callsIn)).toEqual(said.calls);
+    expect(chunks.every(({ responseId }) => responseId === said.responseId)).toBe(true);
+  }
+});
 
 async function ask(
   interaction: GeminiInteraction,

@@ -1,12 +1,12 @@
-import { type BaseSessionService, type Platform, type SessionLease } from '@eventloom/core';
+import { type BaseSessionService, type Platform, type SessionLease, StaleWriterError } from '@eventloom/core';
 
 /** A lease that a run holds. */
 export interface HeldLease {
   readonly lease: SessionLease;
-  /** When it was last renewed, by an append or by the keeper; milliseconds since the epoch. */
+  /** When it was last renewed, by the keeper or by an append (then the event's time); milliseconds since the epoch. */
   renewedMs: number;
   /** Told when the lease is lost. */
-  readonly onLost: (error: unknown) => void;
+  readonly onLost: (error: StaleWriterError) => void;
 }
 
 /**
@@ -17,43 +17,49 @@ export class LeaseKeeper {
   readonly #service: BaseSessionService;
   readonly #platform: Platform;
   readonly #held = new Set<HeldLease>();
-  #isArmed = false;
+  #callOff: (() => void) | undefined;
+  /** When the timer is due; 0 without one. */
+  #dueMs = 0;
 
   constructor(service: BaseSessionService, platform: Platform) {
     this.#service = service;
     this.#platform = platform;
   }
 
+  /** Keeps a lease that was just taken. */
   hold(held: HeldLease): void {
     this.#held.add(held);
-    if (!this.#isArmed) this.#arm(held.lease.ttlMs);
+    // Workers drop a timer with the request that set it: one that is overdue will not come.
+    if (held.renewedMs >= this.#dueMs) this.#tick(held.lease.ttlMs, held.renewedMs);
   }
 
   letGo(held: HeldLease): void {
     this.#held.delete(held);
   }
 
-  #arm(ttlMs: number): void {
-    this.#isArmed = true;
-    this.#platform.schedule(ttlMs / 3, () => {
-      this.#isArmed = false;
-      if (this.#held.size > 0) this.#arm(ttlMs);
-      this.#platform.background(this.#renewIdle(ttlMs / 3));
-    });
+  #tick(ttlMs: number, nowMs: number): void {
+    const periodMs = ttlMs / 3;
+    this.#callOff?.();
+    this.#callOff = undefined;
+    this.#dueMs = 0;
+    if (this.#held.size === 0) return;
+    this.#dueMs = nowMs + periodMs;
+    this.#callOff = this.#platform.schedule(periodMs, () => this.#tick(ttlMs, this.#platform.now()));
+    for (const held of this.#held) {
+      const idleMs = nowMs - held.renewedMs;
+      // Below zero is the time of an event that an agent dated itself.
+      if (idleMs >= periodMs / 2 || idleMs < 0) this.#platform.background(this.#renew(held, nowMs));
+    }
   }
 
-  async #renewIdle(idleMs: number): Promise<void> {
-    const now = this.#platform.now();
-    const idle = [...this.#held].filter((held) => now - held.renewedMs >= idleMs / 2);
-    await Promise.all(
-      idle.map(async (held) => {
-        try {
-          await this.#service.renewLease(held.lease);
-          held.renewedMs = now;
-        } catch (error) {
-          if (this.#held.has(held)) held.onLost(error);
-        }
-      }),
-    );
+  /** A failure that says nothing of the lease is the platform's to report: the next tick tries again, and appends are checked. */
+  async #renew(held: HeldLease, nowMs: number): Promise<void> {
+    try {
+      await this.#service.renewLease(held.lease);
+      held.renewedMs = nowMs;
+    } catch (error) {
+      if (!StaleWriterError.isInstance(error)) throw error;
+      if (this.#held.has(held)) held.onLost(error);
+    }
   }
 }

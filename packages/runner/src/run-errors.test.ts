@@ -175,7 +175,7 @@ test('every plugin is told of the error, after its event, and afterRunCallback i
   const stream = runner.runAsync(HI);
   await stream.next();
   expect(plugins[0]?.log).toEqual([]);
-  const thrown: unknown = await stream.next().then(expect.unreachable, (error: unknown) => error);
+  const thrown: unknown = await stream.next().catch((error: unknown) => error);
   expect(plugins.map((plugin) => plugin.log)).toEqual([[thrown], [thrown]]);
 });
 

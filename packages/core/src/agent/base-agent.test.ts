@@ -87,6 +87,11 @@ describe('the name', () => {
   });
 });
 
+test('the description is what was given, or empty', () => {
+  expect(new Worker({ description: 'works' }).description).toBe('works');
+  expect(new Worker().description).toBe('');
+});
+
 test('an option that this version does not have is refused', () => {
   expect(() => new Worker({ subAgents: [] } as Partial<BaseAgentConfig>)).toThrow(ConfigurationError);
   expect(() => new Worker({ subAgents: undefined } as Partial<BaseAgentConfig>)).not.toThrow();
@@ -222,6 +227,21 @@ describe('plugins', () => {
     expect(await said(new Worker({ afterAgentCallback: () => say('own') }), contextOf([new Rescue('rescue')]))).toEqual(
       ['work', 'plugin after'],
     );
+  });
+
+  test('that have one hook alone run for an agent without callbacks', async () => {
+    class After extends BasePlugin {
+      override afterAgentCallback(): Content {
+        return say('plugin after');
+      }
+    }
+    class OnError extends BasePlugin {
+      override onAgentErrorCallback(): Content {
+        return say('rescued');
+      }
+    }
+    expect(await said(new Worker(), contextOf([new After('after')]))).toEqual(['work', 'plugin after']);
+    expect(await said(new Worker({}, fail), contextOf([new OnError('on error')]))).toEqual(['rescued']);
   });
 
   test('run for an agent without callbacks', async () => {

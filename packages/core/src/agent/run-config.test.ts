@@ -7,10 +7,20 @@ test.each<RunConfig>([
   RUN_CONFIG_DEFAULTS,
   { streamingMode: 'sse', maxLlmCalls: -1, onBusy: 'interrupt', busyWaitMs: 0, maxParallelToolCalls: 1 },
   { saveInputBlobsAsArtifacts: true, customMetadata: {}, completionEvent: false, requestId: '' },
-  { getSessionConfig: { numRecentEvents: 0, afterTimestamp: 1.5, afterSeq: 3 } },
+  { getSessionConfig: { numRecentEvents: 0, afterTimestamp: 1.5, afterSeq: 0 } },
   { getSessionConfig: {}, maxLlmCalls: undefined, requestId: undefined },
 ])('%j makes sense', (config) => {
   expect(() => checkRunConfig(config)).not.toThrow();
+});
+
+test('a run that is told nothing goes like this', () => {
+  expect(RUN_CONFIG_DEFAULTS).toEqual({
+    streamingMode: 'none',
+    maxLlmCalls: 500,
+    onBusy: 'queue',
+    busyWaitMs: 60_000,
+    maxParallelToolCalls: 16,
+  });
 });
 
 test.each([

@@ -14,6 +14,10 @@ test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s, whatever the alphabe
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
 });
 
+test.each(['-w==', '-w=', '-w'])('reads %s, also padded by half', (text) => {
+  expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb]));
+});
+
 test('every byte comes back, at every length', () => {
   for (let length = 0; length <= everyByte.length; length++) {
     const bytes = everyByte.subarray(0, length);

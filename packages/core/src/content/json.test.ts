@@ -61,7 +61,7 @@ describe('copyJson', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(copyJson(nested(200))).toEqual({ value: nested(200) });
-    for (const value of [nested(202), cycle]) {
+    for (const value of [nested(201), cycle]) {
       expect(copyJson(value)).toMatchObject({
         fault: { reason: 'is nested deeper than 200 levels (is it a cycle?)' },
       });
@@ -93,6 +93,10 @@ describe('setOwn and getOwn', () => {
     expect(getOwn(record, 'toString')).toBe(2);
     expect(Object.getPrototypeOf(record)).toBe(Object.prototype);
     expect(Object.keys(record)).toEqual(['__proto__', 'toString']);
+    setOwn(record, '__proto__', 3);
+    expect(getOwn(record, '__proto__')).toBe(3);
+    delete record['__proto__'];
+    expect(Object.keys(record)).toEqual(['toString']);
   });
 });
 

@@ -62,7 +62,7 @@ function copyValue(value: unknown, walk: Walk): JsonValue | undefined {
       return undefined;
   }
   if (value === null) return null;
-  if (walk.depth > MAX_DEPTH) {
+  if (walk.depth >= MAX_DEPTH) {
     walk.reason = `is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`;
     return undefined;
   }

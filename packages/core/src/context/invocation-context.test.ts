@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { BaseAgent } from '../agent/base-agent.ts';
 import type { RunConfig } from '../agent/run-config.ts';
+import {
+  type ArtifactVersion,
+  BaseArtifactService,
+  type LoadArtifactRequest,
+  type SaveArtifactRequest,
+} from '../artifact/artifact-service.ts';
+import type { Part } from '../content/content.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
 import { RunAbortedError } from '../errors/run-aborted-error.ts';
@@ -18,6 +25,44 @@ class Quiet extends BaseAgent {
   protected async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
 
+/** Keeps what is saved in a row; its place there is its version. */
+class Shelf extends BaseArtifactService {
+  readonly #saved: SaveArtifactRequest[];
+
+  constructor(saved: SaveArtifactRequest[]) {
+    super();
+    this.#saved = saved;
+  }
+
+  saveArtifact(request: SaveArtifactRequest): Promise<number> {
+    return Promise.resolve(this.#saved.push(request) - 1);
+  }
+
+  loadArtifact({ version = 0 }: LoadArtifactRequest): Promise<Part | undefined> {
+    return Promise.resolve(this.#saved[version]?.artifact);
+  }
+
+  listArtifactKeys(): Promise<string[]> {
+    return Promise.resolve(this.#saved.map(({ filename }) => filename));
+  }
+
+  listVersions(): Promise<number[]> {
+    return Promise.resolve([]);
+  }
+
+  listArtifactVersions(): Promise<ArtifactVersion[]> {
+    return Promise.resolve([]);
+  }
+
+  getArtifactVersion(): Promise<ArtifactVersion | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  deleteArtifact(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
 const session: Session = {
   id: 's',
   appName: 'app',
@@ -29,7 +74,9 @@ const session: Session = {
   incarnation: 'i',
 };
 
-function contextOf(options: { runConfig?: RunConfig; abort?: AbortGuard } = {}): InvocationContext {
+function contextOf(
+  options: { runConfig?: RunConfig; abort?: AbortGuard; artifactService?: BaseArtifactService } = {},
+): InvocationContext {
   let ids = 0;
   return InvocationContext.create({
     invocationId: 'e-1',
@@ -44,7 +91,7 @@ function contextOf(options: { runConfig?: RunConfig; abort?: AbortGuard } = {}):
       newUuid: () => `uuid-${++ids}`,
     },
     plugins: new PluginManager(),
-    artifactService: undefined,
+    artifactService: options.artifactService,
     memoryService: undefined,
     models: undefined,
     derived: new Map(),
@@ -88,6 +135,13 @@ describe('createEvent', () => {
   test('names the parent of an agent that another one started', () => {
     const event = contextOf().forAgent(agent).forAgent(other).createEvent();
     expect(event).toMatchObject({ author: 'other', executionId: 'e-uuid-1', parentExecutionId: 'e-1' });
+  });
+
+  test('leaves out the actions of a chunk, which are ignored anyway', () => {
+    const context = contextOf().forAgent(agent);
+    const actions = { stateDelta: { a: 1 } };
+    expect(context.createEvent({ partial: true, actions }).actions).toEqual({ stateDelta: {}, artifactDelta: {} });
+    expect(context.createEvent({ partial: false, actions }).actions.stateDelta).toEqual({ a: 1 });
   });
 
   test('the author before the first agent is the app', () => {
@@ -189,6 +243,25 @@ describe('the contexts of callbacks, tools and instructions', () => {
     expect(second.state.get('a')).toBe(1);
     expect(new ReadonlyContext(context).state.toRecord()).toEqual({ a: 1, b: 2 });
     expect(first.eventActions).toBe(first.actions);
+  });
+
+  test('tell the next event which artifacts were saved', async () => {
+    const saved: SaveArtifactRequest[] = [];
+    const artifactService = new Shelf(saved);
+    const context = new CallbackContext({ invocationContext: contextOf({ artifactService }).forAgent(agent) });
+    expect(await context.saveArtifact('a.txt', { text: 'one' })).toBe(0);
+    expect(await context.saveArtifact('a.txt', { text: 'two' })).toBe(1);
+    expect(await context.saveArtifact('__proto__', { text: 'odd' })).toBe(2);
+    expect(JSON.stringify(context.actions.artifactDelta)).toBe('{"a.txt":1,"__proto__":2}');
+    expect(saved[0]).toEqual({
+      appName: 'app',
+      userId: 'u',
+      sessionId: 's',
+      filename: 'a.txt',
+      artifact: { text: 'one' },
+    });
+    expect(await context.loadArtifact('a.txt', 0)).toEqual({ text: 'one' });
+    expect(await context.listArtifacts()).toEqual(['a.txt', 'a.txt', '__proto__']);
   });
 
   test('say which service is missing', async () => {

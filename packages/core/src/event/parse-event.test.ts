@@ -113,6 +113,7 @@ describe('parseEvent reads what other kits write', () => {
     expect(event.tags).toEqual(['transfer', 'mine']);
     expect(event).not.toHaveProperty('tag');
     expect(parseEvent({ tags: ['a'], tag: 'b;a' }).tags).toEqual(['a', 'b']);
+    expect(parseEvent({ tag: 'a' }).tags).toEqual(['a']);
     expect(parseEvent({ tag: '' })).toEqual(createEvent());
   });
 
@@ -327,8 +328,16 @@ describe('parseEvent names the path at fault', () => {
 
 test('JSON nested too deep for a reader on its way is refused, not crashed on', () => {
   const state = (levels: number): string => `{"actions":{"stateDelta":{"a":${nested(levels)}}}}`;
-  expect(faultOf(() => parseEvent(state(200)))).toBeNull();
-  for (const text of [state(300), state(20_000), `{"usageMetadata":${nested(20_000)}}`]) {
+  const lists = (levels: number): string => `{"someday":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+  for (const text of [state(200), nested(250), lists(249)]) expect(faultOf(() => parseEvent(text))).toBeNull();
+  for (const text of [
+    state(300),
+    nested(251),
+    lists(250),
+    nested(20_000),
+    lists(20_000),
+    `{"usageMetadata":${nested(20_000)}}`,
+  ]) {
     expect(faultOf(() => parseEvent(text))?.message).toBe('event: is nested deeper than 250 levels');
   }
   expect(faultOf(() => parseContent(JSON.parse(nested(20_000))))?.path).toBe('content');

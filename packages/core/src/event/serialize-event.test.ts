@@ -57,6 +57,14 @@ describe('serializeEvent', () => {
     });
   });
 
+  test('omits them wherever one stands alone', () => {
+    for (const empty of [null, [], {}]) {
+      expect(written({ ...EVENT, customMetadata: empty } as unknown as Event)).toEqual(EVENT);
+      const actions = { ...EVENT.actions, agentState: empty };
+      expect(written({ ...EVENT, actions } as unknown as Event)).toEqual(EVENT);
+    }
+  });
+
   test('completes the actions of an event that came without', () => {
     for (const actions of [undefined, null, {}, { stateDelta: null }]) {
       const event = { ...EVENT, actions } as unknown as Event;
@@ -119,6 +127,7 @@ describe('include and exclude', () => {
   test('paths that lead nowhere change nothing', () => {
     expect(written(EVENT, { exclude: ['branch', 'id.deeper', 'content.nothing'] })).toEqual(EVENT);
     expect(written(EVENT, { include: ['branch'] })).toEqual({});
+    expect(written(EVENT, { include: ['id.deeper'] })).toEqual({ id: 'id' });
     expect(written(EVENT, { include: [], exclude: [] })).toEqual(EVENT);
   });
 

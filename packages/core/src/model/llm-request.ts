@@ -34,7 +34,10 @@ export interface GenerateContentConfig {
   [option: string]: unknown;
 }
 
-/** One request to a model. Processors and callbacks may change it; it belongs to this call alone. */
+/**
+ * One request to a model. Processors and callbacks may change it. A model reads it and changes nothing: contents are shared with
+ * the session's events, and what is long with the next request.
+ */
 export interface LlmRequest {
   /** The model's name, when another than the model object's own is meant. */
   model?: string;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { systemPlatform } from './platform.ts';
 
 test('event ids begin with the time of the clock', () => {
@@ -8,6 +8,20 @@ test('event ids begin with the time of the clock', () => {
   expect(timeMs).toBeGreaterThanOrEqual(before);
   expect(timeMs).toBeLessThanOrEqual(Date.now());
   expect(systemPlatform.now()).toBeGreaterThanOrEqual(before);
+});
+
+test('background work that fails is reported, and harms nothing', async () => {
+  const report = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  try {
+    const failure = new TypeError('broken');
+    const work = Promise.reject(failure);
+    systemPlatform.background(work);
+    systemPlatform.background(Promise.resolve());
+    await work.catch(() => undefined);
+    expect(report.mock.calls).toEqual([['background work failed', failure]]);
+  } finally {
+    report.mockRestore();
+  }
 });
 
 test('a timer calls back once, and not when it was called off', async () => {

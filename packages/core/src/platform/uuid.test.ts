@@ -64,6 +64,27 @@ describe('uuidV4', () => {
   });
 });
 
+describe.each([
+  ['uuidV7', () => uuidV7(5), 15],
+  ['uuidV4', uuidV4, 0],
+])('the digits of %s', (_name, newId, firstRandom) => {
+  test('depend on no other digit, of this id or of the one before', () => {
+    const ids = Array.from({ length: 500 }, () => newId());
+    for (let place = firstRandom; place < 36; place++) {
+      if ([8, 13, 14, 18, 19, 23].includes(place)) continue;
+      for (let other = firstRandom; other < 36; other++) {
+        if ([8, 13, 14, 18, 19, 23].includes(other)) continue;
+        const digits = ids.map((id) => id.charAt(place));
+        const same = ids.filter((id, at) => id.charAt(other) === digits[at]).length;
+        const before = ids.filter((id, at) => at > 0 && id.charAt(other) === digits[at - 1]).length;
+        // One in sixteen by chance.
+        if (other !== place) expect(same).toBeLessThan(100);
+        expect(before).toBeLessThan(100);
+      }
+    }
+  });
+});
+
 test('ids of both versions taken in turn share no randomness', () => {
   const seen = new Set<string>();
   for (let at = 0; at < MANY; at++) {

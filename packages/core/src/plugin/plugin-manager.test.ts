@@ -81,6 +81,9 @@ describe('all', () => {
     await manager.all('afterRunCallback', params);
     await manager.all('onUserMessageCallback', params);
     expect(log).toEqual(['a after', 'c after', 'a', 'c']);
+    await new PluginManager([new Asked('alone', log)]).all('onUserMessageCallback', params);
+    expect(log.at(-1)).toBe('alone');
+    await new PluginManager().all('onUserMessageCallback', params);
   });
 });
 

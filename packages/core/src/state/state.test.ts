@@ -141,9 +141,9 @@ describe('remove', () => {
     state.set('a', 1);
     state.remove('a');
     state.remove('b');
-    expect(actions).toMatchObject({ stateDelta: {}, removedState: ['a', 'b'] });
+    expect(actions).toEqual({ stateDelta: {}, artifactDelta: {}, removedState: ['a', 'b'] });
     state.set('a', 2);
-    expect(actions).toMatchObject({ stateDelta: { a: 2 }, removedState: ['b'] });
+    expect(actions).toEqual({ stateDelta: { a: 2 }, artifactDelta: {}, removedState: ['b'] });
     state.set('b', 3);
     expect(actions).not.toHaveProperty('removedState');
   });

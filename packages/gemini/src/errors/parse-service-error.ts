@@ -3,8 +3,6 @@ export interface ServiceError {
   readonly message?: string;
   /** `RESOURCE_EXHAUSTED`, … */
   readonly status?: string;
-  /** The HTTP status. */
-  readonly code?: number;
   /** `google.rpc.RetryInfo`, in milliseconds. */
   readonly retryDelayMs?: number;
   /** The quota of a whole day is used up: waiting some seconds is of no use. */
@@ -28,11 +26,9 @@ export function parseServiceError(text: string, depth = 0): ServiceError | undef
   const details = Array.isArray(error['details']) ? error['details'].filter(isRecord) : [];
   const retryDelayMs = firstDefined(details, retryDelayOf);
   const status = textOf(error['status']);
-  const code = error['code'];
   return {
     ...(message !== undefined && { message }),
     ...(status !== undefined && /^[A-Z][A-Z0-9_]+$/.test(status) && { status }),
-    ...(typeof code === 'number' && { code }),
     ...(retryDelayMs !== undefined && { retryDelayMs }),
     ...(details.some(isDayQuota) && { dayQuota: true }),
     ...inner,

@@ -31,10 +31,9 @@ export function toTypedError(error: unknown, call: FailedCall): EventloomError {
   return status === undefined ? connectionError(error, call) : serviceError(error, status, call);
 }
 
-function serviceError(error: unknown, httpStatus: number, { exchange, nowMs, redact }: FailedCall): ModelError {
+function serviceError(error: unknown, status: number, { exchange, nowMs, redact }: FailedCall): ModelError {
   const text = messageOf(error);
   const reported = parseServiceError(text);
-  const status = reported?.code ?? httpStatus;
   const message =
     reported?.message ?? (text === '' || reported ? `the service answered with HTTP status ${status}` : text);
   const waitMs = reported?.retryDelayMs ?? retryAfterMs(exchange.response?.headers.get('retry-after'), nowMs);

@@ -10,7 +10,8 @@ export function toLlmResponse(response: GenerateContentResponse): LlmResponse {
     if (index === 0) addCandidate(converted, candidate);
     else (converted.alternatives ??= []).push(toAlternative(candidate, index));
   }
-  if (usageMetadata) converted.usageMetadata = toUsage(usageMetadata);
+  // Copied, because the client hides a getter of its own in it, and events are plain data.
+  if (usageMetadata) converted.usageMetadata = Object.assign<UsageMetadata, object>({}, usageMetadata);
   if (modelVersion !== undefined) converted.modelVersion = modelVersion;
   if (responseId !== undefined) converted.responseId = responseId;
   return converted;
@@ -28,14 +29,4 @@ function addCandidate(converted: LlmResponse, candidate: Candidate): void {
 
 function toAlternative({ content, finishReason }: Candidate, index: number): AlternativeResponse {
   return { index, ...(content?.parts?.length && { content }), ...(finishReason !== undefined && { finishReason }) };
-}
-
-/** The client puts a getter of its own (`initialPromptTokenCount`) on it; events are plain data. */
-function toUsage(usage: object): UsageMetadata {
-  const { initialPromptTokenCount, ...counts }: UsageMetadata & { readonly initialPromptTokenCount?: number } = {
-    ...usage,
-  };
-  return initialPromptTokenCount === undefined || initialPromptTokenCount === counts.promptTokenCount
-    ? counts
-    : { ...counts, initialPromptTokenCount };
 }

@@ -343,3 +343,12 @@ test('a list that was given out is the caller’s own', () => {
   events.push(userEvent('two'));
   expect(builder.build(events)).toEqual([said('user', 'one'), said('user', 'two')]);
 });
+
+test('a long list is handed out without a copy, and one that was changed is built anew', () => {
+  const events = Array.from({ length: 2048 }, (_, index) => userEvent(`message ${index}`));
+  const builder = new ContentsBuilder('bot', undefined);
+  const contents = builder.build(events);
+  expect(builder.build(events)).toBe(contents);
+  contents.pop();
+  expect(builder.build(events)).toHaveLength(2048);
+});

@@ -20,9 +20,13 @@ interface CallGroup {
   placed: boolean;
 }
 
+/** From so many contents on the list itself is handed out: copying it would make a step cost more the longer the session is. */
+const LENT_FROM = 2048;
+
 /**
  * The contents that a model sees of a session, kept up to date event by event: a step costs its new events and not the whole
- * history again. Contents are shared with the events they came from and are not to be modified.
+ * history again. Contents are shared with the events they came from, and a long list with the next request: neither is to be
+ * modified.
  */
 export class ContentsBuilder {
   readonly #agentName: string;
@@ -30,6 +34,8 @@ export class ContentsBuilder {
   #contents: Content[] = [];
   #groups = new Map<string, CallGroup>();
   #seen = 0;
+  /** How long the contents were when they were handed out. */
+  #length = 0;
   /** The speech that the last content holds, when it is one. */
   #spoken: Spoken | undefined;
 
@@ -38,10 +44,11 @@ export class ContentsBuilder {
     this.#branch = branch;
   }
 
-  /** The contents of these events, of which the ones seen before are a prefix. The caller's own list. */
+  /** The contents of these events, of which the ones seen before are a prefix. */
   build(events: readonly Event[]): Content[] {
+    const wasChanged = this.#contents.length !== this.#length;
     const added = events.slice(this.#seen);
-    if (added.some(rewritesHistory)) {
+    if (wasChanged || added.some(rewritesHistory)) {
       this.#reset();
       for (const entry of effectiveEvents(events)) {
         if ('summary' in entry) this.#push(entry.summary);
@@ -51,7 +58,8 @@ export class ContentsBuilder {
       for (const event of added) this.#addEvent(event);
     }
     this.#seen = events.length;
-    return this.#contents.slice();
+    this.#length = this.#contents.length;
+    return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
   }
 
   #reset(): void {

@@ -22,7 +22,7 @@ export class ModelCall {
     this.#step = step;
     this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
     this.#asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
-    this.request = this.#asksBefore ? { ...request, contents: request.contents.map(copyContent) } : request;
+    this.request = this.#asksBefore ? copyRequest(request) : request;
   }
 
   get #context(): CallbackContext {
@@ -70,7 +70,7 @@ export class ModelCall {
   async onError(thrown: unknown): Promise<LlmResponse | undefined> {
     const { agent, context } = this.#step;
     const error = toError(thrown);
-    const { request } = this;
+    const request = this.#asksBefore ? this.request : copyRequest(this.request);
     const answer = await context.plugins.first('onModelErrorCallback', {
       callbackContext: this.#context,
       llmRequest: request,
@@ -86,6 +86,10 @@ export class ModelCall {
 }
 
 /** Callbacks may change a request in place; the session's events, whose contents it shares, must not change with it. */
+function copyRequest(request: LlmRequest): LlmRequest {
+  return { ...request, contents: request.contents.map(copyContent) };
+}
+
 function copyContent(content: LlmRequest['contents'][number]): LlmRequest['contents'][number] {
   return content.parts ? { ...content, parts: content.parts.map((part) => ({ ...part })) } : { ...content };
 }

@@ -134,7 +134,7 @@ export const listRules: readonly SessionRule[] = [
       platform.advance(1);
       const other = await service.createSession({ ...KEY, sessionId: 'b' });
       await service.appendEvent({ session: other, event: stateEvent('one', { own: ['b'] }) });
-      for (const { state } of (await service.listSessions(OWNER)).sessions) (state['app:list'] as number[]).push(2);
+      for (const { state } of (await service.listSessions(OWNER)).sessions) (state['app:list'] as number[] | undefined)?.push(2);
       const { sessions } = await service.listSessions(OWNER);
       expect.same('the states', sessions.map(({ state }) => state), [
         { own: ['b'], ...shared },

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '@eventloom/core';
 import { appendRules } from './append-rules.ts';
 import type { ConformanceCase, MakeSessionService } from './conformance-case.ts';
+import { ConformanceError } from './conformance-error.ts';
 import { Expect } from './expect.ts';
 import { leaseRules } from './lease-rules.ts';
 import { leaseQueueRules } from './lease-queue-rules.ts';
@@ -12,10 +13,12 @@ import { stateKeyRules } from './state-key-rules.ts';
 import { stateRules } from './state-rules.ts';
 import { windowRules } from './window-rules.ts';
 
-/** What a back end does otherwise, on purpose. */
+/** How the cases are run, and what a back end does otherwise, on purpose. */
 export interface SessionConformanceOptions {
   /** Case id to the reason why the back end does not keep it. Such cases are left out. */
   readonly deviations?: Readonly<Record<string, string>>;
+  /** Real milliseconds after which a case that does not end fails; default 20,000. */
+  readonly hangMs?: number;
 }
 
 /**
@@ -42,7 +45,7 @@ export function sessionServiceConformance(
     ...leaseQueueRules,
     ...ledgerRules,
   ];
-  const deviations = options.deviations ?? {};
+  const { deviations = {}, hangMs = 20_000 } = options;
   for (const id of Object.keys(deviations)) {
     if (!rules.some((rule) => rule.id === id)) throw new ConfigurationError(`there is no conformance case ${id}`);
   }
@@ -55,10 +58,25 @@ export function sessionServiceConformance(
         const platform = new ManualPlatform();
         const { service, close } = await makeService({ platform });
         try {
-          await check({ service, platform, expect: new Expect(id) });
+          await withinTime(id, hangMs, check({ service, platform, expect: new Expect(id) }));
+        } catch (error) {
+          throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
         } finally {
           await close?.();
         }
       },
     }));
+}
+
+/** A call that never answers is a fault like any other, and is told by the case it is in. */
+async function withinTime(id: string, hangMs: number, work: Promise<void>): Promise<void> {
+  let timer: unknown;
+  const hang = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ConformanceError(id, 'the case', 'an end', `none in ${hangMs} ms`)), hangMs);
+  });
+  try {
+    await Promise.race([work, hang]);
+  } finally {
+    clearTimeout(timer as number);
+  }
 }

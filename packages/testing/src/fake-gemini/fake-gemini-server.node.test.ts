@@ -141,6 +141,14 @@ test('a function answers from the request', async () => {
   expect(await (await generate()).json()).toEqual({ model: 'm' });
 });
 
+test('a function that throws fails the assertion', async () => {
+  server.enqueue(() => {
+    throw new TypeError('not what I wanted');
+  });
+  expect((await generate()).status).toBe(400);
+  expect(() => server.assertConsumed()).toThrow('reply 1 threw: not what I wanted');
+});
+
 test('a request that the script does not have is refused and fails the assertion', async () => {
   const response = await generate();
   expect(response.status).toBe(400);

@@ -128,7 +128,15 @@ export class FakeGeminiServer {
       return this.#refuse(outgoing, `request ${this.#requests.length} (${request.path}) was not expected`);
     }
     this.#answered++;
-    const reply = typeof step === 'function' ? step(request) : step;
+    let reply: FakeGeminiReply;
+    try {
+      reply = typeof step === 'function' ? step(request) : step;
+    } catch (error) {
+      return this.#refuse(
+        outgoing,
+        `reply ${this.#answered} threw: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
     if (reply.frames && !path.stream) {
       return this.#refuse(
         outgoing,

@@ -1,0 +1,63 @@
+import { type Event, RunAbortedError, serializeEvent, StreamingMode } from '@eventloom/core';
+import type { Runner } from '@eventloom/runner';
+import { openApplication } from '../application.ts';
+import { nearestName } from '../command-line/nearest-name.ts';
+import type { CommandLine } from '../command-line/parse-command-line.ts';
+import { UsageError } from '../errors/usage-error.ts';
+import type { Settings } from '../settings.ts';
+import type { Terminal } from '../terminal.ts';
+import { EventPrinter } from './event-printer.ts';
+
+/** As a shell counts a program that was interrupted. */
+const INTERRUPTED = 130;
+
+/** Runs one turn and prints its events as they come. Settles with the exit code. */
+export async function ask(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
+  if (line.question.trim() === '') throw new UsageError('ask: has no question; write it behind the command, in quotes');
+  const application = await openApplication(settings, terminal.warn);
+  const aborting = new AbortController();
+  const abort = (): void => aborting.abort();
+  process.once('SIGINT', abort);
+  try {
+    const runner = chooseRunner(application.runners, line.app);
+    const { appName, sessionService, platform } = runner;
+    const userId = line.user ?? 'me';
+    const sessionId = line.session ?? `ask-${platform.newUuid()}`;
+    await sessionService.getOrCreateSession({ appName, userId, sessionId });
+    const print = line.json ? printJson(terminal) : printText(terminal);
+    const stream = runner.runAsync({
+      userId,
+      sessionId,
+      newMessage: { role: 'user', parts: [{ text: line.question }] },
+      runConfig: { streamingMode: StreamingMode.SSE },
+      abortSignal: aborting.signal,
+    });
+    for await (const event of stream) print(event);
+    if (!line.json && line.session === undefined) terminal.print(`go on with --session ${sessionId}`);
+    return 0;
+  } catch (error) {
+    if (!RunAbortedError.isInstance(error) || !aborting.signal.aborted) throw error;
+    terminal.warn('interrupted; what was committed is in the session');
+    return INTERRUPTED;
+  } finally {
+    process.off('SIGINT', abort);
+    await application.close();
+  }
+}
+
+function chooseRunner(runners: readonly Runner[], appName: string | undefined): Runner {
+  const names = runners.map((runner) => runner.appName);
+  const chosen = appName === undefined ? runners[0] : runners.find((runner) => runner.appName === appName);
+  if (chosen) return chosen;
+  const meant = appName === undefined ? undefined : nearestName(appName, names);
+  throw new UsageError(`--app ${appName}: there is no such app; ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`);
+}
+
+function printJson(terminal: Terminal): (event: Event) => void {
+  return (event) => terminal.print(serializeEvent(event));
+}
+
+function printText(terminal: Terminal): (event: Event) => void {
+  const printer = new EventPrinter(terminal);
+  return (event) => printer.print(event);
+}

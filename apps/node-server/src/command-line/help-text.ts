@@ -1,0 +1,32 @@
+import { type CommandName, COMMANDS, OPTION_LIST } from './options.ts';
+
+/** What `--help` prints. */
+export function helpText(): string {
+  return [
+    'Eventloom serves agents over HTTP, or asks one of them in the terminal.',
+    '',
+    'pnpm start [options]',
+    'pnpm ask "a question" [options]',
+    '',
+    ...Object.entries(COMMANDS).map(([name, what]) => `  ${name.padEnd(10)}${what}`),
+    '',
+    'Options of both',
+    ...optionLines(undefined),
+    '',
+    'Options of start',
+    ...optionLines('start'),
+    '',
+    'Options of ask',
+    ...optionLines('ask'),
+    '',
+    'GEMINI_API_KEY or GOOGLE_API_KEY lets agents ask Gemini, at GOOGLE_GEMINI_BASE_URL when it is set. Without a key the demo',
+    'agent uses a small offline model.',
+  ].join('\n');
+}
+
+function optionLines(command: CommandName | undefined): string[] {
+  return OPTION_LIST.filter(({ only }) => only === command).map(({ name, value, help }) => {
+    const usage = value === undefined ? `--${name}` : `--${name} <${value}>`;
+    return `  ${usage.padEnd(26)}${help}`;
+  });
+}

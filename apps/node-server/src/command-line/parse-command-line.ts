@@ -1,0 +1,100 @@
+import { parseArgs } from 'node:util';
+import { UsageError } from '../errors/usage-error.ts';
+import { nearestName } from './nearest-name.ts';
+import { type CommandName, COMMANDS, OPTION_LIST, PARSE_OPTIONS } from './options.ts';
+
+/** What the command line says. */
+export interface CommandLine {
+  readonly command: CommandName;
+  /** The question of `ask`. */
+  readonly question: string;
+  readonly agents?: string | undefined;
+  readonly model?: string | undefined;
+  readonly data?: string | undefined;
+  readonly sessions?: string | undefined;
+  readonly artifacts?: string | undefined;
+  readonly port?: string | undefined;
+  readonly host?: string | undefined;
+  readonly origins: readonly string[];
+  readonly allowUnauthenticated: boolean;
+  readonly app?: string | undefined;
+  readonly user?: string | undefined;
+  readonly session?: string | undefined;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+/**
+ * Reads the arguments of the program.
+ * @throws UsageError for a command, an option or a value that does not exist, with the one that may have been meant
+ */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  // pnpm hands a separating `--` on, and nothing here needs one.
+  const given = args.filter((arg, index) => arg !== '--' || index > 1);
+  checkNames(given);
+  const { values, positionals } = parse(given);
+  const { command, rest } = splitCommand(positionals);
+  for (const { name, only } of OPTION_LIST) {
+    if (values[name] !== undefined && only !== undefined && only !== command) {
+      throw new UsageError(`--${name} is an option of ${only}, not of ${command}`);
+    }
+  }
+  const text = (name: string): string | undefined => readText(name, values[name]);
+  return {
+    command,
+    question: rest.join(' '),
+    agents: text('agents'),
+    model: text('model'),
+    data: text('data'),
+    sessions: text('sessions'),
+    artifacts: text('artifacts'),
+    port: text('port'),
+    host: text('host'),
+    origins: Array.isArray(values['origin']) ? values['origin'].map(String) : [],
+    allowUnauthenticated: values['allow-unauthenticated'] === true,
+    app: text('app'),
+    user: text('user'),
+    session: text('session'),
+    json: values['json'] === true,
+    help: values['help'] === true,
+  };
+}
+
+function checkNames(args: readonly string[]): void {
+  const names = OPTION_LIST.map(({ name }) => name);
+  const { tokens } = parseArgs({ args: [...args], options: PARSE_OPTIONS, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option' || names.includes(token.name)) continue;
+    const meant = nearestName(token.name, names);
+    const hint = meant === undefined ? '--help names those there are' : `did you mean --${meant}?`;
+    throw new UsageError(`there is no option ${token.rawName}; ${hint}`);
+  }
+}
+
+function parse(args: readonly string[]): ReturnType<typeof parseArgs> {
+  try {
+    return parseArgs({ args: [...args], options: PARSE_OPTIONS, allowPositionals: true });
+  } catch (cause) {
+    throw new UsageError((cause as Error).message, { cause });
+  }
+}
+
+function splitCommand(positionals: readonly string[]): { command: CommandName; rest: readonly string[] } {
+  const [first, ...rest] = positionals;
+  if (first === undefined) return { command: 'start', rest };
+  if (first === 'ask') return { command: 'ask', rest };
+  const names = Object.keys(COMMANDS);
+  if (first !== 'start') {
+    const meant = nearestName(first, names);
+    const hint = meant === undefined ? `there are ${names.join(' and ')}` : `did you mean ${meant}?`;
+    throw new UsageError(`there is no command ${JSON.stringify(first)}; ${hint}`);
+  }
+  if (rest.length > 0) throw new UsageError(`start takes options only, and was given ${JSON.stringify(rest.join(' '))}`);
+  return { command: 'start', rest };
+}
+
+function readText(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && value !== '') return value;
+  throw new UsageError(`--${name}: is empty`);
+}

@@ -1,0 +1,74 @@
+import { CONSTANTS, FUNCTIONS } from './arithmetic-tokens.ts';
+import { calculate } from './calculate.ts';
+
+/** Arithmetic in words, and what it is written as. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/(\d),(?=\d{3}\b)/g, '$1'],
+  [/\bplus\b/g, '+'],
+  [/\bminus\b/g, '-'],
+  [/\b(?:times|multiplied by)\b/g, '*'],
+  [/\bdivided by\b/g, '/'],
+  [/\bto the power of\b/g, '^'],
+  [/\bsquared\b/g, '^ 2'],
+  [/\bcubed\b/g, '^ 3'],
+  [/\b(?:the )?square root of\b/g, 'sqrt'],
+  [/\s?\bper ?cent\b/g, '%'],
+  [/(\d)\s?x\s?(?=\d)/g, '$1 * '],
+];
+/** A date is not a subtraction. */
+const DATE = /\b\d{4}-\d{2}-\d{2}\b/g;
+const PIECE = /\d+(?:\.\d+)?|[-+*/^%(),×÷−]|[\p{L}_]+|\S/gu;
+const NAMES = new Set([...Object.keys(FUNCTIONS), ...Object.keys(CONSTANTS).filter((name) => name.length > 1), 'of', 'mod']);
+const MAX_EXPRESSIONS = 8;
+
+/** The arithmetic that a text holds, in the order it stands there, as expressions that have a result or fail for a reason. */
+export function findExpressions(text: string): string[] {
+  let source = text.toLowerCase().replaceAll(DATE, ' . ');
+  for (const [words, sign] of WORDS) source = source.replaceAll(words, sign);
+  const found: string[] = [];
+  let pieces: string[] = [];
+  for (const [piece] of `${source} .`.matchAll(PIECE)) {
+    if (isArithmetic(piece)) {
+      pieces.push(piece);
+      continue;
+    }
+    const expression = longestExpression(pieces);
+    if (expression !== undefined) found.push(expression);
+    pieces = [];
+  }
+  return [...new Set(found)].slice(0, MAX_EXPRESSIONS);
+}
+
+function isArithmetic(piece: string): boolean {
+  return /^[\d\-+*/^%(),×÷−]/.test(piece) || NAMES.has(piece);
+}
+
+/** The words around arithmetic look like parts of it (`of`, a dash): what does not fit is taken off at both ends. */
+function longestExpression(pieces: readonly string[]): string | undefined {
+  const isLoose = (piece: string | undefined): boolean => piece !== undefined && /^([+*/^%,)×÷]|of|mod)$/.test(piece);
+  let start = 0;
+  let end = pieces.length;
+  while (start < end && isLoose(pieces[start])) start++;
+  while (end > start && !/^[\d)%]|^pi$/.test(pieces[end - 1] ?? '')) end--;
+  const kept = pieces.slice(start, end);
+  const hasNumber = kept.some((piece) => /^\d|^pi$/.test(piece));
+  const hasSign = kept.some((piece) => /^[-+*/^%×÷−]$/.test(piece) || NAMES.has(piece));
+  if (!hasNumber || !hasSign || kept.length < 2) return undefined;
+  const expression = toText(kept);
+  return expression === undefined || isLonelyPercentage(kept) ? undefined : expression;
+}
+
+function toText(pieces: readonly string[]): string | undefined {
+  const text = pieces.join(' ').replaceAll(/ (?=[%),])|(?<=\() /g, '').replaceAll(/\b(\w+) \(/g, '$1(');
+  try {
+    calculate(text);
+    return text;
+  } catch {
+    // A division by zero is asked for all the same; what is no expression is not.
+    return /\/ ?0/.test(text) ? text : undefined;
+  }
+}
+
+function isLonelyPercentage(pieces: readonly string[]): boolean {
+  return pieces.length === 2 && pieces[1] === '%';
+}

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  BaseLlm,
+  type Content,
+  contentText,
+  type FunctionResponse,
+  type LlmRequest,
+  type LlmResponse,
+  type Part,
+  RunAbortedError,
+} from '@eventloom/core';
+import { describeResponse } from './describe-response.ts';
+import { planCalls } from './plan-calls.ts';
+
+/** How the model takes its time. */
+export interface OfflineDemoModelOptions {
+  /** Between two chunks of a streamed answer. Default 15 ms. */
+  readonly chunkDelayMs?: number;
+}
+
+const ABOUT = 'I am the offline demo model: no GEMINI_API_KEY is set, so no language model is asked.';
+const HELP =
+  `${ABOUT} I understand no language and look for words. Ask me for the weather in a city, for some arithmetic, to note ` +
+  'something, to list your notes or to save a file, several of them at once if you like: ' +
+  '"What is the weather in Rome, and what is 17% of 340?"';
+
+/**
+ * Stands in for a language model so that the demo works without a key and without a network: it finds out by words which of the
+ * demo's tools are asked for, calls them for real, all at the same time, and puts into words what they answered.
+ */
+export class OfflineDemoModel extends BaseLlm {
+  readonly #chunkDelayMs: number;
+
+  constructor({ chunkDelayMs = 15 }: OfflineDemoModelOptions = {}) {
+    super({ model: 'offline-demo' });
+    this.#chunkDelayMs = chunkDelayMs;
+  }
+
+  /** @throws RunAbortedError when the signal fires between two chunks */
+  override async *generateContentAsync(
+    { contents, toolsDict }: LlmRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    const responses = openResponses(contents);
+    if (responses.length === 0) {
+      const calls = planCalls(lastQuestion(contents)).filter(({ name = '' }) => Object.hasOwn(toolsDict, name));
+      if (calls.length > 0) {
+        yield whole(calls.map((functionCall) => ({ functionCall })));
+        return;
+      }
+    }
+    const text = responses.length === 0 ? HELP : answerText(responses);
+    if (stream) {
+      for (const chunk of text.match(/\S+\s*/g) ?? []) {
+        if (abortSignal?.aborted) throw new RunAbortedError('the answer was aborted', { cause: abortSignal.reason });
+        yield { content: { role: 'model', parts: [{ text: chunk }] }, partial: true };
+        if (this.#chunkDelayMs > 0) await delay(this.#chunkDelayMs);
+      }
+    }
+    yield whole([{ text }]);
+  }
+}
+
+function whole(parts: Part[]): LlmResponse {
+  return { content: { role: 'model', parts }, finishReason: 'STOP', modelVersion: 'offline-demo' };
+}
+
+/** What tools answered since the user last said something. */
+function openResponses(contents: readonly Content[]): FunctionResponse[] {
+  const responses: FunctionResponse[] = [];
+  for (const { parts = [] } of contents.toReversed()) {
+    const found = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
+    if (found.length === 0) break;
+    responses.unshift(...found);
+  }
+  return responses;
+}
+
+function lastQuestion(contents: readonly Content[]): string {
+  return contentText(contents.findLast(({ role }) => role === 'user'));
+}
+
+function answerText(responses: readonly FunctionResponse[]): string {
+  const tools = new Set(responses.map(({ name }) => name));
+  const how = responses.length === 1 ? `I called ${[...tools].join('')}` : `I made ${responses.length} calls at once (${[...tools].join(', ')})`;
+  return `${responses.map(describeResponse).join(' ')} (${how}. ${ABOUT})`;
+}

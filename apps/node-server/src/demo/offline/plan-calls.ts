@@ -1,0 +1,57 @@
+import type { FunctionCall } from '@eventloom/core';
+import { findExpressions } from '../arithmetic/find-expressions.ts';
+import { WEATHER } from '../weather-table.ts';
+
+/** More text than this is not looked at: nobody types it at a demo. */
+const MAX_TEXT = 4000;
+const MAX_CALLS = 8;
+const WEATHER_WORDS = /\b(weather|forecast|temperature|rain(ing|y)?|sunny|snow(ing)?|hot|cold|warm|degrees)\b/i;
+const PLACE = /\b(?:in|for|at)\s+(?:the\s+)?(\p{L}[\p{L}'’.-]*(?:\s\p{Lu}[\p{L}'’.-]*)*)/u;
+const NOTE = /\b(?:note(?: down)?|remember|remind me)(?:\s+(?:that|to))?\s*:?\s+(?<text>[^\n.;!?]+)/giu;
+const LIST_NOTES = /\b(?:what|which|list|show|read|tell)\b[^.?!]*\bnotes?\b|\bmy notes\b/i;
+const FILE = /\b(?:save|write|create|make|store)\b[^.?!]*?\b(?:file|document|artifact|[\w-]+\.(?:txt|md|csv|json))\b/i;
+const FILE_NAME = /[\w-]+\.(?:txt|md|csv|json)\b/i;
+const FILE_TEXT = /["“](?<quoted>[^"”]+)["”]|\b(?:with|containing|saying|that says)\s+(?:the (?:text|words?)\s+)?(?<plain>[^\n?]+)/i;
+
+/**
+ * The tools that a text seems to ask for. It looks for words and understands none of them; what it finds nothing in is an empty
+ * list.
+ */
+export function planCalls(text: string): FunctionCall[] {
+  const source = text.slice(0, MAX_TEXT);
+  const file = planFile(source);
+  const rest = file ? source.replace(FILE_TEXT, ' ') : source;
+  const notes = file ? [] : planNotes(rest);
+  const withoutNotes = notes.length > 0 ? rest.replaceAll(NOTE, ' ') : rest;
+  return [
+    ...planWeather(withoutNotes),
+    ...findExpressions(withoutNotes).map((expression) => ({ name: 'calculate', args: { expression } })),
+    ...notes,
+    ...(notes.length === 0 && LIST_NOTES.test(withoutNotes) ? [{ name: 'list_notes', args: {} }] : []),
+    ...(file ? [file] : []),
+  ].slice(0, MAX_CALLS);
+}
+
+function planWeather(text: string): FunctionCall[] {
+  if (!WEATHER_WORDS.test(text)) return [];
+  const lower = text.toLowerCase();
+  const known = Object.keys(WEATHER).filter((city) => new RegExp(`\\b${city.toLowerCase()}\\b`).test(lower));
+  const cities = known.toSorted((one, other) => lower.indexOf(one.toLowerCase()) - lower.indexOf(other.toLowerCase()));
+  const other = PLACE.exec(text)?.[1];
+  const named = cities.length > 0 || other === undefined ? cities : [other];
+  return named.map((city) => ({ name: 'get_weather', args: { city } }));
+}
+
+function planNotes(text: string): FunctionCall[] {
+  return Array.from(text.matchAll(NOTE), ({ groups }) => ({
+    name: 'save_note',
+    args: { text: (groups?.['text'] ?? '').trim() },
+  })).filter(({ args }) => args.text !== '');
+}
+
+function planFile(text: string): FunctionCall | undefined {
+  if (!FILE.test(text)) return undefined;
+  const { quoted, plain } = FILE_TEXT.exec(text)?.groups ?? {};
+  const filename = FILE_NAME.exec(text)?.[0] ?? 'note.txt';
+  return { name: 'save_file', args: { filename, text: (quoted ?? plain ?? text).trim() } };
+}

@@ -1,0 +1,81 @@
+import { join, resolve } from 'node:path';
+import type { GeminiOptions } from '@eventloom/gemini';
+import type { CommandLine } from './command-line/parse-command-line.ts';
+import { UsageError } from './errors/usage-error.ts';
+
+/** Where sessions are kept. */
+export type SessionsPlace = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' };
+/** Where artifacts are kept. */
+export type ArtifactsPlace = { readonly kind: 'file'; readonly folder: string } | { readonly kind: 'memory' };
+
+/** How Gemini is reached. */
+export type GeminiSettings = Omit<GeminiOptions, 'model'>;
+
+/** What the command line and the environment say, checked. */
+export interface Settings {
+  readonly port: number;
+  readonly host: string;
+  readonly sessions: SessionsPlace;
+  readonly artifacts: ArtifactsPlace;
+  /** The folder that both are in, unless they are told to be elsewhere. */
+  readonly dataFolder: string;
+  /** The folder of the agents; the demo agent when absent. */
+  readonly agentsFolder: string | undefined;
+  /** Absent without a key. */
+  readonly gemini: GeminiSettings | undefined;
+  /** The Gemini model of the demo agent. */
+  readonly demoModel: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An alias that Google keeps pointing at its newest model of this kind. */
+const DEMO_MODEL = 'gemini-flash-latest';
+
+/** @throws UsageError for a value that makes no sense */
+export function readSettings(line: CommandLine, environment: Environment, workingFolder: string): Settings {
+  const dataFolder = resolve(workingFolder, line.data ?? '.eventloom');
+  return {
+    port: readPort(line.port ?? set(environment['PORT']) ?? '8000'),
+    host: line.host ?? '127.0.0.1',
+    sessions: readSessions(line.sessions, dataFolder, workingFolder),
+    artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),
+    dataFolder,
+    agentsFolder: line.agents === undefined ? undefined : resolve(workingFolder, line.agents),
+    gemini: readGemini(environment),
+    demoModel: line.model ?? DEMO_MODEL,
+  };
+}
+
+/** A variable that is set to nothing is not set. */
+function set(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new UsageError(`port ${JSON.stringify(text)}: must be an integer from 0 to 65535`);
+}
+
+function readSessions(text: string | undefined, dataFolder: string, workingFolder: string): SessionsPlace {
+  if (text === undefined) return { kind: 'sqlite', file: join(dataFolder, 'sessions.sqlite') };
+  if (text === 'memory:') return { kind: 'memory' };
+  const file = /^sqlite:(.+)$/s.exec(text)?.[1];
+  if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
+  throw new UsageError(`--sessions ${text}: must be sqlite:<file> or memory:`);
+}
+
+function readArtifacts(text: string | undefined, dataFolder: string, workingFolder: string): ArtifactsPlace {
+  if (text === undefined) return { kind: 'file', folder: join(dataFolder, 'artifacts') };
+  if (text === 'memory:') return { kind: 'memory' };
+  const folder = /^file:(.+)$/s.exec(text)?.[1];
+  if (folder !== undefined) return { kind: 'file', folder: resolve(workingFolder, folder) };
+  throw new UsageError(`--artifacts ${text}: must be file:<folder> or memory:`);
+}
+
+function readGemini(environment: Environment): GeminiSettings | undefined {
+  const apiKey = set(environment['GEMINI_API_KEY']) ?? set(environment['GOOGLE_API_KEY']);
+  const baseUrl = set(environment['GOOGLE_GEMINI_BASE_URL']);
+  return apiKey === undefined ? undefined : { apiKey, baseUrl };
+}

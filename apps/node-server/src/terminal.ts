@@ -1,0 +1,22 @@
+/** Where the program writes, and whether people look at it. */
+export interface Terminal {
+  /** True when the output is a terminal that shows colours. */
+  readonly hasColours: boolean;
+  /** Writes to the standard output as it is. */
+  write(text: string): void;
+  /** Writes a line to the standard output. */
+  print(line: string): void;
+  /** Writes a line to the standard error output. */
+  warn(line: string): void;
+}
+
+/** The terminal of this process. */
+export function processTerminal(environment: Readonly<Record<string, string | undefined>>): Terminal {
+  const write = (text: string): void => void process.stdout.write(text);
+  return {
+    hasColours: process.stdout.isTTY === true && !environment['NO_COLOR'],
+    write,
+    print: (line) => write(`${line}\n`),
+    warn: (line) => void process.stderr.write(`eventloom: ${line}\n`),
+  };
+}

@@ -1,0 +1,357 @@
+import {
+  BaseLlm,
+  BaseToolset,
+  BaseTool,
+  ConfigurationError,
+  type Event,
+  isFinalResponse,
+  LlmCallLimitError,
+  type LlmResponse,
+  type RunConfig,
+} from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import type { RunnerConfig } from './runner-config.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+async function setUp(
+  steps: readonly ScriptedStep[] | BaseLlm,
+  config: Partial<LlmAgentConfig> = {},
+  runnerConfig: Partial<RunnerConfig> = {},
+) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = steps instanceof BaseLlm ? steps : new ScriptedModel(steps);
+  const agent = new LlmAgent({ name: 'bot', model, ...config });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform, ...runnerConfig });
+  const run = (text = 'hi', runConfig: RunConfig = {}): Promise<Event[]> =>
+    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text }] }, runConfig });
+  const stored = async (): Promise<Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { model: model as ScriptedModel, platform, runner, run, stored };
+}
+
+const textOf = (event: Event | undefined): string | undefined => event?.content?.parts?.[0]?.text;
+
+test('a turn without calls is one event, final, stored, with the author and the reply', async () => {
+  const { model, run, stored } = await setUp(['Hello!']);
+  const events = await run();
+  expect(events).toMatchObject([
+    {
+      author: 'bot',
+      content: { role: 'model', parts: [{ text: 'Hello!' }] },
+      finishReason: 'STOP',
+      actions: { stateDelta: {}, artifactDelta: {} },
+    },
+  ]);
+  expect(events.map(isFinalResponse)).toEqual([true]);
+  expect((await stored()).slice(1)).toEqual(events);
+  model.assertConsumed();
+});
+
+test('the model is asked with what was said so far', async () => {
+  const { model, run } = await setUp(['one', 'two']);
+  await run('a');
+  await run('b');
+  expect(model.requests[1]?.request.contents).toEqual([
+    { role: 'user', parts: [{ text: 'a' }] },
+    { role: 'model', parts: [{ text: 'one' }] },
+    { role: 'user', parts: [{ text: 'b' }] },
+  ]);
+  expect(model.requests[1]?.stream).toBe(false);
+});
+
+test('with includeContents none the model sees the current turn alone', async () => {
+  const { model, run } = await setUp(['one', { calls: [{ name: 'now', args: {} }] }, 'two'], {
+    includeContents: 'none',
+    tools: [new FunctionTool({ name: 'now', description: '', execute: () => 5 })],
+  });
+  await run('a');
+  await run('b');
+  expect(model.requests[1]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'b' }] }]);
+  expect(model.requests[2]?.request.contents).toEqual([
+    { role: 'user', parts: [{ text: 'b' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'now', args: {} } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'now', response: { result: 5 } } }] },
+  ]);
+});
+
+test('a call is stored, run, answered and told to the model, which then speaks', async () => {
+  const weather = new FunctionTool({
+    name: 'weather',
+    description: 'Tells the weather.',
+    execute: ({ city }) => ({ city, sky: 'clear' }),
+  });
+  const { model, run, stored } = await setUp(
+    [{ calls: [{ id: 'c1', name: 'weather', args: { city: 'Paris' } }] }, 'It is clear.'],
+    { tools: [weather] },
+  );
+  const events = await run();
+  expect(events).toMatchObject([
+    {
+      author: 'bot',
+      content: { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'weather', args: { city: 'Paris' } } }] },
+    },
+    {
+      author: 'bot',
+      content: {
+        role: 'user',
+        parts: [{ functionResponse: { id: 'c1', name: 'weather', response: { city: 'Paris', sky: 'clear' } } }],
+      },
+    },
+    { author: 'bot', content: { role: 'model', parts: [{ text: 'It is clear.' }] } },
+  ]);
+  expect(events.map(isFinalResponse)).toEqual([false, false, true]);
+  expect((await stored()).slice(1)).toEqual(events);
+  expect(model.requests[1]?.request.contents.slice(1)).toEqual(events.slice(0, 2).map((event) => event.content));
+  expect(new Set(events.map((event) => event.invocationId)).size).toBe(1);
+});
+
+test('the call is stored before its tool runs', async () => {
+  const seen: (string | undefined)[] = [];
+  const tool = new FunctionTool({
+    name: 'look',
+    description: '',
+    execute: async () => {
+      seen.push(...(await stored()).map((event) => event.content?.parts?.[0]?.functionCall?.name));
+    },
+  });
+  const { run, stored } = await setUp([{ calls: [{ name: 'look', args: {} }] }, 'done'], { tools: [tool] });
+  await run();
+  expect(seen).toEqual([undefined, 'look']);
+});
+
+test('a call that the model left unnamed gets an id, which the model is not shown', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', execute: (_, { functionCallId }) => functionCallId });
+  const { model, run } = await setUp([{ calls: [{ name: 'f', args: {} }] }, 'done'], { tools: [tool] });
+  const [call, response] = await run();
+  const id = call?.content?.parts?.[0]?.functionCall?.id;
+  expect(id).toMatch(/^adk-[0-9a-f-]{36}$/);
+  expect(response?.content?.parts?.[0]?.functionResponse).toEqual({ id, name: 'f', response: { result: id } });
+  expect(model.requests[1]?.request.contents.slice(1)).toEqual([
+    { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'f', response: { result: id } } }] },
+  ]);
+});
+
+// The request.
+
+test('the request has the instructions, the identity, the tools and the options of the agent', async () => {
+  const { model, run } = await setUp(['ok'], {
+    description: 'Helps "people".',
+    globalInstruction: 'Global.',
+    staticInstruction: 'Static {as it is}.',
+    instruction: 'Own.',
+    generateContentConfig: { temperature: 0.5, labels: { a: 'b' } },
+    tools: [new FunctionTool({ name: 'f', description: 'F.', execute: () => '' })],
+  });
+  await run();
+  expect(model.requests[0]?.request).toMatchObject({
+    model: 'scripted',
+    config: {
+      temperature: 0.5,
+      labels: { a: 'b' },
+      systemInstruction:
+        'Global.\n\nStatic {as it is}.\n\nOwn.\n\n' +
+        'You are an agent. Your internal name is "bot". The description about you is "Helps "people".".',
+      tools: [{ functionDeclarations: [{ name: 'f', description: 'F.' }] }],
+    },
+  });
+  expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['f']);
+});
+
+test('without instructions, tools and options there is the identity alone', async () => {
+  const { model, run } = await setUp(['ok']);
+  await run();
+  expect(model.requests[0]?.request.config).toEqual({
+    systemInstruction: 'You are an agent. Your internal name is "bot".',
+  });
+});
+
+test('the agent’s own options are not changed by a run', async () => {
+  const generateContentConfig = { temperature: 0 };
+  const { run } = await setUp(['one', 'two'], { generateContentConfig, instruction: 'Own.' });
+  await run();
+  await run();
+  expect(generateContentConfig).toEqual({ temperature: 0 });
+});
+
+class Echo extends BaseTool {
+  constructor(name: string) {
+    super({ name, description: '' });
+  }
+
+  override _getDeclaration() {
+    return { name: this.name };
+  }
+
+  override async runAsync(): Promise<unknown> {
+    return this.name;
+  }
+}
+
+class PerUser extends BaseToolset {
+  isClosed = false;
+
+  override async getTools(context?: { readonly userId: string }): Promise<BaseTool[]> {
+    return [new Echo(`for_${context?.userId}`), new Echo('shared')];
+  }
+
+  override async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}
+
+test('a toolset gives the tools of an invocation, and they run', async () => {
+  const { model, run } = await setUp([{ calls: [{ id: 'c', name: 'for_u', args: {} }] }, 'ok'], {
+    tools: [new Echo('first'), new PerUser(), new Echo('last')],
+  });
+  const events = await run();
+  expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['first', 'for_u', 'shared', 'last']);
+  expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ result: 'for_u' });
+});
+
+test('a tool of a toolset with a name that is taken fails the run', async () => {
+  const { run } = await setUp([], { tools: [new Echo('shared'), new PerUser()] });
+  await expect(run()).rejects.toThrow('agent "bot": two tools have the name "shared"');
+});
+
+test('a tool may change the request in another way than adding itself', async () => {
+  class Grounding extends Echo {
+    override processLlmRequest({ llmRequest }: Parameters<BaseTool['processLlmRequest']>[0]): void {
+      llmRequest.config.tools = [...(llmRequest.config.tools ?? []), { googleSearch: {} }];
+    }
+  }
+  const { model, run } = await setUp(['ok'], { tools: [new Echo('f'), new Grounding('search')] });
+  await run();
+  expect(model.requests[0]?.request.config.tools).toEqual([
+    { functionDeclarations: [{ name: 'f' }] },
+    { googleSearch: {} },
+  ]);
+});
+
+test('closing the runner closes the toolsets of its agent', async () => {
+  const toolset = new PerUser();
+  const { runner } = await setUp([], { tools: [toolset] });
+  await runner.close();
+  expect(toolset.isClosed).toBe(true);
+});
+
+// Models by name.
+
+test('a model that is a name is looked up in the models of the runner', async () => {
+  const model = new ScriptedModel(['found'], { model: 'm-1' });
+  const { run } = await setUp([], { model: 'm-1' }, { models: (name) => (name === 'm-1' ? model : undefined) });
+  expect((await run()).map(textOf)).toEqual(['found']);
+  expect(model.requests[0]?.request.model).toBe('m-1');
+});
+
+test.each([
+  ['nobody knows', { models: () => undefined }, 'the runner\'s models know no model named "m-2"'],
+  ['there are no models to look it up in', {}, 'the runner has no models to look it up in'],
+])('a name that %s fails the run with a configuration error', async (_, runnerConfig, message) => {
+  const { run } = await setUp([], { model: 'm-2' }, runnerConfig);
+  const error: unknown = await run().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigurationError);
+  expect((error as Error).message).toContain(message);
+});
+
+// Replies.
+
+test('a finish other than STOP is an error beside the content', async () => {
+  const { run } = await setUp([{ text: 'cut', response: { finishReason: 'MAX_TOKENS' } }]);
+  expect(await run()).toMatchObject([
+    {
+      content: { parts: [{ text: 'cut' }] },
+      finishReason: 'MAX_TOKENS',
+      errorCode: 'MAX_TOKENS',
+      errorMessage: 'the model stopped with MAX_TOKENS',
+    },
+  ]);
+});
+
+test('a reply that the service refused is an event with its error, and the run goes on to its end', async () => {
+  const { run } = await setUp([{ response: { errorCode: 'SAFETY', errorMessage: 'no' } }]);
+  expect(await run()).toMatchObject([{ errorCode: 'SAFETY', errorMessage: 'no' }]);
+});
+
+test('what the model says beside its content is passed on', async () => {
+  const response: LlmResponse = {
+    usageMetadata: { promptTokenCount: 3, totalTokenCount: 5, custom: 'x' },
+    groundingMetadata: { source: 'web' },
+    citationMetadata: { citations: [] },
+    avgLogprobs: -0.5,
+    modelVersion: 'v1',
+    customMetadata: { trace: 't' },
+    alternatives: [{ index: 1, content: { parts: [{ text: 'other' }] } }],
+    responseId: 'resp-1',
+  };
+  const { run } = await setUp([{ text: 'ok', response }]);
+  expect(await run()).toMatchObject([response]);
+});
+
+test('several whole replies to one request are one', async () => {
+  class Twofold extends BaseLlm {
+    override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      yield { content: { role: 'model', parts: [{ text: 'Hel' }] } };
+      yield { content: { role: 'model', parts: [{ text: 'lo' }] }, finishReason: 'STOP' };
+    }
+  }
+  const { run } = await setUp(new Twofold({ model: 'two' }));
+  expect((await run()).map(textOf)).toEqual(['Hello']);
+});
+
+test('the reply tells how long it took, by the clock of the platform', async () => {
+  const { run, platform } = await setUp([
+    () => {
+      platform.advance(250);
+      return 'done';
+    },
+  ]);
+  const [event] = await run();
+  expect(event?.usageMetadata).toEqual({ timingInfo: { timeToFirstTokenMs: 250 } });
+  expect(event?.timestamp).toBe(platform.now() / 1000);
+});
+
+// Limits.
+
+const calling = { calls: [{ name: 'f', args: {} }] };
+const f = new FunctionTool({ name: 'f', description: '', execute: () => 'again' });
+
+test('exactly maxLlmCalls model calls are allowed', async () => {
+  const allowed = await setUp([calling, calling, 'done'], { tools: [f] });
+  expect((await allowed.run('hi', { maxLlmCalls: 3 })).at(-1)).toMatchObject({
+    content: { parts: [{ text: 'done' }] },
+  });
+
+  const { model, run, stored } = await setUp([calling, calling, 'never'], { tools: [f] });
+  await expect(run('hi', { maxLlmCalls: 2 })).rejects.toBeInstanceOf(LlmCallLimitError);
+  expect(model.calls).toBe(2);
+  expect((await stored()).at(-1)).toMatchObject({ author: 'bot', errorCode: 'LLM_CALL_LIMIT' });
+});
+
+test('the limit is of a run, not of a session', async () => {
+  const { run } = await setUp(['one', 'two'], {});
+  await run('a', { maxLlmCalls: 1 });
+  await run('b', { maxLlmCalls: 1 });
+});
+
+test.each([0, -1])('maxLlmCalls %i means no limit', async (maxLlmCalls) => {
+  const steps = Array.from({ length: 600 }, () => calling);
+  const { run } = await setUp([...steps, 'done'], { tools: [f] });
+  expect(await run('hi', { maxLlmCalls })).toHaveLength(1201);
+});
+
+test('without an option 500 calls are allowed', async () => {
+  const { model, run } = await setUp(
+    Array.from({ length: 501 }, () => calling),
+    { tools: [f] },
+  );
+  await expect(run()).rejects.toBeInstanceOf(LlmCallLimitError);
+  expect(model.calls).toBe(500);
+});

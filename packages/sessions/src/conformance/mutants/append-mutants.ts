@@ -1,0 +1,208 @@
+import { type Event, InvalidRequestError } from '@eventloom/core';
+import { idsOf } from '../samples.ts';
+import type { EventWindow } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const appendMutants: readonly Mutant[] = [
+  brokenDriver('append.returns-stored', 'stores only the fields it knows', (driver) => ({
+    appendEvent: (append) => driver.appendEvent({ ...append, event: { ...append.event, somethingNew: undefined } as Event }),
+  })),
+  brokenService('append.returns-stored', 'returns nothing but the id', (service) => ({
+    appendEvent: async (request) => ({ id: (await service.appendEvent(request)).id }) as Event,
+  })),
+  brokenEvents('append.order', 'sorts events by id', (events) => events.toSorted((a, b) => (a.id < b.id ? -1 : 1))),
+  brokenService('append.updates-session', 'leaves the session object as it was', (service) => ({
+    appendEvent: (request) => service.appendEvent({ ...request, session: structuredClone(request.session) }),
+  })),
+  brokenService('append.updates-session', 'forgets the time', (service) => ({
+    async appendEvent(request) {
+      const { lastUpdateTime } = request.session;
+      const stored = await service.appendEvent(request);
+      request.session.lastUpdateTime = lastUpdateTime;
+      return stored;
+    },
+  })),
+  brokenDriver('append.update-time', 'takes the time of the event', (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, updatedAtMs: (stored.events.at(-1)?.timestamp ?? 0) * 1000 };
+    },
+  })),
+  brokenService('append.partial-not-stored', 'stores partial events', (service) => ({
+    appendEvent: (request) => service.appendEvent({ ...request, event: { ...request.event, partial: false } }),
+  })),
+  brokenDriver('append.duplicate-id', 'stores it again under another id', (driver) => ({
+    appendEvent(append) {
+      const outcome = driver.appendEvent(append);
+      if (outcome.status !== 'duplicate') return outcome;
+      return driver.appendEvent({ ...append, event: { ...append.event, id: `${append.event.id} again` } });
+    },
+  })),
+  brokenService('append.duplicate-id', 'returns the new event', (service) => ({
+    async appendEvent(request) {
+      await service.appendEvent(request);
+      return request.event;
+    },
+  })),
+  brokenDriver('append.duplicate-id', 'changes state all the same', (driver) => ({
+    appendEvent(append) {
+      const outcome = driver.appendEvent(append);
+      if (outcome.status === 'duplicate') driver.createSession({ ...append, sessionId: 'ghost' });
+      return outcome;
+    },
+  })),
+  brokenDriver('append.ids-of-one-session', 'has one space of ids for all sessions', (driver) => {
+    const seen = new Map<string, Event>();
+    return {
+      appendEvent(append) {
+        const event = seen.get(append.event.id);
+        seen.set(append.event.id, append.event);
+        return event ? { status: 'duplicate', event, lastSeq: 0 } : driver.appendEvent(append);
+      },
+    };
+  }),
+  brokenDriver('append.missing-session', 'makes the session it misses', (driver) => ({
+    appendEvent(append) {
+      const outcome = driver.appendEvent(append);
+      if (outcome.status !== 'missing') return outcome;
+      driver.createSession({ ...append, writes: [] });
+      return { status: 'stored', seq: 1 };
+    },
+  })),
+  brokenDriver('append.missing-session', 'looks at the lease first', (driver) => ({
+    appendEvent(append) {
+      const outcome = driver.appendEvent(append);
+      return outcome.status === 'missing' && append.lease ? { status: 'stale' } : outcome;
+    },
+  })),
+  brokenDriver('append.catches-up', 'does not read what others wrote', (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && window.afterSeq > 0 ? { ...stored, events: stored.events.slice(-1) } : stored;
+    },
+  })),
+  brokenService('append.catches-up', 'forgets temp keys when it catches up', (service) => ({
+    async appendEvent(request) {
+      const { session } = request;
+      const behind = session.lastSeq;
+      const stored = await service.appendEvent(request);
+      if (session.lastSeq > behind + 1) delete session.state['temp:scratch'];
+      return stored;
+    },
+  })),
+  brokenService('append.windowed-session', 'reads everything anew', (service) => ({
+    async appendEvent(request) {
+      const stored = await service.appendEvent(request);
+      const { session } = request;
+      const whole = await service.getSession({ ...session, sessionId: session.id });
+      session.events.splice(0, Infinity, ...(whole?.events ?? []));
+      return stored;
+    },
+  })),
+  brokenService('append.concurrent', 'drops an append while another is under way', (service) => {
+    let busy = false;
+    return {
+      async appendEvent(request) {
+        if (busy) return request.event;
+        busy = true;
+        const stored = await service.appendEvent(request);
+        busy = false;
+        return stored;
+      },
+    };
+  }),
+  brokenService('append.one-object-concurrently', 'shows events in the order in which it gets to it', (service) => {
+    let waits = 40;
+    return {
+      async appendEvent(request) {
+        const { session } = request;
+        const stored = await service.appendEvent({ ...request, session: { ...session, events: [], state: {} } });
+        for (let turn = waits--; turn > 0; turn--) await Promise.resolve();
+        session.events.push(stored);
+        Object.assign(session.state, stored.actions.stateDelta);
+        return stored;
+      },
+    };
+  }),
+  brokenService('append.lease-of-another-session', 'takes any lease', (service) => ({
+    appendEvent: (request) => service.appendEvent({ ...request, lease: undefined }),
+  })),
+  brokenDriver('append.lease-of-another-session', 'takes any epoch that is high enough', (driver) => ({
+    appendEvent(append) {
+      const outcome = driver.appendEvent(append);
+      return outcome.status === 'stale' && (append.lease?.epoch ?? 0) > 1000
+        ? driver.appendEvent({ ...append, lease: undefined })
+        : outcome;
+    },
+  })),
+  brokenEvents('append.big-event', 'cuts long text', (events) =>
+    events.map((event) => {
+      const text = event.content?.parts?.[0]?.text ?? '';
+      return { ...event, content: { parts: [{ text: text.slice(0, 65_535) }] } };
+    }),
+  ),
+
+  brokenWindow('window.num-recent', 'takes 0 for all', (window) => ({ ...window, limit: window.limit || undefined })),
+  brokenEvents('window.num-recent', 'gives the oldest', (events, { limit }, all) => all.slice(0, limit ?? events.length)),
+  brokenEvents('window.after-timestamp', 'leaves out the time itself', (events, { afterTimestamp }) =>
+    events.filter(({ timestamp }) => timestamp !== afterTimestamp),
+  ),
+  brokenEvents('window.equal-timestamps', 'turns events of one time around', (events) =>
+    events.toReversed().toSorted((a, b) => a.timestamp - b.timestamp),
+  ),
+  brokenEvents('window.unordered-timestamps', 'takes times to be in order', (events, { afterTimestamp }, all) => {
+    if (afterTimestamp === undefined) return events;
+    const before = all.findLastIndex(({ timestamp }) => timestamp < afterTimestamp);
+    return events.filter((event) => all.indexOf(event) > before);
+  }),
+  brokenEvents('window.unordered-timestamps', 'sorts events by time', (events) =>
+    events.toSorted((a, b) => a.timestamp - b.timestamp),
+  ),
+  brokenWindow('window.after-seq', 'gives the event of that number too', (window) => ({
+    ...window,
+    afterSeq: Math.max(0, window.afterSeq - 1),
+  })),
+  brokenEvents('window.combined', 'counts before it looks at the time', (_, { afterTimestamp, afterSeq, limit }, all) =>
+    all.slice(Math.max(afterSeq, all.length - (limit ?? all.length))).filter(({ timestamp }) => timestamp > (afterTimestamp ?? 0)),
+  ),
+  brokenEvents('window.combined', 'looks at one condition only', (events, window, all) =>
+    window.limit === undefined ? events : all.slice(all.length - window.limit),
+  ),
+  brokenDriver('window.rest-is-whole', 'counts the events of the window', (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, lastSeq: stored.events.length };
+    },
+  })),
+  brokenService('window.bad-values-refused', 'overlooks a window that makes no sense', (service) => ({
+    getSession: (request) =>
+      service.getSession(request).catch((error: unknown) => {
+        if (InvalidRequestError.isInstance(error)) return service.getSession({ ...request, config: undefined });
+        throw error;
+      }),
+  })),
+  brokenService('append.order', 'overlooks every tenth event', (service) => ({
+    appendEvent: (request) =>
+      idsOf(request.session).length % 10 === 9 ? Promise.resolve(request.event) : service.appendEvent(request),
+  })),
+];
+
+function brokenWindow(breaks: string, how: string, change: (window: EventWindow) => EventWindow): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    readSession: (key, window) => driver.readSession(key, change(window)),
+  }));
+}
+
+function brokenEvents(
+  breaks: string,
+  how: string,
+  change: (events: Event[], window: EventWindow, all: Event[]) => Event[],
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      const all = driver.readSession(key, { afterSeq: 0, afterTimestamp: undefined, limit: undefined })?.events ?? [];
+      return stored && { ...stored, events: change(stored.events, window, all) };
+    },
+  }));
+}

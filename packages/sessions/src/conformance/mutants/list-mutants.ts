@@ -1,0 +1,103 @@
+import { InvalidRequestError } from '@eventloom/core';
+import type { SessionPage, StoredSession } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const listMutants: readonly Mutant[] = [
+  brokenPage('list.of-user', 'lists everybody’s sessions', (page) => ({ ...page, userId: undefined })),
+  brokenOrder('list.newest-first', 'lists the oldest first', (one, other) => one.updatedAtMs - other.updatedAtMs),
+  brokenOrder('list.newest-first', 'lists by id', (one, other) => compareText(one.sessionId, other.sessionId)),
+  brokenOrder('list.tie-by-id', 'lists sessions of one time backwards', (one, other) =>
+    one.updatedAtMs === other.updatedAtMs ? compareText(other.sessionId, one.sessionId) : other.updatedAtMs - one.updatedAtMs,
+  ),
+  brokenOrder('list.tie-by-id', 'compares ids as people do', (one, other) =>
+    one.sessionId.localeCompare(other.sessionId, 'en', { numeric: true }),
+  ),
+  brokenDriver('list.paging', 'overlooks the user in its position', (driver) => ({
+    listSessions: ({ after, ...page }) =>
+      driver
+        .listSessions({ ...page, after: undefined, limit: 1000 })
+        .filter(
+          ({ updatedAtMs, sessionId }) =>
+            !after || updatedAtMs < after.updatedAtMs || (updatedAtMs === after.updatedAtMs && sessionId > after.sessionId),
+        )
+        .slice(0, page.limit),
+  })),
+  brokenDriver('list.paging', 'repeats the last of the page before', (driver) => ({
+    listSessions: ({ after, ...page }) =>
+      driver.listSessions({ ...page, after: after && { ...after, userId: after.userId.slice(0, -1) } }),
+  })),
+  brokenService('list.paging', 'gives a cursor with the last page', (service) => ({
+    async listSessions(request) {
+      const page = await service.listSessions(request);
+      return page.sessions.length === request.limit ? { nextCursor: 'WzAsIngiLCJ5Il0', ...page } : page;
+    },
+  })),
+  brokenService('list.limit', 'refuses a limit over 1,000', (service) => ({
+    listSessions(request) {
+      if ((request.limit ?? 0) > 1000) throw new InvalidRequestError('limit: is over 1,000');
+      return service.listSessions(request);
+    },
+  })),
+  brokenService('list.default-limit', 'gives a hundred unless asked', (service) => ({
+    listSessions: (request) => service.listSessions({ limit: 100, ...request }),
+  })),
+  brokenService('list.stable-under-inserts', 'counts pages', (service) => ({
+    async listSessions({ cursor = '0', limit = 1000, ...request }) {
+      const { sessions } = await service.listSessions(request);
+      const end = Number(cursor) + limit;
+      const page = sessions.slice(Number(cursor), end);
+      return end < sessions.length ? { sessions: page, nextCursor: String(end) } : { sessions: page };
+    },
+  })),
+  brokenListed('list.merged-state', 'lists the session’s own state only', (stored) => ({
+    ...stored,
+    state: stored.state.filter(({ scope }) => scope === 'session'),
+  })),
+  brokenService('list.merged-state', 'lists the same state objects again', (service) => {
+    const states = new Map<string, Record<string, unknown>>();
+    return {
+      async listSessions(request) {
+        const page = await service.listSessions(request);
+        for (const { id, state } of page.sessions) if (!states.has(id)) states.set(id, state);
+        return { ...page, sessions: page.sessions.map((session) => ({ ...session, state: states.get(session.id) ?? {} })) };
+      },
+    };
+  }),
+  brokenDriver('list.no-events', 'lists events', (driver) => ({
+    listSessions: (page) =>
+      driver.listSessions(page).map((stored) => ({
+        ...stored,
+        events: driver.readSession(stored, { afterSeq: 0, afterTimestamp: undefined, limit: undefined })?.events ?? [],
+      })),
+  })),
+  brokenListed('list.no-events', 'leaves out the count of events', (stored) => ({ ...stored, lastSeq: 0 })),
+  brokenService('list.bad-cursor-refused', 'begins anew at a bad cursor', (service) => ({
+    listSessions: (request) => service.listSessions(request).catch(() => service.listSessions({ ...request, cursor: undefined })),
+  })),
+  brokenService('list.bad-limit-refused', 'makes what it can of a limit', (service) => ({
+    listSessions: ({ limit = 1000, ...request }) =>
+      service.listSessions({ ...request, limit: Math.min(1000, Math.max(1, Math.ceil(limit) || 1)) }),
+  })),
+];
+
+function brokenPage(breaks: string, how: string, change: (page: SessionPage) => SessionPage): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ listSessions: (page) => driver.listSessions(change(page)) }));
+}
+
+function brokenListed(breaks: string, how: string, change: (stored: StoredSession) => StoredSession): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ listSessions: (page) => driver.listSessions(page).map(change) }));
+}
+
+function brokenOrder(
+  breaks: string,
+  how: string,
+  compare: (one: StoredSession, other: StoredSession) => number,
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    listSessions: (page) => driver.listSessions(page).toSorted(compare),
+  }));
+}
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

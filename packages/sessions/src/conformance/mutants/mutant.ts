@@ -1,0 +1,59 @@
+import type { BaseSessionService, Platform } from '@eventloom/core';
+import { DriverSessionService } from '../../driver-session-service.ts';
+import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import type { SessionDriver } from '../../session-driver.ts';
+import type { MakeSessionService } from '../conformance-case.ts';
+
+/** A service that is broken on purpose, to see that a case notices. */
+export interface Mutant {
+  /** Id of the case. */
+  readonly breaks: string;
+  /** What it does wrong, after "a service that". */
+  readonly how: string;
+  readonly make: MakeSessionService;
+}
+
+type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;
+
+/** A mutant whose storage is broken: `change` gives the methods that differ. */
+export function brokenDriver(
+  breaks: string,
+  how: string,
+  change: (driver: InMemorySessionDriver) => Partial<SessionDriver>,
+): Mutant {
+  return {
+    breaks,
+    how,
+    make: async ({ platform }) => {
+      const driver = new InMemorySessionDriver();
+      return { service: new DriverSessionService(overlay(driver, change(driver)), { platform }) };
+    },
+  };
+}
+
+/** A mutant that is broken in front of its storage: `change` gives the methods that differ. */
+export function brokenService(
+  breaks: string,
+  how: string,
+  change: (service: BaseSessionService, driver: InMemorySessionDriver, platform: Platform) => Partial<ServiceMethods>,
+): Mutant {
+  return {
+    breaks,
+    how,
+    make: async ({ platform }) => {
+      const driver = new InMemorySessionDriver();
+      const service = new DriverSessionService(driver, { platform });
+      return { service: overlay<BaseSessionService>(service, change(service, driver, platform)) };
+    },
+  };
+}
+
+/** The target, with some of its methods replaced. */
+function overlay<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const found: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+}

@@ -1,0 +1,147 @@
+import { InvalidRequestError, prefixedKey, SessionNotFoundError, type Session, type ToolLedgerEntry } from '@eventloom/core';
+import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import type { StoredSession } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const sessionMutants: readonly Mutant[] = [
+  brokenDriver('session.new-is-empty', 'stores another time of creation than it says', (driver) => ({
+    createSession: (creation) => driver.createSession({ ...creation, nowMs: creation.nowMs + 1 }),
+  })),
+  brokenService('session.id-made-up', 'makes up the same id twice', (service) => ({
+    createSession: (request) => service.createSession({ sessionId: 'session', ...request }),
+  })),
+  brokenService('session.existing-id-refused', 'gives the existing session instead', (service) => ({
+    createSession: (request) => service.createSession(request).catch(async () => (await service.getSession(request as never)) as Session),
+  })),
+  brokenDriver('session.existing-id-refused', 'writes shared state though it refuses', (driver) => ({
+    createSession(creation) {
+      const created = driver.createSession(creation);
+      if (!created) driver.createSession({ ...creation, sessionId: 'ghost' });
+      return created;
+    },
+  })),
+  brokenDriver('session.one-creator-wins', 'lets the last creator win', (driver) => ({
+    createSession(creation) {
+      driver.deleteSession(creation);
+      return driver.createSession(creation);
+    },
+  })),
+  brokenDriver('session.missing-is-undefined', 'makes a session when it is read', (driver) => ({
+    readSession(key, window) {
+      driver.createSession({ ...key, writes: [], nowMs: 0 });
+      return driver.readSession(key, window);
+    },
+  })),
+  brokenService('session.get-or-create', 'does not look before it creates', (service) => ({
+    getOrCreateSession: (request) => service.createSession(request),
+  })),
+  brokenDriver('session.users-and-apps-apart', 'joins names with a slash', (driver) => {
+    const joined = <T extends { appName: string; userId: string; sessionId: string }>(key: T): T => ({
+      ...key,
+      sessionId: `${key.appName}/${key.userId}/${key.sessionId}`,
+      appName: 'all',
+      userId: 'all',
+    });
+    return {
+      createSession: (creation) => driver.createSession(joined(creation)),
+      readSession: (key, window) => driver.readSession(joined(key), window),
+      appendEvent: (append) => driver.appendEvent(joined(append)),
+    };
+  }),
+  brokenDriver('session.users-and-apps-apart', 'overlooks the user', (driver) => {
+    const anybody = <T extends object>(key: T): T => ({ ...key, userId: 'anybody' });
+    return {
+      createSession: (creation) => driver.createSession(anybody(creation)),
+      readSession: (key, window) => driver.readSession(anybody(key), window),
+      appendEvent: (append) => driver.appendEvent(anybody(append)),
+    };
+  }),
+  brokenDriver('session.odd-names', 'normalises names', (driver) => ({
+    readSession(key, window): StoredSession | undefined {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, sessionId: stored.sessionId.normalize('NFC').trim() };
+    },
+  })),
+  brokenService('session.bad-names-refused', 'says nothing of a bad name when it reads', (service) => ({
+    getSession: (request) => service.getSession(request).catch(() => undefined),
+  })),
+  brokenService('session.bad-names-refused', 'does not say which name is bad', (service) => ({
+    createSession: (request) =>
+      service.createSession(request).catch(() => Promise.reject(new InvalidRequestError('a name is bad'))),
+  })),
+  brokenService('session.own-copy', 'gives every reader the same object', (service) => {
+    const given = new Map<string, Session | undefined>();
+    return {
+      async getSession(request) {
+        if (!given.has(request.sessionId)) given.set(request.sessionId, await service.getSession(request));
+        return given.get(request.sessionId);
+      },
+    };
+  }),
+  brokenService('session.own-copy', 'copies state only at the surface', (service) => {
+    const states = new Map<string, object>();
+    return {
+      async getSession(request) {
+        const session = await service.getSession(request);
+        if (!session) return undefined;
+        const state = states.get(request.sessionId) ?? { ...session.state };
+        states.set(request.sessionId, state);
+        return { ...session, state: { ...state } };
+      },
+    };
+  }),
+  brokenService('session.created-own-copy', 'keeps the state object it returned', (service) => {
+    const states = new Map<string, Record<string, unknown>>();
+    return {
+      async createSession(request) {
+        const session = await service.createSession(request);
+        states.set(session.id, session.state);
+        return session;
+      },
+      async getSession(request) {
+        const session = await service.getSession(request);
+        return session && { ...session, state: states.get(session.id) ?? {} };
+      },
+    };
+  }),
+  brokenDriver('session.delete-removes-all', 'only empties the state', () => ({ deleteSession() {} })),
+  brokenDriver('session.delete-removes-all', 'keeps the ledger', (driver) => {
+    const ledger: ToolLedgerEntry[] = [];
+    return {
+      recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry) && ledger.push(entry) > 0,
+      listToolCalls: () => ledger,
+    };
+  }),
+  brokenDriver('session.delete-keeps-shared-state', 'forgets the user and the app too', forgetful),
+  brokenDriver('session.delete-touches-no-other', 'forgets everything', forgetful),
+  brokenDriver('session.delete-missing-is-no-op', 'complains of a missing session', (driver) => ({
+    deleteSession(key) {
+      if (!driver.readSession(key, NOTHING)) throw new SessionNotFoundError('missing');
+      driver.deleteSession(key);
+    },
+  })),
+  brokenDriver('session.incarnation', 'takes a new session for the old one', (driver) => ({
+    appendEvent(append) {
+      const incarnation = driver.readSession(append, NOTHING)?.incarnation ?? append.incarnation;
+      return driver.appendEvent({ ...append, incarnation });
+    },
+  })),
+  brokenDriver('session.odd-names', 'loses the prefix of a name that holds a colon', (driver) => ({
+    createSession: (creation) =>
+      driver.createSession({ ...creation, writes: creation.writes.map((write) => ({ ...write, key: prefixedKey('app', write.key) })) }),
+  })),
+];
+
+const NOTHING = { afterSeq: 0, afterTimestamp: undefined, limit: 0 };
+
+function forgetful(first: InMemorySessionDriver): Partial<InMemorySessionDriver> {
+  let driver = first;
+  return {
+    createSession: (creation) => driver.createSession(creation),
+    readSession: (key, window) => driver.readSession(key, window),
+    appendEvent: (append) => driver.appendEvent(append),
+    deleteSession() {
+      driver = new InMemorySessionDriver();
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { type Event, prefixedKey, StateKeyError, StateValueError, type StateWrite } from '@eventloom/core';
+import type { StateEntry } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const stateMutants: readonly Mutant[] = [
+  brokenWrites('state.create-splits-scopes', 'keeps all state in the session', toSessionScope),
+  brokenWrites('state.append-splits-scopes', 'keeps all state in the session', toSessionScope),
+  brokenWrites('state.append-splits-scopes', 'gives the user’s state to everybody', (writes) =>
+    writes.map((write) => (write.scope === 'user' ? { ...write, scope: 'app' } : write)),
+  ),
+  brokenReads('state.prefixes-kept-apart', 'drops the prefix of the user', (entries) =>
+    entries.map((entry) => (entry.scope === 'user' ? { ...entry, scope: 'session' } : entry)),
+  ),
+  brokenService('state.temp-not-stored', 'stores temp keys', (service) => ({
+    appendEvent: (request) => service.appendEvent({ ...request, event: withRenamed(request.event, 'temp:', 'temp_') }),
+  })),
+  brokenService('state.temp-not-stored', 'returns the event as it came', (service) => ({
+    async appendEvent(request) {
+      await service.appendEvent(request);
+      return request.event;
+    },
+  })),
+  brokenService('state.temp-shown-live', 'drops temp keys before it looks at them', (service) => ({
+    appendEvent: (request) => service.appendEvent({ ...request, event: withRenamed(request.event, 'temp:', undefined) }),
+  })),
+  brokenService('state.temp-dropped-on-create', 'stores temp keys of the initial state', (service) => ({
+    createSession: ({ state = {}, ...request }) =>
+      service.createSession({ ...request, state: renamed(state, 'temp:', 'temp_') }),
+  })),
+  brokenWrites('state.null-is-a-value', 'takes null for a removal', (writes) =>
+    writes.map((write) => ({ ...write, value: write.value ?? undefined })),
+  ),
+  brokenWrites('state.remove', 'overlooks removals', (writes) => writes.filter(({ value }) => value !== undefined)),
+  brokenWrites('state.remove', 'removes a key in every scope', (writes) =>
+    writes.flatMap((write) =>
+      write.value === undefined ? (['app', 'user', 'session'] as const).map((scope) => ({ ...write, scope })) : write,
+    ),
+  ),
+  brokenWrites('state.remove-wins', 'removes before it sets', (writes) => writes.toReversed()),
+  brokenDriver('state.shallow-replace', 'merges objects', (driver) => ({
+    appendEvent(append) {
+      const before = driver.readSession(append, { afterSeq: 0, afterTimestamp: undefined, limit: 0 })?.state ?? [];
+      const writes = append.writes.map((write) => {
+        const old = before.find(({ scope, key }) => scope === write.scope && key === write.key)?.value;
+        return { ...write, value: { ...(old as object), ...(write.value as object) } };
+      });
+      return driver.appendEvent({ ...append, writes });
+    },
+  })),
+  brokenDriver('state.shared-by-sessions', 'writes the whole state of the user', (driver) => ({
+    appendEvent(append) {
+      const before = driver.readSession(append, { afterSeq: 0, afterTimestamp: undefined, limit: 0 })?.state ?? [];
+      const removals = before.map(({ scope, key }) => ({ scope, key, value: undefined }));
+      return driver.appendEvent({ ...append, writes: [...removals, ...append.writes] });
+    },
+  })),
+  brokenDriver('state.stored-with-event', 'writes state before it looks at the lease', (driver) => ({
+    appendEvent(append) {
+      driver.createSession({ ...append, sessionId: 'ghost', writes: append.writes });
+      return driver.appendEvent(append);
+    },
+  })),
+  brokenService('state.stored-with-event', 'shows state before it is stored', (service) => ({
+    appendEvent(request) {
+      Object.assign(request.session.state, request.event.actions.stateDelta);
+      return service.appendEvent(request);
+    },
+  })),
+  brokenService('state.delta-own-copy', 'shows the caller’s own values', (service) => ({
+    async appendEvent(request) {
+      const stored = await service.appendEvent(request);
+      Object.assign(request.session.state, request.event.actions.stateDelta);
+      return stored;
+    },
+  })),
+  brokenReads('state.odd-keys', 'loses __proto__', (entries) => entries.filter(({ key }) => key !== '__proto__')),
+  brokenReads('state.odd-keys', 'takes é in two spellings for one', (entries) =>
+    entries.map((entry) => ({ ...entry, key: entry.key.normalize('NFC') })),
+  ),
+  brokenService('state.inherits-nothing', 'gives an ordinary object', (service) => ({
+    async getSession(request) {
+      const session = await service.getSession(request);
+      return session && { ...session, state: { ...session.state } };
+    },
+  })),
+  brokenService('state.bad-keys-refused', 'leaves out an event with a bad key', (service) => ({
+    appendEvent: (request) =>
+      service.appendEvent(request).catch((error: unknown) => {
+        if (StateKeyError.isInstance(error)) return request.event;
+        throw error;
+      }),
+  })),
+  brokenService('state.bad-keys-refused', 'does not look at removals', (service) => ({
+    appendEvent: (request) =>
+      service.appendEvent(request).catch((error: unknown) => {
+        if (StateKeyError.isInstance(error) && request.event.actions.removedState) return request.event;
+        throw error;
+      }),
+  })),
+  brokenService('state.bad-values-refused', 'leaves out an event with a bad value', (service) => ({
+    appendEvent: (request) =>
+      service.appendEvent(request).catch((error: unknown) => {
+        if (StateValueError.isInstance(error)) return request.event;
+        throw error;
+      }),
+  })),
+  brokenService('state.bad-values-refused', 'makes what it can of a Date', (service) => ({
+    createSession: ({ state = {}, ...request }) =>
+      service.createSession({
+        ...request,
+        state: Object.fromEntries(
+          Object.entries(state).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),
+        ),
+      }),
+  })),
+  brokenReads('state.values-kept', 'rounds numbers', (entries) => entries.map(roundNumbers)),
+  brokenReads('state.values-kept', 'loses empty lists', (entries) =>
+    entries.map((entry) => ({ ...entry, value: JSON.parse(JSON.stringify(entry.value).replaceAll('[]', 'null')) as unknown })),
+  ),
+  brokenReads('state.big-values', 'cuts long text', (entries) =>
+    entries.map((entry) => (typeof entry.value === 'string' ? { ...entry, value: entry.value.slice(0, 65_535) } : entry)),
+  ),
+];
+
+function brokenWrites(
+  breaks: string,
+  how: string,
+  change: (writes: readonly StateWrite[]) => readonly StateWrite[],
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    createSession: (creation) => driver.createSession({ ...creation, writes: change(creation.writes) }),
+    appendEvent: (append) => driver.appendEvent({ ...append, writes: change(append.writes) }),
+  }));
+}
+
+function brokenReads(
+  breaks: string,
+  how: string,
+  change: (entries: readonly StateEntry[]) => readonly StateEntry[],
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, state: change(stored.state) };
+    },
+  }));
+}
+
+function toSessionScope(writes: readonly StateWrite[]): StateWrite[] {
+  return writes.map(({ scope, key, value }) => ({ scope: 'session', key: prefixedKey(scope, key), value }));
+}
+
+function renamed(state: Readonly<Record<string, unknown>>, prefix: string, to: string | undefined): Record<string, unknown> {
+  const entries = Object.entries(state).flatMap(([key, value]) => {
+    if (!key.startsWith(prefix)) return [[key, value] as const];
+    return to === undefined ? [] : [[key.replace(prefix, to), value] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function withRenamed(event: Event, prefix: string, to: string | undefined): Event {
+  return { ...event, actions: { ...event.actions, stateDelta: renamed(event.actions.stateDelta, prefix, to) } };
+}
+
+function roundNumbers(entry: StateEntry): StateEntry {
+  const rounded = JSON.stringify(entry.value, (_, value: unknown) =>
+    typeof value === 'number' ? Number(value.toPrecision(12)) : value,
+  );
+  return { ...entry, value: JSON.parse(rounded) as unknown };
+}

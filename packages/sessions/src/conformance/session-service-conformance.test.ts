@@ -1,0 +1,55 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { InMemorySessionService } from '../in-memory-session-service.ts';
+import { type MakeSessionService, ManualPlatform, sessionServiceConformance } from './index.ts';
+
+const makeService: MakeSessionService = async ({ platform }) => ({ service: new InMemorySessionService({ platform }) });
+
+test('every case has an id of its own and a title that is a sentence', () => {
+  const cases = sessionServiceConformance(makeService);
+  expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+  for (const { id, title } of cases) {
+    expect(id).toMatch(/^[a-z]+\.[a-z-]+$/);
+    expect(title).toMatch(/^[a-zA-Z0-9].*\.$/s);
+  }
+});
+
+test('a declared deviation leaves its case out, and must name one that exists', () => {
+  const all = sessionServiceConformance(makeService).map(({ id }) => id);
+  const deviations = { 'queue.in-order': 'each request comes to another machine' };
+  const some = sessionServiceConformance(makeService, { deviations }).map(({ id }) => id);
+  expect(all.filter((id) => !some.includes(id))).toEqual(['queue.in-order']);
+  const mistaken = () => sessionServiceConformance(makeService, { deviations: { 'queue.nothing': 'because' } });
+  expect(mistaken).toThrow(ConfigurationError);
+});
+
+test('a case closes its service, also when it fails', async () => {
+  let open = 0;
+  const cases = sessionServiceConformance(async ({ platform }) => {
+    const service = new InMemorySessionService({ platform });
+    service.getSession = async () => undefined;
+    open++;
+    return { service, close: () => void open-- };
+  });
+  const results = await Promise.allSettled(cases.slice(0, 5).map(({ run }) => run()));
+  expect(results.some(({ status }) => status === 'rejected')).toBe(true);
+  expect(open).toBe(0);
+});
+
+test('a manual platform calls timers in the order of their time and only when it is moved', () => {
+  const platform = new ManualPlatform();
+  const start = platform.now();
+  const calls: string[] = [];
+  platform.schedule(20, () => calls.push(`late at ${platform.now() - start}`));
+  platform.schedule(10, () => {
+    calls.push(`early at ${platform.now() - start}`);
+    platform.schedule(5, () => calls.push(`chained at ${platform.now() - start}`));
+  });
+  platform.schedule(15, () => calls.push('called off'))();
+  platform.advance(9);
+  expect(calls).toEqual([]);
+  platform.advance(91);
+  expect(calls).toEqual(['early at 10', 'chained at 15', 'late at 20']);
+  expect(platform.now() - start).toBe(100);
+  expect(platform.newUuid()).not.toBe(platform.newUuid());
+});

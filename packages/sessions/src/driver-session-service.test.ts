@@ -1,0 +1,66 @@
+import { createEvent, InvalidRequestError } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import { ManualPlatform, sessionServiceConformance } from './conformance/index.ts';
+import { DriverSessionService } from './driver-session-service.ts';
+import { InMemorySessionDriver } from './in-memory-session-driver.ts';
+import { InMemorySessionService } from './in-memory-session-service.ts';
+import type { SessionDriver } from './session-driver.ts';
+
+/** A driver that answers later, each call after another number of turns, as one over a network does. */
+function slow(driver: InMemorySessionDriver): SessionDriver {
+  let calls = 0;
+  return new Proxy<SessionDriver>(driver, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (name === 'shared' || typeof found !== 'function') return found;
+      return async (...args: unknown[]) => {
+        for (let turn = calls++ % 5; turn > 0; turn--) await Promise.resolve();
+        const answer: unknown = found.apply(target, args);
+        for (let turn = calls++ % 3; turn > 0; turn--) await Promise.resolve();
+        return answer;
+      };
+    },
+  });
+}
+
+describe('a service over a driver that answers later keeps the contract', () => {
+  const cases = sessionServiceConformance(async ({ platform }) => ({
+    service: new DriverSessionService(slow(new InMemorySessionDriver()), { platform }),
+  }));
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});
+
+describe('DriverSessionService', () => {
+  test('gives an event its id and time when it came without', async () => {
+    const platform = new ManualPlatform();
+    const service = new InMemorySessionService({ platform });
+    const session = await service.createSession({ appName: 'app', userId: 'user' });
+    const first = await service.appendEvent({ session, event: createEvent({ author: 'user' }) });
+    const second = await service.appendEvent({ session, event: createEvent({ author: 'user', timestamp: 5 }) });
+    expect(first).toMatchObject({ author: 'user', timestamp: platform.now() / 1000 });
+    expect(second.timestamp).toBe(5);
+    expect(first.id).not.toBe('');
+    expect(second.id).not.toBe(first.id);
+    expect(session.events).toEqual([first, second]);
+  });
+
+  test('refuses an event whose id or time cannot be stored', async () => {
+    const service = new InMemorySessionService();
+    const session = await service.createSession({ appName: 'app', userId: 'user' });
+    const bad = [{ id: 'a\0b' }, { id: 'x'.repeat(257) }, { timestamp: Number.NaN }];
+    for (const params of bad) {
+      const append = service.appendEvent({ session, event: createEvent({ author: 'user', ...params }) });
+      await expect(append).rejects.toSatisfy((error) => InvalidRequestError.isInstance(error));
+    }
+    expect(session.events).toEqual([]);
+  });
+
+  test('keeps in-memory events by reference, so an append costs no copy', async () => {
+    const service = new InMemorySessionService();
+    const session = await service.createSession({ appName: 'app', userId: 'user', sessionId: 'session' });
+    const event = createEvent({ id: 'one', timestamp: 1, author: 'user' });
+    expect(await service.appendEvent({ session, event })).toBe(event);
+    const read = await service.getSession({ appName: 'app', userId: 'user', sessionId: 'session' });
+    expect(read?.events[0]).toBe(event);
+  });
+});

@@ -1,0 +1,150 @@
+import { ConfigurationError, createEvent, SessionBusyError } from '@eventloom/core';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualPlatform } from '../conformance/index.ts';
+import { SqliteSessionService } from './sqlite-session-service.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+let folder = '';
+let path = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  path = join(folder, 'sessions.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function event(id: string, stateDelta: Record<string, unknown> = {}) {
+  return createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, actions: { stateDelta } });
+}
+
+/** How many rows each of the tables has. */
+function rowCounts(database: DatabaseSync): Record<string, unknown> {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'eventloom%'").all();
+  return Object.fromEntries(
+    tables.map(({ name }) => [name, database.prepare(`SELECT count(*) AS rows FROM ${String(name)}`).get()?.['rows']]),
+  );
+}
+
+test('a file opened again has everything: events, state, lease, ledger', async () => {
+  const platform = new ManualPlatform();
+  const first = new SqliteSessionService({ path, platform });
+  const session = await first.createSession({ ...KEY, state: { own: 1, 'app:motto': 'go' } });
+  const lease = await first.acquireLease(KEY);
+  const call = { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'finished', response: { ok: true } } as const;
+  await first.appendEvent({ session, event: event('one', { 'user:name': 'Ada' }), lease });
+  await first.recordToolCall(lease, call);
+  const before = await first.getSession(KEY);
+  first.close();
+
+  const second = new SqliteSessionService({ path, platform });
+  expect(await second.getSession(KEY)).toEqual(before);
+  expect(await second.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([call]);
+  await expect(second.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+  await second.appendEvent({ session, event: event('two'), lease });
+  expect((await second.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  second.close();
+});
+
+test('two services on one file share its leases: one waits until the other releases, or its lease expires', async () => {
+  const platform = new ManualPlatform();
+  const one = new SqliteSessionService({ path, platform });
+  const other = new SqliteSessionService({ path, platform });
+  await one.createSession(KEY);
+  for (const end of ['release', 'expiry'] as const) {
+    const held = await one.acquireLease({ ...KEY, ttlMs: 10_000 });
+    await expect(other.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    const waiting = other.acquireLease(KEY);
+    if (end === 'release') await one.releaseLease(held);
+    platform.advance(end === 'release' ? 10 : 10_000);
+    const next = await waiting;
+    expect(next.epoch).toBeGreaterThan(held.epoch);
+    await other.releaseLease(next);
+  }
+  one.close();
+  other.close();
+});
+
+test('deleting a session leaves no row of it behind', async () => {
+  const database = new DatabaseSync(':memory:');
+  const service = new SqliteSessionService({ database });
+  const before = rowCounts(database);
+  const session = await service.createSession({ ...KEY, state: { own: 1 } });
+  const lease = await service.acquireLease(KEY);
+  await service.appendEvent({ session, event: event('one', { more: 1 }), lease });
+  await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' });
+  expect(rowCounts(database)).not.toEqual(before);
+  await service.deleteSession(KEY);
+  expect(rowCounts(database)).toEqual(before);
+});
+
+test('a missing folder is made, and a new file is for its owner only', async () => {
+  path = join(folder, 'a', 'b', 'sessions.db');
+  const service = new SqliteSessionService({ path });
+  await service.createSession(KEY);
+  for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  service.close();
+  expect(existsSync(path)).toBe(true);
+});
+
+test('what is no database is refused, with its path', () => {
+  writeFileSync(path, 'this is no database, but it is long enough to have a header of a hundred bytes, and some more.'.repeat(9));
+  for (const bad of [path, folder, join(path, 'below a file')]) {
+    expect(() => new SqliteSessionService({ path: bad })).toThrow(ConfigurationError);
+    expect(() => new SqliteSessionService({ path: bad })).toThrow(bad);
+  }
+});
+
+test('a file of a newer version is refused and left as it is', async () => {
+  new SqliteSessionService({ path }).close();
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'sessions.schema'");
+  expect(() => new SqliteSessionService({ path })).toThrow(/version 99/);
+  expect(() => new SqliteSessionService({ database })).toThrow(ConfigurationError);
+  expect(database.prepare("SELECT value FROM eventloom_meta WHERE key = 'sessions.schema'").get()?.['value']).toBe(99);
+  database.close();
+});
+
+test('a database that is handed in keeps its other tables and stays open', async () => {
+  const database = new DatabaseSync(path);
+  database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7); PRAGMA user_version = 5');
+  const service = new SqliteSessionService({ database, durability: 'power' });
+  await service.createSession(KEY);
+  service.close();
+  expect(database.prepare('SELECT id FROM mine').get()?.['id']).toBe(7);
+  expect(database.prepare('PRAGMA user_version').get()?.['user_version']).toBe(5);
+  expect(database.prepare('PRAGMA synchronous').get()?.['synchronous']).toBe(2);
+  expect(await new SqliteSessionService({ database }).getSession(KEY)).toBeDefined();
+  expect(database.prepare('PRAGMA synchronous').get()?.['synchronous']).toBe(1);
+  database.close();
+});
+
+test('a service needs either a path or a database', () => {
+  expect(() => new SqliteSessionService({})).toThrow(ConfigurationError);
+  const database = new DatabaseSync(':memory:');
+  expect(() => new SqliteSessionService({ path, database })).toThrow(ConfigurationError);
+});
+
+test('a file that another process keeps locked is a retryable error, and the service works on afterwards', async () => {
+  const service = new SqliteSessionService({ path });
+  const session = await service.createSession(KEY);
+  const other = new DatabaseSync(path);
+  const mine = new DatabaseSync(path);
+  const impatient = new SqliteSessionService({ database: mine });
+  mine.exec('PRAGMA busy_timeout = 1');
+  const lease = await impatient.acquireLease(KEY);
+  other.exec('BEGIN IMMEDIATE');
+  for (const delta of [{}, { own: 1 }]) {
+    const append = impatient.appendEvent({ session, event: event('one', delta), lease });
+    await expect(append).rejects.toMatchObject({ code: 'SESSION_BUSY', retryable: true });
+  }
+  other.exec('ROLLBACK');
+  await impatient.appendEvent({ session, event: event('one', { own: 1 }), lease });
+  expect(await service.getSession(KEY)).toEqual(session);
+  for (const { close } of [other, mine]) expect(close).toBeTypeOf('function');
+  other.close();
+  mine.close();
+  service.close();
+});
