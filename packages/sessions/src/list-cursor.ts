@@ -24,7 +24,8 @@ function decode(cursor: string): SessionPosition | undefined {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (!Array.isArray(value) || value.length !== 3) return undefined;
     const [updatedAtMs, sessionId, userId] = value as unknown[];
-    if (typeof updatedAtMs !== 'number' || typeof sessionId !== 'string' || typeof userId !== 'string') return undefined;
+    if (typeof updatedAtMs !== 'number' || typeof sessionId !== 'string' || typeof userId !== 'string')
+      return undefined;
     return { updatedAtMs, sessionId, userId };
   } catch {
     return undefined;

@@ -10,7 +10,7 @@ const EVENT = createEvent({
   author: 'agent',
   timestamp: 1.5,
   content: { role: 'model', parts: [{ text: 'hi' }, { inlineData: { data: 'AAAA', mimeType: 'a/b' } }] },
-  actions: { stateDelta: { a: { b: 1 }, 'dotted.key': 2 } },
+  actions: { stateDelta: { a: { b: 1 }, 'dotted.key': 2 }, artifactDelta: { 'a.txt': 0 } },
 });
 
 function written(event: Event, options?: SerializeEventOptions): unknown {

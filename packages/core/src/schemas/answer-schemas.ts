@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { ArtifactVersion } from '../artifact/artifact-service.ts';
 import { jsonObjectSchema } from './json-object-schema.ts';
 import { bodySchema } from './read-with.ts';
 
@@ -9,7 +10,7 @@ export const errorBodySchema = bodySchema({
 });
 
 /** What is known of one version of an artifact without its bytes. */
-export const artifactVersionSchema = bodySchema({
+export const artifactVersionSchema: z.ZodType<ArtifactVersion> = bodySchema({
   version: z.int().min(0),
   canonicalUri: z.string(),
   mimeType: z.string(),
@@ -18,4 +19,3 @@ export const artifactVersionSchema = bodySchema({
 });
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
-export type ArtifactVersionBody = z.infer<typeof artifactVersionSchema>;

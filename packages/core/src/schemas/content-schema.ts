@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Content, Part } from '../content/content.ts';
 import { CONTENT, PART } from '../event/parse-event.ts';
 import { documentOf } from '../event/read-json.ts';
 import { jsonObjectSchema } from './json-object-schema.ts';
@@ -63,9 +64,6 @@ export const contentShape = z.looseObject({
 });
 
 /** One piece of a content. */
-export const partSchema = readWith(documentOf(PART), partShape);
+export const partSchema: z.ZodType<Part> = readWith(documentOf(PART), partShape);
 /** Who says it, and what. */
-export const contentSchema = readWith(documentOf(CONTENT), contentShape);
-
-export type PartJson = z.infer<typeof partSchema>;
-export type ContentJson = z.infer<typeof contentSchema>;
+export const contentSchema: z.ZodType<Content> = readWith(documentOf(CONTENT), contentShape);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ACTIONS, readEvent } from '../event/parse-event.ts';
-import { createEventActions, type ToolConfirmation } from '../event/event-actions.ts';
+import type { Event } from '../event/event.ts';
+import { createEventActions, type EventActions, type ToolConfirmation } from '../event/event-actions.ts';
 import { documentOf } from '../event/read-json.ts';
 import { contentShape } from './content-schema.ts';
 import { jsonMapSchema, jsonObjectSchema } from './json-object-schema.ts';
@@ -99,12 +100,9 @@ export const eventShape = z.looseObject({
 });
 
 /** Side effects and control signals. */
-export const eventActionsSchema = readWith(
+export const eventActionsSchema: z.ZodType<EventActions> = readWith(
   (value, path) => createEventActions(documentOf(ACTIONS)(value, path)),
   eventActionsShape,
 );
 /** An event, read as `parseEvent` reads it. */
-export const eventSchema = readWith(readEvent, eventShape);
-
-export type EventActionsJson = z.infer<typeof eventActionsSchema>;
-export type EventJson = z.infer<typeof eventSchema>;
+export const eventSchema: z.ZodType<Event> = readWith(readEvent, eventShape);

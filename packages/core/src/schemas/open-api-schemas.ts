@@ -5,7 +5,20 @@ import { eventActionsShape, eventShape } from './event-schema.ts';
 import { runBodySchema } from './run-body-schema.ts';
 import { createSessionBodySchema, patchSessionBodySchema, sessionSchema } from './session-schema.ts';
 
-const COMPONENTS = {
+/** The names of the wire schemas in OpenAPI. */
+export type OpenApiSchemaName =
+  | 'Part'
+  | 'Content'
+  | 'EventActions'
+  | 'Event'
+  | 'Session'
+  | 'CreateSessionBody'
+  | 'PatchSessionBody'
+  | 'RunBody'
+  | 'ArtifactVersion'
+  | 'ErrorBody';
+
+const COMPONENTS: Readonly<Record<OpenApiSchemaName, z.ZodType>> = {
   Part: partShape,
   Content: contentShape,
   EventActions: eventActionsShape,
@@ -19,11 +32,11 @@ const COMPONENTS = {
 };
 
 /** The wire schemas as JSON Schema, for `components.schemas` of an OpenAPI 3.1 document; they refer to each other there. */
-export function toOpenApiSchemas(): Record<keyof typeof COMPONENTS, object> {
+export function toOpenApiSchemas(): Record<OpenApiSchemaName, object> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` });
   // A component says where it is by its place in the document.
   const components = Object.entries(schemas).map(([id, { $id: _id, $schema: _dialect, ...schema }]) => [id, schema]);
-  return Object.fromEntries(components) as Record<keyof typeof COMPONENTS, object>;
+  return Object.fromEntries(components) as Record<OpenApiSchemaName, object>;
 }

@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import type { SessionJson } from '../session/session.ts';
 import { eventSchema } from './event-schema.ts';
 import { jsonObjectSchema } from './json-object-schema.ts';
 import { bodySchema } from './read-with.ts';
 
 /** A session as the server writes it. */
-export const sessionSchema = bodySchema({
+export const sessionSchema: z.ZodType<SessionJson> = bodySchema({
   id: z.string(),
   appName: z.string(),
   userId: z.string(),
@@ -14,7 +15,7 @@ export const sessionSchema = bodySchema({
 });
 
 /** The answer to a request for a user's sessions: a bare list, without their events. */
-export const sessionListSchema = z.array(sessionSchema);
+export const sessionListSchema: z.ZodType<SessionJson[]> = z.array(sessionSchema);
 
 /** The body that creates a session; none at all is an empty one. */
 export const createSessionBodySchema = z.preprocess(
@@ -29,7 +30,5 @@ export const createSessionBodySchema = z.preprocess(
 /** The body that changes a session's state. */
 export const patchSessionBodySchema = bodySchema({ stateDelta: jsonObjectSchema });
 
-export type SessionBody = z.infer<typeof sessionSchema>;
-export type SessionListBody = z.infer<typeof sessionListSchema>;
 export type CreateSessionBody = z.infer<typeof createSessionBodySchema>;
 export type PatchSessionBody = z.infer<typeof patchSessionBodySchema>;

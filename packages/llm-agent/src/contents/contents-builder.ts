@@ -1,4 +1,5 @@
-import { type Content, type Event, type FunctionCall, getFunctionCalls, type Part } from '@eventloom/core';
+import type { Content, Event, Part } from '@eventloom/core';
+import { callsToRun } from '../step/open-calls.ts';
 import { effectiveEvents, rewritesHistory } from './effective-events.ts';
 import {
   isFrameworkPart,
@@ -81,7 +82,8 @@ export class ContentsBuilder {
       return;
     }
     const content = toModelContent(event, this.#agentName);
-    if (content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
+    // A response inside a model's own reply is part of that reply: its service ran the tool.
+    if (content?.role !== 'model' && content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
     else if (content) this.#addSaid(event, content);
     if (isMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
   }
@@ -105,7 +107,7 @@ export class ContentsBuilder {
   #addSaid(event: Event, content: Content): void {
     this.#push(content);
     // The ids are the event's own: those of the content were stripped where the runtime made them.
-    const calls: FunctionCall[] = event.author === this.#agentName ? getFunctionCalls(event) : [];
+    const calls = event.author === this.#agentName ? callsToRun(event.content?.parts) : [];
     if (calls.length === 0) return;
     const callIds = calls.map((call) => call.id ?? '');
     const group: CallGroup = { index: this.#contents.length - 1, callIds, responses: new Map(), placed: false };

@@ -1,6 +1,7 @@
 import {
   type Event,
   type EventActions,
+  type FunctionCall,
   type LlmRequest,
   type LlmResponse,
   type Part,
@@ -8,6 +9,7 @@ import {
   type TimingInfo,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { callsToRun } from './open-calls.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
 export class ModelReply {
@@ -69,8 +71,9 @@ export class ModelReply {
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent({ ...response, actions });
     if (event.partial !== undefined) delete event.partial;
-    if (content?.parts?.some((part) => part.functionCall)) {
-      const parts = content.parts.map((part) => this.#withCallId(part));
+    const calls = callsToRun(content?.parts);
+    if (content?.parts && calls.length > 0) {
+      const parts = content.parts.map((part) => this.#withCallId(part, calls));
       event.content = { ...content, role: content.role ?? 'model', parts };
       const longRunningToolIds = this.#longRunningIds(parts);
       if (longRunningToolIds.length > 0) event.longRunningToolIds = longRunningToolIds;
@@ -84,10 +87,10 @@ export class ModelReply {
     return event;
   }
 
-  /** Every call has an id, so that its response finds it. */
-  #withCallId(part: Part): Part {
+  /** Every call that is to be run has an id, so that its response finds it. */
+  #withCallId(part: Part, calls: readonly FunctionCall[]): Part {
     const call = part.functionCall;
-    if (!call || call.id) return part;
+    if (!call || call.id || !calls.includes(call)) return part;
     return { ...part, functionCall: { ...call, id: `adk-${this.#step.context.platform.newUuid()}` } };
   }
 

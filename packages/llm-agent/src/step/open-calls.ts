@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { type Event, type FunctionCall, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
 
 /**
  * True when the newest event is a person's answer to one of several long-running calls of a reply and others of them are still
@@ -17,4 +17,20 @@ export function awaitsOtherResponses(events: readonly Event[]): boolean {
       return event.longRunningToolIds?.some((id) => !answered.has(id)) ?? false;
   }
   return false;
+}
+
+/**
+ * The calls of a reply that are for the agent to run. A model whose service runs tools itself (remote MCP servers) tells of a call
+ * and of its response in one reply: such a call is over.
+ */
+export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
+  const open: FunctionCall[] = [];
+  for (const { functionCall, functionResponse } of parts) {
+    if (functionCall) open.push(functionCall);
+    if (!functionResponse) continue;
+    const { id, name } = functionResponse;
+    const at = open.findIndex((call) => (id ? call.id === id : call.name === name));
+    if (at >= 0) open.splice(at, 1);
+  }
+  return open;
 }

@@ -2,7 +2,6 @@ import {
   ConfigurationError,
   createErrorEvent,
   type Event,
-  getFunctionCalls,
   type InvocationContext,
   type LlmResponse,
   ModelError,
@@ -18,7 +17,7 @@ import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-
 import { describeMismatch, readFinalOutput, saveOutput } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
-import { awaitsOtherResponses } from './open-calls.ts';
+import { awaitsOtherResponses, callsToRun } from './open-calls.ts';
 import { prepareRequest } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
 import { runFunctionCalls } from './run-function-calls.ts';
@@ -66,8 +65,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
     }
 
-    const calls = response.content?.parts?.some((part) => part.functionCall) ?? false;
-    if (!calls) {
+    if (callsToRun(response.content?.parts).length === 0) {
       const read = readFinalOutput(agent, response);
       const output = read instanceof Promise ? await read : read;
       if (output && 'issues' in output) {
@@ -87,7 +85,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const outcome = await runFunctionCalls(step, getFunctionCalls(callEvent), request);
+    const outcome = await runFunctionCalls(step, callsToRun(callEvent.content?.parts), request);
     if (outcome.event) {
       refuseTransfer(agent, outcome.event);
       yield outcome.event;

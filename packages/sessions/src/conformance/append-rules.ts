@@ -101,7 +101,8 @@ export const appendRules: readonly SessionRule[] = [
       const event = { ...stateEvent('chunk', { own: 1, 'temp:scratch': 1 }), partial: true };
       expect.true('the event itself is returned', (await service.appendEvent({ session, event })) === event);
       const stored = await readSession(subject);
-      for (const one of [session, stored]) expect.same('the session', [one.events, one.state, one.lastSeq], [[], {}, 0]);
+      for (const one of [session, stored])
+        expect.same('the session', [one.events, one.state, one.lastSeq], [[], {}, 0]);
     },
   },
   {
@@ -115,7 +116,11 @@ export const appendRules: readonly SessionRule[] = [
       const before = await readSession(subject);
       platform.advance(1000);
       const lease = await service.acquireLease(KEY);
-      for (const [id, under] of [['event 0', lease], ['event 29', lease], ['event 3', undefined]] as const) {
+      for (const [id, under] of [
+        ['event 0', lease],
+        ['event 29', lease],
+        ['event 3', undefined],
+      ] as const) {
         if (!under) await service.releaseLease(lease);
         const again = { ...stateEvent(id, { changed: true, 'app:changed': true }), author: 'other' };
         const returned = await service.appendEvent({ session, event: again, lease: under });
@@ -137,7 +142,11 @@ export const appendRules: readonly SessionRule[] = [
       }
       for (const key of [KEY, OTHER_KEY]) {
         const { events } = await readSession(subject, key);
-        expect.same('the author', events.map(({ author }) => author), [key.sessionId]);
+        expect.same(
+          'the author',
+          events.map(({ author }) => author),
+          [key.sessionId],
+        );
       }
     },
   },
@@ -201,7 +210,10 @@ export const appendRules: readonly SessionRule[] = [
       const numbers = Array.from({ length: 20 }, (_, index) => index);
       const writers = await Promise.all(numbers.map(() => readSession(subject)));
       const appends = writers.map((session, index) =>
-        service.appendEvent({ session, event: stateEvent(`event ${index}`, { [`key ${index}`]: index, 'user:last': 1 }) }),
+        service.appendEvent({
+          session,
+          event: stateEvent(`event ${index}`, { [`key ${index}`]: index, 'user:last': 1 }),
+        }),
       );
       await expect.fulfils('the appends', Promise.all(appends));
       const stored = await readSession(subject);
@@ -217,8 +229,13 @@ export const appendRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
-      const events = Array.from({ length: 20 }, (_, index) => stateEvent(`event ${index}`, { [`key ${index}`]: index }));
-      await expect.fulfils('the appends', Promise.all(events.map((event) => service.appendEvent({ session, event, lease }))));
+      const events = Array.from({ length: 20 }, (_, index) =>
+        stateEvent(`event ${index}`, { [`key ${index}`]: index }),
+      );
+      await expect.fulfils(
+        'the appends',
+        Promise.all(events.map((event) => service.appendEvent({ session, event, lease }))),
+      );
       const stored = await readSession(subject);
       expect.same('how many events', stored.events.length, events.length);
       expect.same('the events of the object', idsOf(session), idsOf(stored));

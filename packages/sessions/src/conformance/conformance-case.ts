@@ -8,7 +8,7 @@ export interface ConformanceCase {
   readonly id: string;
   /** What is promised, as a sentence. */
   readonly title: string;
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** A service with nothing in it that is not this case's own. */
@@ -32,5 +32,5 @@ export interface Subject {
 export interface SessionRule {
   readonly id: string;
   readonly title: string;
-  check(subject: Subject): Promise<void>;
+  readonly check: (subject: Subject) => Promise<void>;
 }

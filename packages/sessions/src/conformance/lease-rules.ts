@@ -35,7 +35,11 @@ export const leaseRules: readonly SessionRule[] = [
         if (end === 'release') await service.releaseLease(lease);
         if (end === 'expiry') platform.advance(lease.ttlMs);
       }
-      expect.same('the epochs', epochs, [...new Set(epochs)].sort((a, b) => a - b));
+      expect.same(
+        'the epochs',
+        epochs,
+        [...new Set(epochs)].sort((a, b) => a - b),
+      );
     },
   },
   {
@@ -57,7 +61,8 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.fencing',
-    title: 'The former owner’s writes fail once the session was taken over, and change nothing; the new owner’s succeed.',
+    title:
+      'The former owner’s writes fail once the session was taken over, and change nothing; the new owner’s succeed.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

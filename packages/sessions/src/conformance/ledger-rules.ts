@@ -3,7 +3,11 @@ import type { SessionRule } from './conformance-case.ts';
 import { KEY, OTHER_KEY } from './samples.ts';
 
 const STARTED: ToolLedgerEntry = { invocationId: 'e-1', callId: 'call-1', name: 'tool', status: 'started' };
-const FINISHED: ToolLedgerEntry = { ...STARTED, status: 'finished', response: { result: [1, { two: null }], text: '✅' } };
+const FINISHED: ToolLedgerEntry = {
+  ...STARTED,
+  status: 'finished',
+  response: { result: [1, { two: null }], text: '✅' },
+};
 const CALLS = { ...KEY, invocationId: 'e-1' };
 
 /** The record of tool calls. */
@@ -60,8 +64,16 @@ export const ledgerRules: readonly SessionRule[] = [
       for (const callId of ids) await service.recordToolCall(lease, { ...STARTED, callId });
       for (const callId of ['b', 'z']) await service.recordToolCall(lease, { ...FINISHED, callId });
       const calls = await service.listToolCalls(CALLS);
-      expect.same('the calls', calls.map(({ callId }) => callId), ids);
-      expect.same('their states', calls.map(({ status }) => status), ['finished', 'started', 'started', 'finished']);
+      expect.same(
+        'the calls',
+        calls.map(({ callId }) => callId),
+        ids,
+      );
+      expect.same(
+        'their states',
+        calls.map(({ status }) => status),
+        ['finished', 'started', 'started', 'finished'],
+      );
     },
   },
   {
@@ -79,9 +91,11 @@ export const ledgerRules: readonly SessionRule[] = [
       for (const key of [KEY, OTHER_KEY]) {
         for (const invocationId of ['e-1', 'e-2']) {
           const calls = await service.listToolCalls({ ...key, invocationId });
-          expect.same('the responses', calls.map(({ response }) => response), [
-            { from: `${key.sessionId} ${invocationId}` },
-          ]);
+          expect.same(
+            'the responses',
+            calls.map(({ response }) => response),
+            [{ from: `${key.sessionId} ${invocationId}` }],
+          );
         }
       }
       expect.same('an invocation without calls', await service.listToolCalls({ ...KEY, invocationId: 'e-3' }), []);

@@ -84,7 +84,13 @@ export const listRules: readonly SessionRule[] = [
     title: 'A page has at most limit sessions; any positive limit is taken, and 1,000 is the most it gives.',
     async check({ service, expect }) {
       for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
-      for (const [limit, count] of [[1, 1], [2, 2], [3, 3], [1000, 3], [1_000_000, 3]] as const) {
+      for (const [limit, count] of [
+        [1, 1],
+        [2, 2],
+        [3, 3],
+        [1000, 3],
+        [1_000_000, 3],
+      ] as const) {
         const { sessions } = await service.listSessions({ ...OWNER, limit });
         expect.same(`how many with limit ${limit}`, sessions.length, count);
       }
@@ -98,7 +104,8 @@ export const listRules: readonly SessionRule[] = [
       for (const index of Array.from({ length: 1001 }).keys()) {
         await service.createSession({ ...OWNER, sessionId: `session ${index}` });
       }
-      const sizes = async (request: ListSessionsRequest) => (await pagesOf(subject, request)).map(({ length }) => length);
+      const sizes = async (request: ListSessionsRequest) =>
+        (await pagesOf(subject, request)).map(({ length }) => length);
       expect.same('the sizes of the pages', await sizes(OWNER), [1000, 1]);
       expect.same('the sizes with a higher limit', await sizes({ ...OWNER, limit: 5000 }), [1000, 1]);
     },
@@ -134,12 +141,17 @@ export const listRules: readonly SessionRule[] = [
       platform.advance(1);
       const other = await service.createSession({ ...KEY, sessionId: 'b' });
       await service.appendEvent({ session: other, event: stateEvent('one', { own: ['b'] }) });
-      for (const { state } of (await service.listSessions(OWNER)).sessions) (state['app:list'] as number[] | undefined)?.push(2);
+      for (const { state } of (await service.listSessions(OWNER)).sessions)
+        (state['app:list'] as number[] | undefined)?.push(2);
       const { sessions } = await service.listSessions(OWNER);
-      expect.same('the states', sessions.map(({ state }) => state), [
-        { own: ['b'], ...shared },
-        { own: 'a', ...shared },
-      ]);
+      expect.same(
+        'the states',
+        sessions.map(({ state }) => state),
+        [
+          { own: ['b'], ...shared },
+          { own: 'a', ...shared },
+        ],
+      );
     },
   },
   {
@@ -162,7 +174,18 @@ export const listRules: readonly SessionRule[] = [
       for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
       const { nextCursor } = await service.listSessions({ ...OWNER, limit: 1 });
       const good = expect.present('the cursor', nextCursor);
-      const bad = ['', 'nonsense', good.slice(1), good.slice(0, -2), `${good}AAAA`, '0', 'null', btoa('[1]'), btoa('{}'), '✅'];
+      const bad = [
+        '',
+        'nonsense',
+        good.slice(1),
+        good.slice(0, -2),
+        `${good}AAAA`,
+        '0',
+        'null',
+        btoa('[1]'),
+        btoa('{}'),
+        '✅',
+      ];
       for (const cursor of bad) {
         const listing = service.listSessions({ ...OWNER, cursor });
         await expect.rejects(`the cursor ${JSON.stringify(cursor)}`, listing, InvalidRequestError);

@@ -84,7 +84,9 @@ export const sessionRules: readonly SessionRule[] = [
     id: 'session.one-creator-wins',
     title: 'Of several who create the same session at once, one succeeds.',
     async check({ service, expect }) {
-      const results = await Promise.allSettled([1, 2, 3, 4].map((by) => service.createSession({ ...KEY, state: { by } })));
+      const results = await Promise.allSettled(
+        [1, 2, 3, 4].map((by) => service.createSession({ ...KEY, state: { by } })),
+      );
       const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       expect.same('how many succeeded', made.length, 1);
       for (const result of results) {
@@ -149,7 +151,11 @@ export const sessionRules: readonly SessionRule[] = [
         expect.same('its names', [session.id, session.appName, session.userId], [name, name, name]);
         expect.same('its state', session.state, { name, 'user:name': name, 'app:name': name });
         const { sessions } = await service.listSessions({ appName: name });
-        expect.same('the sessions of its app', sessions.map(({ id }) => id), [name]);
+        expect.same(
+          'the sessions of its app',
+          sessions.map(({ id }) => id),
+          [name],
+        );
       }
     },
   },

@@ -56,13 +56,13 @@ export function sessionServiceConformance(
       title,
       async run() {
         const platform = new ManualPlatform();
-        const { service, close } = await makeService({ platform });
+        const subject = await makeService({ platform });
         try {
-          await withinTime(id, hangMs, check({ service, platform, expect: new Expect(id) }));
+          await withinTime(id, hangMs, check({ service: subject.service, platform, expect: new Expect(id) }));
         } catch (error) {
           throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
         } finally {
-          await close?.();
+          await subject.close?.();
         }
       },
     }));

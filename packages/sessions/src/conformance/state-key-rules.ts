@@ -58,7 +58,8 @@ const BAD_VALUES: Readonly<Record<string, unknown>> = {
 export const stateKeyRules: readonly SessionRule[] = [
   {
     id: 'state.odd-keys',
-    title: 'Any well-formed key without NUL up to 256 bytes is data, in every scope, __proto__ and constructor included.',
+    title:
+      'Any well-formed key without NUL up to 256 bytes is data, in every scope, __proto__ and constructor included.',
     async check(subject) {
       const { service, expect } = subject;
       const expected = new Map(
@@ -158,7 +159,10 @@ export const stateKeyRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const big = 'wörd '.repeat(200_000);
       const session = await service.createSession({ ...KEY, state: { 'user:big': big } });
-      await service.appendEvent({ session, event: stateEvent('one', { big, list: Array.from({ length: 2000 }, () => 'x') }) });
+      await service.appendEvent({
+        session,
+        event: stateEvent('one', { big, list: Array.from({ length: 2000 }, () => 'x') }),
+      });
       const { state } = await readSession(subject);
       expect.true('the session’s value', state['big'] === big);
       expect.true('the user’s value', state['user:big'] === big);

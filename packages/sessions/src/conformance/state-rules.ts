@@ -9,7 +9,8 @@ const OTHER_APP_KEY = { ...KEY, appName: 'other app' };
 export const stateRules: readonly SessionRule[] = [
   {
     id: 'state.create-splits-scopes',
-    title: 'Initial state is split by prefix: the app’s is seen by all, the user’s by that user, the rest by the session.',
+    title:
+      'Initial state is split by prefix: the app’s is seen by all, the user’s by that user, the rest by the session.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
@@ -20,7 +21,9 @@ export const stateRules: readonly SessionRule[] = [
         'user:name': 'Ada',
         'app:motto': 'go',
       });
-      expect.same('a session of another user', (await service.createSession(STRANGER_KEY)).state, { 'app:motto': 'go' });
+      expect.same('a session of another user', (await service.createSession(STRANGER_KEY)).state, {
+        'app:motto': 'go',
+      });
       expect.same('a session of another app', (await service.createSession(OTHER_APP_KEY)).state, {});
     },
   },
@@ -73,7 +76,8 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.temp-shown-live',
-    title: 'A temp: key shows in the session object it was appended with, also after later appends, until it is removed.',
+    title:
+      'A temp: key shows in the session object it was appended with, also after later appends, until it is removed.',
     async check({ service, expect }) {
       const session = await service.createSession(KEY);
       await service.appendEvent({ session, event: stateEvent('one', { 'temp:scratch': 1 }) });

@@ -57,7 +57,9 @@ test('two processes at the same sessions lose nothing, double nothing and are ne
   const service = new SqliteSessionService({ path });
   for (const sessionId of sessionIds) await service.createSession({ ...KEY, sessionId });
   const runs = 120;
-  await Promise.all(['A', 'B'].map((name) => runFixture('counting-process', [path, name, String(runs), ...sessionIds])));
+  await Promise.all(
+    ['A', 'B'].map((name) => runFixture('counting-process', [path, name, String(runs), ...sessionIds])),
+  );
   const seen: string[] = [];
   for (const sessionId of sessionIds) {
     const session = await service.getSession({ ...KEY, sessionId });

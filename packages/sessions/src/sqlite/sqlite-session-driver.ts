@@ -1,10 +1,8 @@
 import {
   type Event,
   InvalidEventError,
-  SessionBusyError,
   type SessionKey,
   type SessionLease,
-  type StateWrite,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import type { DatabaseSync } from 'node:sqlite';
@@ -18,9 +16,10 @@ import type {
   SessionCreation,
   SessionDriver,
   SessionPage,
-  StateEntry,
   StoredSession,
 } from '../session-driver.ts';
+import { SqliteState } from './sqlite-state.ts';
+import { SqliteTransactions } from './sqlite-transactions.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
 
 /** What the holder of a lease knows of its session, because nobody else can write to it. */
@@ -30,33 +29,33 @@ interface Writer {
   highTimestamp: number;
 }
 
-const SQLITE_BUSY = 5;
-
 /** Sessions in a SQLite database. Every method is one statement or one transaction. */
 export class SqliteSessionDriver implements SessionDriver {
   readonly shared = true;
-  readonly #database: DatabaseSync;
   readonly #sql: Statements;
+  readonly #transactions: SqliteTransactions;
+  readonly #state: SqliteState;
   /** Spares an append under a lease given here from looking up where the session ends. */
   readonly #writers = new WeakMap<SessionLease, Writer>();
 
   constructor(database: DatabaseSync) {
-    this.#database = database;
     this.#sql = prepareStatements(database);
+    this.#transactions = new SqliteTransactions(database, this.#sql);
+    this.#state = new SqliteState(this.#sql);
   }
 
   createSession({ appName, userId, sessionId, writes, nowMs }: SessionCreation): CreatedSession | undefined {
-    return this.#write(() => {
+    return this.#transactions.write(() => {
       const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
       if (!row) return undefined;
       const pk = Number(row['pk']);
-      this.#writeState(appName, userId, pk, writes);
-      return { incarnation: String(pk), state: this.#readState(appName, userId, pk) };
+      this.#state.write(appName, userId, pk, writes);
+      return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
     });
   }
 
   readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {
-    return this.#transaction(this.#sql.begin, () => {
+    return this.#transactions.read(() => {
       const row = this.#find(key);
       return row && this.#toStored(key.appName, row, this.#readEvents(row, window));
     });
@@ -64,7 +63,7 @@ export class SqliteSessionDriver implements SessionDriver {
 
   listSessions({ appName, userId, limit, after }: SessionPage): StoredSession[] {
     const position = [after?.updatedAtMs ?? null, after?.sessionId ?? null, after?.userId ?? null] as const;
-    return this.#transaction(this.#sql.begin, () => {
+    return this.#transactions.read(() => {
       const rows =
         userId === undefined
           ? this.#sql.sessionsOfApp.all(appName, ...position, limit)
@@ -74,7 +73,7 @@ export class SqliteSessionDriver implements SessionDriver {
   }
 
   deleteSession(key: SessionKey): void {
-    this.#write(() => {
+    this.#transactions.write(() => {
       const row = this.#find(key);
       if (!row) return;
       this.#sql.raiseEpoch.run(row.epoch);
@@ -92,13 +91,13 @@ export class SqliteSessionDriver implements SessionDriver {
     try {
       if (lease && writer && append.incarnation === String(writer.pk)) {
         const next = () => this.#appendNext(append, lease, writer, json);
-        if (writes.length === 0 ? this.#busyAware(next) : this.#write(next)) {
+        if (writes.length === 0 ? this.#transactions.single(next) : this.#transactions.write(next)) {
           writer.lastSeq += 1;
           writer.highTimestamp = Math.max(writer.highTimestamp, event.timestamp);
           return { status: 'stored', seq: writer.lastSeq };
         }
       }
-      return this.#write(() => this.#appendAnywhere(append, json));
+      return this.#transactions.write(() => this.#appendAnywhere(append, json));
     } catch (error) {
       if (lease) this.#writers.delete(lease);
       throw error;
@@ -107,7 +106,7 @@ export class SqliteSessionDriver implements SessionDriver {
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
     const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
-    const row = this.#busyAware(() =>
+    const row = this.#transactions.single(() =>
       this.#sql.claimLease.get(appName, userId, sessionId, nowMs, ttlMs, takeOver ? 1 : 0),
     );
     if (!row) {
@@ -122,19 +121,19 @@ export class SqliteSessionDriver implements SessionDriver {
   }
 
   renewLease({ appName, userId, sessionId, epoch, ttlMs }: SessionLease, nowMs: number): boolean {
-    return this.#busyAware(
+    return this.#transactions.single(
       () => this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1,
     );
   }
 
   releaseLease({ appName, userId, sessionId, epoch }: SessionLease): void {
-    this.#busyAware(() => this.#sql.endLease.run(appName, userId, sessionId, epoch));
+    this.#transactions.single(() => this.#sql.endLease.run(appName, userId, sessionId, epoch));
   }
 
   recordToolCall({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry): boolean {
     const { invocationId, callId, name, status } = entry;
     const response = entry.response ? JSON.stringify(entry.response) : null;
-    return this.#write(() => {
+    return this.#transactions.write(() => {
       const owner = [appName, userId, sessionId, epoch] as const;
       const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, response);
       return changes === 1 || this.#sql.liveLease.get(...owner) !== undefined;
@@ -158,7 +157,7 @@ export class SqliteSessionDriver implements SessionDriver {
     const high = Math.max(writer.highTimestamp, event.timestamp);
     const insert = this.#sql.insertEventUnderLease;
     if (insert.run(pk, writer.lastSeq + 1, event.id, high, nowMs, json, lease.epoch).changes === 0) return false;
-    this.#writeState(appName, userId, pk, writes);
+    this.#state.write(appName, userId, pk, writes);
     return true;
   }
 
@@ -175,7 +174,7 @@ export class SqliteSessionDriver implements SessionDriver {
     const seq = row.last_seq + 1;
     const highTimestamp = Math.max(row.high_timestamp ?? -Infinity, event.timestamp);
     this.#sql.insertEvent.run(row.pk, seq, event.id, highTimestamp, nowMs, json);
-    this.#writeState(appName, userId, row.pk, append.writes);
+    this.#state.write(appName, userId, row.pk, append.writes);
     if (lease) this.#writers.set(lease, { pk: row.pk, lastSeq: seq, highTimestamp });
     else if (held) this.#sql.endLease.run(appName, userId, sessionId, row.epoch);
     return { status: 'stored', seq };
@@ -193,7 +192,7 @@ export class SqliteSessionDriver implements SessionDriver {
       incarnation: String(row.pk),
       lastSeq: row.last_seq,
       updatedAtMs: row.updated_at,
-      state: this.#readState(appName, row.user_id, row.pk),
+      state: this.#state.read(appName, row.user_id, row.pk),
       events,
     };
   }
@@ -213,56 +212,6 @@ export class SqliteSessionDriver implements SessionDriver {
       if (found.length === limit) break;
     }
     return found.reverse();
-  }
-
-  #readState(appName: string, userId: string, pk: number): StateEntry[] {
-    const rows = this.#sql.state.all(appName, userId, pk);
-    return rows.map(({ scope, key, value }) => ({
-      scope: scope as StateEntry['scope'],
-      key: String(key),
-      value: JSON.parse(String(value)) as unknown,
-    }));
-  }
-
-  #writeState(appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
-    const sql = this.#sql;
-    for (const { scope, key, value } of writes) {
-      if (value === undefined) {
-        const remove = { app: sql.removeAppState, user: sql.removeUserState, session: sql.removeSessionState }[scope];
-        remove.run(appName, userId, pk, key);
-      } else {
-        const set = { app: sql.setAppState, user: sql.setUserState, session: sql.setSessionState }[scope];
-        set.run(appName, userId, pk, key, JSON.stringify(value));
-      }
-    }
-  }
-
-  #write<T>(work: () => T): T {
-    return this.#busyAware(() => this.#transaction(this.#sql.beginWrite, work));
-  }
-
-  #transaction<T>(begin: Statements['begin'], work: () => T): T {
-    begin.run();
-    try {
-      const result = work();
-      this.#sql.commit.run();
-      return result;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#sql.rollback.run();
-      throw error;
-    }
-  }
-
-  /** Another process held the file's lock for longer than the busy timeout: worth another try, and said so. */
-  #busyAware<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (cause) {
-      if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) {
-        throw new SessionBusyError('the session database is locked by another process', { cause });
-      }
-      throw cause;
-    }
   }
 }
 

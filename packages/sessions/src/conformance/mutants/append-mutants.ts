@@ -5,7 +5,8 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const appendMutants: readonly Mutant[] = [
   brokenDriver('append.returns-stored', 'stores only the fields it knows', (driver) => ({
-    appendEvent: (append) => driver.appendEvent({ ...append, event: { ...append.event, somethingNew: undefined } as Event }),
+    appendEvent: (append) =>
+      driver.appendEvent({ ...append, event: { ...append.event, somethingNew: undefined } as Event }),
   })),
   brokenService('append.returns-stored', 'returns nothing but the id', (service) => ({
     appendEvent: async (request) => ({ id: (await service.appendEvent(request)).id }) as Event,
@@ -143,7 +144,9 @@ export const appendMutants: readonly Mutant[] = [
   ),
 
   brokenWindow('window.num-recent', 'takes 0 for all', (window) => ({ ...window, limit: window.limit || undefined })),
-  brokenEvents('window.num-recent', 'gives the oldest', (events, { limit }, all) => all.slice(0, limit ?? events.length)),
+  brokenEvents('window.num-recent', 'gives the oldest', (events, { limit }, all) =>
+    all.slice(0, limit ?? events.length),
+  ),
   brokenEvents('window.after-timestamp', 'leaves out the time itself', (events, { afterTimestamp }) =>
     events.filter(({ timestamp }) => timestamp !== afterTimestamp),
   ),
@@ -163,7 +166,9 @@ export const appendMutants: readonly Mutant[] = [
     afterSeq: Math.max(0, window.afterSeq - 1),
   })),
   brokenEvents('window.combined', 'counts before it looks at the time', (_, { afterTimestamp, afterSeq, limit }, all) =>
-    all.slice(Math.max(afterSeq, all.length - (limit ?? all.length))).filter(({ timestamp }) => timestamp > (afterTimestamp ?? 0)),
+    all
+      .slice(Math.max(afterSeq, all.length - (limit ?? all.length)))
+      .filter(({ timestamp }) => timestamp > (afterTimestamp ?? 0)),
   ),
   brokenEvents('window.combined', 'looks at one condition only', (events, window, all) =>
     window.limit === undefined ? events : all.slice(all.length - window.limit),

@@ -47,7 +47,10 @@ export const leaseMutants: readonly Mutant[] = [
   }),
   brokenService('lease.reject', 'takes over when it should reject', (service) => ({
     acquireLease: (request) =>
-      service.acquireLease({ ...request, onBusy: request.onBusy === 'reject' ? 'interrupt' : (request.onBusy ?? 'queue') }),
+      service.acquireLease({
+        ...request,
+        onBusy: request.onBusy === 'reject' ? 'interrupt' : (request.onBusy ?? 'queue'),
+      }),
   })),
   brokenDriver('lease.expiry', 'lets leases expire a moment late', (driver) => ({
     claimLease: (claim) => driver.claimLease({ ...claim, nowMs: claim.nowMs - 1, ttlMs: claim.ttlMs + 2 }),
@@ -135,7 +138,8 @@ export const leaseMutants: readonly Mutant[] = [
       service.acquireLease({ ...request, ttlMs: Number.isFinite(ttlMs) && ttlMs > 0 ? ttlMs : 30_000 }),
   })),
   brokenService('lease.bad-times-refused', 'takes a negative wait for none', (service) => ({
-    acquireLease: ({ waitMs = 60_000, ...request }) => service.acquireLease({ ...request, waitMs: Math.max(0, waitMs || 0) }),
+    acquireLease: ({ waitMs = 60_000, ...request }) =>
+      service.acquireLease({ ...request, waitMs: Math.max(0, waitMs || 0) }),
   })),
 
   brokenService('queue.waits', 'rejects when it should wait', (service) => ({
@@ -209,7 +213,10 @@ export const leaseMutants: readonly Mutant[] = [
   }),
   brokenService('queue.interrupt', 'lets nobody interrupt', (service) => ({
     acquireLease: (request) =>
-      service.acquireLease({ ...request, onBusy: request.onBusy === 'interrupt' ? 'reject' : (request.onBusy ?? 'queue') }),
+      service.acquireLease({
+        ...request,
+        onBusy: request.onBusy === 'interrupt' ? 'reject' : (request.onBusy ?? 'queue'),
+      }),
   })),
   brokenService('queue.session-deleted', 'does not tell those who wait', (_, driver) => ({
     async deleteSession(key) {
@@ -219,7 +226,11 @@ export const leaseMutants: readonly Mutant[] = [
   brokenService('queue.append-waits', 'interrupts for an append', (service) => ({
     async appendEvent(request) {
       if (request.lease) return service.appendEvent(request);
-      const lease = await service.acquireLease({ ...request.session, sessionId: request.session.id, onBusy: 'interrupt' });
+      const lease = await service.acquireLease({
+        ...request.session,
+        sessionId: request.session.id,
+        onBusy: 'interrupt',
+      });
       const stored = await service.appendEvent({ ...request, lease });
       await service.releaseLease(lease);
       return stored;

@@ -7,7 +7,9 @@ export const listMutants: readonly Mutant[] = [
   brokenOrder('list.newest-first', 'lists the oldest first', (one, other) => one.updatedAtMs - other.updatedAtMs),
   brokenOrder('list.newest-first', 'lists by id', (one, other) => compareText(one.sessionId, other.sessionId)),
   brokenOrder('list.tie-by-id', 'lists sessions of one time backwards', (one, other) =>
-    one.updatedAtMs === other.updatedAtMs ? compareText(other.sessionId, one.sessionId) : other.updatedAtMs - one.updatedAtMs,
+    one.updatedAtMs === other.updatedAtMs
+      ? compareText(other.sessionId, one.sessionId)
+      : other.updatedAtMs - one.updatedAtMs,
   ),
   brokenOrder('list.tie-by-id', 'compares ids as people do', (one, other) =>
     one.sessionId.localeCompare(other.sessionId, 'en', { numeric: true }),
@@ -18,7 +20,9 @@ export const listMutants: readonly Mutant[] = [
         .listSessions({ ...page, after: undefined, limit: 1000 })
         .filter(
           ({ updatedAtMs, sessionId }) =>
-            !after || updatedAtMs < after.updatedAtMs || (updatedAtMs === after.updatedAtMs && sessionId > after.sessionId),
+            !after ||
+            updatedAtMs < after.updatedAtMs ||
+            (updatedAtMs === after.updatedAtMs && sessionId > after.sessionId),
         )
         .slice(0, page.limit),
   })),
@@ -59,7 +63,10 @@ export const listMutants: readonly Mutant[] = [
       async listSessions(request) {
         const page = await service.listSessions(request);
         for (const { id, state } of page.sessions) if (!states.has(id)) states.set(id, state);
-        return { ...page, sessions: page.sessions.map((session) => ({ ...session, state: states.get(session.id) ?? {} })) };
+        return {
+          ...page,
+          sessions: page.sessions.map((session) => ({ ...session, state: states.get(session.id) ?? {} })),
+        };
       },
     };
   }),
@@ -72,7 +79,8 @@ export const listMutants: readonly Mutant[] = [
   })),
   brokenListed('list.no-events', 'leaves out the count of events', (stored) => ({ ...stored, lastSeq: 0 })),
   brokenService('list.bad-cursor-refused', 'begins anew at a bad cursor', (service) => ({
-    listSessions: (request) => service.listSessions(request).catch(() => service.listSessions({ ...request, cursor: undefined })),
+    listSessions: (request) =>
+      service.listSessions(request).catch(() => service.listSessions({ ...request, cursor: undefined })),
   })),
   brokenService('list.bad-limit-refused', 'makes what it can of a limit', (service) => ({
     listSessions: ({ limit = 1000, ...request }) =>

@@ -1,4 +1,4 @@
-import { InvalidRequestError, prefixedKey, SessionNotFoundError, type Session, type ToolLedgerEntry } from '@eventloom/core';
+import { InvalidRequestError, SessionNotFoundError, type Session, type ToolLedgerEntry } from '@eventloom/core';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
@@ -11,7 +11,8 @@ export const sessionMutants: readonly Mutant[] = [
     createSession: (request) => service.createSession({ sessionId: 'session', ...request }),
   })),
   brokenService('session.existing-id-refused', 'gives the existing session instead', (service) => ({
-    createSession: (request) => service.createSession(request).catch(async () => (await service.getSession(request as never)) as Session),
+    createSession: (request) =>
+      service.createSession(request).catch(async () => (await service.getSession(request as never)) as Session),
   })),
   brokenDriver('session.existing-id-refused', 'writes shared state though it refuses', (driver) => ({
     createSession(creation) {
@@ -125,10 +126,6 @@ export const sessionMutants: readonly Mutant[] = [
       const incarnation = driver.readSession(append, NOTHING)?.incarnation ?? append.incarnation;
       return driver.appendEvent({ ...append, incarnation });
     },
-  })),
-  brokenDriver('session.odd-names', 'loses the prefix of a name that holds a colon', (driver) => ({
-    createSession: (creation) =>
-      driver.createSession({ ...creation, writes: creation.writes.map((write) => ({ ...write, key: prefixedKey('app', write.key) })) }),
   })),
 ];
 

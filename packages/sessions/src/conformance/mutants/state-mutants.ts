@@ -21,7 +21,8 @@ export const stateMutants: readonly Mutant[] = [
     },
   })),
   brokenService('state.temp-shown-live', 'drops temp keys before it looks at them', (service) => ({
-    appendEvent: (request) => service.appendEvent({ ...request, event: withRenamed(request.event, 'temp:', undefined) }),
+    appendEvent: (request) =>
+      service.appendEvent({ ...request, event: withRenamed(request.event, 'temp:', undefined) }),
   })),
   brokenService('state.temp-dropped-on-create', 'stores temp keys of the initial state', (service) => ({
     createSession: ({ state = {}, ...request }) =>
@@ -115,10 +116,15 @@ export const stateMutants: readonly Mutant[] = [
   })),
   brokenReads('state.values-kept', 'rounds numbers', (entries) => entries.map(roundNumbers)),
   brokenReads('state.values-kept', 'loses empty lists', (entries) =>
-    entries.map((entry) => ({ ...entry, value: JSON.parse(JSON.stringify(entry.value).replaceAll('[]', 'null')) as unknown })),
+    entries.map((entry) => ({
+      ...entry,
+      value: JSON.parse(JSON.stringify(entry.value).replaceAll('[]', 'null')) as unknown,
+    })),
   ),
   brokenReads('state.big-values', 'cuts long text', (entries) =>
-    entries.map((entry) => (typeof entry.value === 'string' ? { ...entry, value: entry.value.slice(0, 65_535) } : entry)),
+    entries.map((entry) =>
+      typeof entry.value === 'string' ? { ...entry, value: entry.value.slice(0, 65_535) } : entry,
+    ),
   ),
 ];
 
@@ -150,7 +156,11 @@ function toSessionScope(writes: readonly StateWrite[]): StateWrite[] {
   return writes.map(({ scope, key, value }) => ({ scope: 'session', key: prefixedKey(scope, key), value }));
 }
 
-function renamed(state: Readonly<Record<string, unknown>>, prefix: string, to: string | undefined): Record<string, unknown> {
+function renamed(
+  state: Readonly<Record<string, unknown>>,
+  prefix: string,
+  to: string | undefined,
+): Record<string, unknown> {
   const entries = Object.entries(state).flatMap(([key, value]) => {
     if (!key.startsWith(prefix)) return [[key, value] as const];
     return to === undefined ? [] : [[key.replace(prefix, to), value] as const];

@@ -1,0 +1,49 @@
+import { createLlmRequest, type LlmRequest } from '@eventloom/core';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { copyRequest } from './copy-request.ts';
+
+const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
+
+function requestOf(): LlmRequest {
+  return {
+    ...createLlmRequest(),
+    model: 'm',
+    contents: [
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: { list: [1], ['__proto__']: 2 } } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', response: { deep: { a: 1 } } } }, { text: 'hi' }] },
+    ],
+    config: { labels: { a: 'b' }, tools: [{ functionDeclarations: [{ name: 'f' }] }] },
+    toolsDict: Object.freeze(Object.assign(Object.create(null) as LlmRequest['toolsDict'], { f: tool })),
+  };
+}
+
+test('a copy is equal to its request', () => {
+  expect(copyRequest(requestOf())).toEqual(requestOf());
+});
+
+test('a change at any depth of a copy leaves the request as it is', () => {
+  const request = requestOf();
+  const copied = copyRequest(request);
+  const [call, response] = copied.contents;
+  (call?.parts?.[0]?.functionCall?.args?.['list'] as number[]).push(2);
+  Object.assign(response?.parts?.[0]?.functionResponse?.response?.['deep'] as object, { b: 2 });
+  response?.parts?.pop();
+  copied.contents.pop();
+  (copied.config.labels ?? {})['c'] = 'd';
+  (copied.config.tools as { functionDeclarations: object[] }[])[0]?.functionDeclarations.push({ name: 'g' });
+  copied.toolsDict['g'] = tool;
+  expect(request).toEqual(requestOf());
+});
+
+test('what is no plain object is shared', () => {
+  const request = requestOf();
+  const { signal } = new AbortController();
+  const bytes = new Uint8Array([1]);
+  request.config['abortSignal'] = signal;
+  request.config['bytes'] = bytes;
+  const { config, toolsDict } = copyRequest(request);
+  expect(config['abortSignal']).toBe(signal);
+  expect(config['bytes']).toBe(bytes);
+  expect(toolsDict['f']).toBe(tool);
+});

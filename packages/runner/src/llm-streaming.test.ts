@@ -1,0 +1,200 @@
+import { BaseLlm, type Event, type LlmResponse, ModelError, type Part } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+async function setUp(steps: readonly ScriptedStep[] | BaseLlm, config: Partial<LlmAgentConfig> = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = steps instanceof BaseLlm ? steps : new ScriptedModel(steps);
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({ name: 'bot', model, ...config }),
+    sessionService,
+    platform,
+  });
+  const events: Event[] = [];
+  const run = async (): Promise<Event[]> => {
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const runConfig = { streamingMode: 'sse' } as const;
+    for await (const event of runner.runAsync({ userId: 'u', sessionId: 's', newMessage, runConfig }))
+      events.push(event);
+    return events;
+  };
+  const stored = async (): Promise<Event[]> => ((await sessionService.getSession(KEY))?.events ?? []).slice(1);
+  return { model, platform, events, run, stored };
+}
+
+function partsOf(events: readonly Event[]): (Part[] | undefined)[] {
+  return events.map((event) => event.content?.parts);
+}
+
+/** A model that yields what it is told to. */
+class Yielding extends BaseLlm {
+  readonly #responses: readonly (LlmResponse | Error)[];
+
+  constructor(...responses: readonly (LlmResponse | Error)[]) {
+    super({ model: 'yielding' });
+    this.#responses = responses;
+  }
+
+  override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+    for (const response of this.#responses) {
+      if (response instanceof Error) throw response;
+      yield response;
+    }
+  }
+}
+
+function chunk(...parts: Part[]): LlmResponse {
+  return { content: { role: 'model', parts }, partial: true };
+}
+
+test('each chunk is an event with only what is new, and the whole reply is the last and the only one stored', async () => {
+  const { run, stored } = await setUp([
+    { chunks: ['Hel', 'lo', '!'], response: { usageMetadata: { totalTokenCount: 3 } } },
+  ]);
+  const events = await run();
+  expect(partsOf(events)).toEqual([[{ text: 'Hel' }], [{ text: 'lo' }], [{ text: '!' }], [{ text: 'Hello!' }]]);
+  expect(events.map((event) => event.partial)).toEqual([true, true, true, undefined]);
+  expect(events[3]).toMatchObject({ finishReason: 'STOP', usageMetadata: { totalTokenCount: 3 } });
+  expect(await stored()).toEqual([events[3]]);
+});
+
+test('the chunks of a reply share its responseId, and every event has an id of its own', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', execute: () => 1 });
+  const { run } = await setUp(
+    [{ chunks: ['a', 'b', [{ functionCall: { name: 'f', args: {} } }]] }, { chunks: ['c', 'd'] }],
+    { tools: [tool] },
+  );
+  const events = await run();
+  const first = events.slice(0, 4).map((event) => event.responseId);
+  const second = events.slice(5).map((event) => event.responseId);
+  expect(new Set(first).size).toBe(1);
+  expect(new Set(second).size).toBe(1);
+  expect(first[0]).toMatch(/^r-/);
+  expect(first[0]).not.toBe(second[0]);
+  expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
+});
+
+test('a responseId that the model gives is kept', async () => {
+  const { run } = await setUp([{ chunks: [{ ...chunk({ text: 'a' }), responseId: 'given' }, 'b'] }]);
+  expect((await run()).map((event) => event.responseId)).toEqual(['given', 'given', 'given']);
+});
+
+test('text of one kind is merged, thoughts stay apart, and calls keep their order', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', execute: ({ n }) => n });
+  const call = (n: number): Part => ({ functionCall: { id: `c${n}`, name: 'f', args: { n } } });
+  const { run } = await setUp(
+    [
+      {
+        chunks: [
+          [{ text: 'h', thought: true }],
+          [{ text: 'm', thought: true }, { text: 'I ' }],
+          'call',
+          [call(1)],
+          [call(2)],
+        ],
+      },
+      'ok',
+    ],
+    { tools: [tool] },
+  );
+  const events = await run();
+  expect(events[5]?.content?.parts).toEqual([{ text: 'hm', thought: true }, { text: 'I call' }, call(1), call(2)]);
+  expect(events[6]?.content?.parts?.map((part) => part.functionResponse?.id)).toEqual(['c1', 'c2']);
+});
+
+test('a model that leaves the whole reply out has it made from its chunks', async () => {
+  const usage = { usageMetadata: { totalTokenCount: 2 } };
+  const { run, stored } = await setUp(
+    new Yielding(chunk({ text: 'a' }), { ...chunk({ text: 'b' }), ...usage, finishReason: 'STOP' }),
+  );
+  const events = await run();
+  expect(partsOf(events)).toEqual([[{ text: 'a' }], [{ text: 'b' }], [{ text: 'ab' }]]);
+  expect(events[2]).toMatchObject({ finishReason: 'STOP', ...usage });
+  expect(await stored()).toEqual([events[2]]);
+});
+
+test('a stream that breaks off is an error event with what was received, never a call to run, and fails the run', async () => {
+  const lost = new ModelError('connection lost', { errorCode: 'UNAVAILABLE' });
+  const tool = new FunctionTool({ name: 'f', description: '', execute: (): never => expect.unreachable() });
+  const { run, stored, events } = await setUp(
+    [{ chunks: ['Let me ', [{ functionCall: { name: 'f', args: {} } }], 'see'], error: lost }],
+    { tools: [tool] },
+  );
+  await expect(run()).rejects.toBe(lost);
+  expect(events).toHaveLength(4);
+  expect(events[3]).toMatchObject({
+    object: 'error',
+    errorCode: 'UNAVAILABLE',
+    errorMessage: 'connection lost',
+    content: { role: 'model', parts: [{ text: 'Let me ' }, { text: 'see' }] },
+    responseId: events[0]?.responseId,
+  });
+  expect(await stored()).toEqual([events[3]]);
+});
+
+test('a stream that fails before its first chunk is an error event without content', async () => {
+  const { run, events } = await setUp(new Yielding(new ModelError('no', { errorCode: 'PERMISSION_DENIED' })));
+  await expect(run()).rejects.toThrow('no');
+  expect(events).toMatchObject([{ errorCode: 'PERMISSION_DENIED' }]);
+  expect(events[0]).not.toHaveProperty('content');
+});
+
+test('what a model throws that is no model error has the code MODEL_ERROR', async () => {
+  const { run, events } = await setUp(new Yielding(chunk({ text: 'a' }), new TypeError('broken')));
+  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'broken' });
+  expect(events[1]).toMatchObject({ errorCode: 'MODEL_ERROR', content: { parts: [{ text: 'a' }] } });
+});
+
+test('the error event of a broken reply is the only one', async () => {
+  const { run, stored } = await setUp([{ chunks: ['a'], error: new TypeError('broken') }]);
+  await expect(run()).rejects.toThrow();
+  expect((await stored()).map((event) => event.errorCode)).toEqual(['MODEL_ERROR']);
+});
+
+test('the time to the first token and the time of reasoning are those of the platform’s clock', async () => {
+  const parts: readonly (readonly [number, Part])[] = [
+    [100, { text: '' }],
+    [100, { text: 'hm', thought: true }],
+    [300, { text: 'so', thought: true }],
+    [50, { text: 'Yes' }],
+    [500, { text: '.' }],
+  ];
+  class Slow extends BaseLlm {
+    override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      for (const [ms, part] of parts) {
+        platform.advance(ms);
+        yield chunk(part);
+      }
+    }
+  }
+  const { platform, run } = await setUp(new Slow({ model: 'slow' }));
+  const events = await run();
+  expect(events.at(-1)?.usageMetadata?.timingInfo).toEqual({ timeToFirstTokenMs: 200, reasoningDurationMs: 350 });
+  expect(events.slice(0, -1).every((event) => event.usageMetadata === undefined)).toBe(true);
+});
+
+test('each model call of a run has timing of its own', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', execute: () => platform.advance(5000) });
+  const { platform, run } = await setUp(
+    [{ chunks: [[{ functionCall: { name: 'f', args: {} } }]] }, { chunks: ['ok'] }],
+    { tools: [tool] },
+  );
+  const events = await run();
+  expect(events.at(-1)?.usageMetadata?.timingInfo).toEqual({ timeToFirstTokenMs: 0 });
+});
+
+test('a reply of 5,000 chunks arrives whole', async () => {
+  const chunks = Array.from({ length: 5000 }, (_, index) => `${index} `);
+  const { run, stored } = await setUp([{ chunks }]);
+  expect(await run()).toHaveLength(5001);
+  expect(partsOf(await stored())).toEqual([[{ text: chunks.join('') }]]);
+});

@@ -1,0 +1,251 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // What a route answers is what the tests look into.
+  readonly json: Record<string, unknown>;
+}
+
+type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+function setUp(): { send: Send; sessionService: InMemorySessionService } {
+  const sessionService = new InMemorySessionService();
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })] });
+  const send: Send = async (method, path, body) => {
+    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    return { status: response.status, headers: response.headers, json: (await response.json()) as Record<string, unknown> };
+  };
+  return { send, sessionService };
+}
+
+const SESSIONS = '/apps/app/users/ann/sessions';
+
+describe('creating a session', () => {
+  test('answers it as the ADK does', async () => {
+    const { send } = setUp();
+    const { status, json } = await send('POST', SESSIONS, { sessionId: 's', state: { a: 1, 'user:b': 2, 'temp:c': 3 } });
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      id: 's',
+      appName: 'app',
+      userId: 'ann',
+      state: { a: 1, 'user:b': 2 },
+      events: [],
+      lastUpdateTime: expect.closeTo(Date.now() / 1000, -1),
+    });
+  });
+
+  test('makes an id up when there is no body', async () => {
+    const { send } = setUp();
+    const { status, json } = await send('POST', SESSIONS);
+    expect([status, typeof json['id']]).toEqual([200, 'string']);
+    expect((await send('GET', `${SESSIONS}/${String(json['id'])}`)).status).toBe(200);
+  });
+
+  test('takes keys in snake case', async () => {
+    const { send } = setUp();
+    expect((await send('POST', SESSIONS, { session_id: 's' })).json['id']).toBe('s');
+  });
+
+  test('takes the state itself as the body of the address with an id, as the ADK does', async () => {
+    const { send } = setUp();
+    expect((await send('POST', `${SESSIONS}/a`, { key: 'value' })).json['state']).toEqual({ key: 'value' });
+    expect((await send('POST', `${SESSIONS}/b`, { state: { key: 'value' } })).json['state']).toEqual({ key: 'value' });
+    expect((await send('POST', `${SESSIONS}/c`)).json['state']).toEqual({});
+  });
+
+  test('stores the events it starts with, in either spelling', async () => {
+    const { send } = setUp();
+    const events = [
+      { author: 'user', content: { parts: [{ text: 'hi' }] }, invocation_id: 'e-1' },
+      { author: 'agent', content: { parts: [{ text: 'hello' }] }, actions: { state_delta: { mood: 'good' } } },
+    ];
+    const { json } = await send('POST', SESSIONS, { sessionId: 's', events });
+    expect(json['state']).toEqual({ mood: 'good' });
+    expect(json['events']).toMatchObject([
+      { author: 'user', invocationId: 'e-1', id: expect.stringMatching(/./), timestamp: expect.any(Number) },
+      { author: 'agent', invocationId: expect.stringMatching(/^e-/) },
+    ]);
+    expect((await send('GET', `${SESSIONS}/s`)).json).toEqual(json);
+  });
+
+  test.each([
+    ['a partial event', [{ author: 'a', partial: true }], 'events[0]: is partial, and chunks are not stored'],
+    ['an event without an author', [{ content: { parts: [{ text: 'x' }] } }], 'events[0].author: is missing'],
+    ['an id that comes twice', [{ id: 'x', author: 'a' }, { id: 'x', author: 'a' }], 'events[1].id: is the id of an earlier event'],
+    ['something that is no event', [{ author: 5 }], 'events[0].author: must be a string, is the number 5'],
+  ])('with %s is refused and leaves nothing', async (_what, events, error) => {
+    const { send } = setUp();
+    const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });
+    expect([status, json['error']]).toEqual([400, error]);
+    expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+
+  test('with events that cannot be stored leaves no session', async () => {
+    const { send } = setUp();
+    const events = [{ author: 'a', actions: { stateDelta: { '': 1 } } }];
+    const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });
+    expect([status, json['code']]).toEqual([400, 'STATE_KEY']);
+    expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+
+  test.each([SESSIONS, `${SESSIONS}/s`])('with an id that is taken is a conflict: POST %s', async (path) => {
+    const { send } = setUp();
+    await send('POST', SESSIONS, { sessionId: 's', state: { kept: true } });
+    const { status, json } = await send('POST', path, { sessionId: 's' });
+    expect([status, json['code']]).toEqual([409, 'SESSION_ALREADY_EXISTS']);
+    expect((await send('GET', `${SESSIONS}/s`)).json['state']).toEqual({ kept: true });
+  });
+
+  test('with another id in the body than in the path is refused', async () => {
+    const { send } = setUp();
+    expect((await send('POST', `${SESSIONS}/s`, { sessionId: 't' })).status).toBe(400);
+  });
+});
+
+describe('listing sessions', () => {
+  test('answers a bare list without events, of this user alone', async () => {
+    const { send } = setUp();
+    await send('POST', `${SESSIONS}/s`);
+    await send('POST', '/apps/app/users/bob/sessions/t');
+    const { json } = await send('GET', SESSIONS);
+    expect(json).toMatchObject([{ id: 's', userId: 'ann', events: [] }]);
+  });
+
+  test('goes page by page', async () => {
+    const { send } = setUp();
+    for (const id of ['a', 'b', 'c']) await send('POST', `${SESSIONS}/${id}`);
+    const first = await send('GET', `${SESSIONS}?limit=2`);
+    const cursor = first.headers.get('Eventloom-Next-Cursor') ?? '';
+    const second = await send('GET', `${SESSIONS}?limit=2&cursor=${encodeURIComponent(cursor)}`);
+    const ids = [first, second].flatMap(({ json }) => (json as unknown as { id: string }[]).map(({ id }) => id));
+    expect(ids.toSorted()).toEqual(['a', 'b', 'c']);
+    expect(second.headers.get('Eventloom-Next-Cursor')).toBeNull();
+  });
+
+  test.each(['limit=0', 'limit=x', 'limit=-1', 'cursor=nonsense', 'limit=1&limit=2'])('refuses %s', async (query) => {
+    expect((await setUp().send('GET', `${SESSIONS}?${query}`)).status).toBe(400);
+  });
+});
+
+describe('reading a session', () => {
+  test('can be limited to its newest events', async () => {
+    const { send } = setUp();
+    const events = ['one', 'two', 'three'].map((text) => ({ author: 'a', content: { parts: [{ text }] } }));
+    await send('POST', SESSIONS, { sessionId: 's', events });
+    const { json } = await send('GET', `${SESSIONS}/s?numRecentEvents=1`);
+    expect(json['events']).toMatchObject([{ content: { parts: [{ text: 'three' }] } }]);
+  });
+
+  test('that does not exist says so', async () => {
+    const { status, json } = await setUp().send('GET', `${SESSIONS}/nope`);
+    expect([status, json]).toEqual([404, { error: 'user "ann" of app "app" has no session "nope"', code: 'SESSION_NOT_FOUND' }]);
+  });
+
+  test('of an app that does not exist says so', async () => {
+    const { status, json } = await setUp().send('GET', '/apps/nope/users/ann/sessions/s');
+    expect([status, json['code']]).toEqual([404, 'APP_NOT_FOUND']);
+  });
+});
+
+describe('changing the state of a session', () => {
+  test('appends an event and answers the session', async () => {
+    const { send } = setUp();
+    await send('POST', `${SESSIONS}/s`, { state: { a: 1 } });
+    const { status, json } = await send('PATCH', `${SESSIONS}/s`, { stateDelta: { b: 2, 'user:c': 3, 'temp:d': 4 } });
+    expect([status, json['state']]).toEqual([200, { a: 1, b: 2, 'user:c': 3 }]);
+    expect(json['events']).toMatchObject([{ author: 'user', actions: { stateDelta: { b: 2, 'user:c': 3 } } }]);
+  });
+
+  test('waits for whoever holds the session, and gives it back', async () => {
+    const { send, sessionService } = setUp();
+    const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+    await send('POST', `${SESSIONS}/s`);
+    const lease = await sessionService.acquireLease(key);
+    const patched = send('PATCH', `${SESSIONS}/s`, { stateDelta: { a: 1 } });
+    await sessionService.releaseLease(lease);
+    expect((await patched).status).toBe(200);
+    await sessionService.acquireLease({ ...key, onBusy: 'reject' });
+  });
+
+  test.each([
+    [{}, 'stateDelta: must be an object, is undefined'],
+    [{ stateDelta: [] }, 'stateDelta: must be an object, is a list'],
+    [{ stateDelta: { '': 1 } }, 'state key "": is empty'],
+    [undefined, 'body: must be an object, is undefined'],
+  ])('refuses %j', async (body, error) => {
+    const { send } = setUp();
+    await send('POST', `${SESSIONS}/s`);
+    const { status, json } = await send('PATCH', `${SESSIONS}/s`, body);
+    expect([status, json['error']]).toEqual([400, error]);
+    expect((await send('GET', `${SESSIONS}/s`)).json['events']).toEqual([]);
+  });
+
+  test('keeps a key named __proto__ as data', async () => {
+    const { send, sessionService } = setUp();
+    await send('POST', `${SESSIONS}/s`);
+    const delta = JSON.parse('{"__proto__": {"polluted": true}}') as object;
+    await send('PATCH', `${SESSIONS}/s`, { stateDelta: delta });
+    const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    expect(Object.keys(session?.state ?? {})).toEqual(['__proto__']);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  test('of a session that does not exist says so', async () => {
+    expect((await setUp().send('PATCH', `${SESSIONS}/s`, { stateDelta: { a: 1 } })).status).toBe(404);
+  });
+});
+
+describe('deleting a session', () => {
+  test('answers null, also when there is none', async () => {
+    const { send } = setUp();
+    await send('POST', `${SESSIONS}/s`);
+    expect(await send('DELETE', `${SESSIONS}/s`)).toMatchObject({ status: 200, json: null });
+    expect(await send('DELETE', `${SESSIONS}/s`)).toMatchObject({ status: 200, json: null });
+    expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+});
+
+describe('a name in the path', () => {
+  test.each(['a b', 'ä/ö', '日本', '%', '%2F', '..%2f', 'a?b#c', "o'neil", '__proto__', 'constructor', '👩‍🚀'])(
+    '%j is the name that was meant',
+    async (name) => {
+      const { send } = setUp();
+      const path = `/apps/app/users/${encodeURIComponent(name)}/sessions/${encodeURIComponent(name)}`;
+      expect((await send('POST', path)).json).toMatchObject({ id: name, userId: name });
+      expect((await send('GET', path)).json).toMatchObject({ id: name, userId: name });
+    },
+  );
+
+  test.each(['%', '%zz', '%ff', '%c3%28'])('%s encodes no text and is refused', async (name) => {
+    const { status, json } = await setUp().send('GET', `${SESSIONS}/${name}`);
+    expect([status, json['code']]).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  test.each(['a%00b', 'x'.repeat(300)])('that cannot be stored is refused: %s', async (name) => {
+    const { status, json } = await setUp().send('POST', `${SESSIONS}/${name}`);
+    expect([status, json['code']]).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  test('that an address would take for a step up is refused in a body', async () => {
+    expect((await setUp().send('POST', SESSIONS, { sessionId: '..' })).status).toBe(400);
+  });
+});
+
+test('a method that an address does not take is refused with those it takes', async () => {
+  const { status, headers, json } = await setUp().send('PUT', `${SESSIONS}/s`);
+  expect([status, headers.get('allow'), json['code']]).toEqual([405, 'POST, GET, PATCH, DELETE, HEAD', 'METHOD_NOT_ALLOWED']);
+});
+
+test('an address that does not exist says so', async () => {
+  const { status, json } = await setUp().send('GET', '/nope');
+  expect([status, json]).toEqual([404, { error: 'there is nothing at GET /nope', code: 'ROUTE_NOT_FOUND' }]);
+});
