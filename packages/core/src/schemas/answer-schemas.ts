@@ -19,3 +19,4 @@ export const artifactVersionSchema: z.ZodType<ArtifactVersion> = bodySchema({
 });
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
+export type ArtifactVersionBody = z.infer<typeof artifactVersionSchema>;

@@ -67,3 +67,6 @@ export const contentShape = z.looseObject({
 export const partSchema: z.ZodType<Part> = readWith(documentOf(PART), partShape);
 /** Who says it, and what. */
 export const contentSchema: z.ZodType<Content> = readWith(documentOf(CONTENT), contentShape);
+
+export type PartJson = z.infer<typeof partSchema>;
+export type ContentJson = z.infer<typeof contentSchema>;

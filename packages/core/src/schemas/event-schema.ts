@@ -106,3 +106,6 @@ export const eventActionsSchema: z.ZodType<EventActions> = readWith(
 );
 /** An event, read as `parseEvent` reads it. */
 export const eventSchema: z.ZodType<Event> = readWith(readEvent, eventShape);
+
+export type EventActionsJson = z.infer<typeof eventActionsSchema>;
+export type EventJson = z.infer<typeof eventSchema>;

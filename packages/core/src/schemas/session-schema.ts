@@ -32,3 +32,5 @@ export const patchSessionBodySchema = bodySchema({ stateDelta: jsonObjectSchema 
 
 export type CreateSessionBody = z.infer<typeof createSessionBodySchema>;
 export type PatchSessionBody = z.infer<typeof patchSessionBodySchema>;
+export type SessionBody = z.infer<typeof sessionSchema>;
+export type SessionListBody = z.infer<typeof sessionListSchema>;
