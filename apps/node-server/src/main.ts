@@ -6,5 +6,8 @@ import { processTerminal } from './terminal.ts';
 process.on('unhandledRejection', (reason) => console.error('a promise was rejected and nobody waits for it:', reason));
 
 const { argv, env } = process;
-const code = await runCommand({ args: argv.slice(2), environment: env, workingFolder: process.cwd() }, processTerminal(env));
+const code = await runCommand(
+  { args: argv.slice(2), environment: env, workingFolder: process.cwd() },
+  processTerminal(env),
+);
 process.exit(code);

@@ -2,6 +2,7 @@
 
 process.removeAllListeners('warning');
 process.on('warning', (warning) => {
-  const isNoise = warning.name === 'ExperimentalWarning' || ('code' in warning && warning.code === 'MODULE_TYPELESS_PACKAGE_JSON');
+  const isNoise =
+    warning.name === 'ExperimentalWarning' || ('code' in warning && warning.code === 'MODULE_TYPELESS_PACKAGE_JSON');
   if (!isNoise) console.error(`${warning.name}: ${warning.message}`);
 });

@@ -18,7 +18,10 @@ export interface CommandInput {
 }
 
 /** Does what the command line says. Settles with the exit code; a failure is told in one line and never thrown. */
-export async function runCommand({ args, environment, workingFolder }: CommandInput, terminal: Terminal): Promise<number> {
+export async function runCommand(
+  { args, environment, workingFolder }: CommandInput,
+  terminal: Terminal,
+): Promise<number> {
   try {
     const line = parseCommandLine(args);
     if (line.help) {

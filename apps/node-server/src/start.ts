@@ -31,7 +31,12 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   }
   const done = Promise.withResolvers<void>();
   shutDownOnSignal(listening, done.resolve);
-  terminal.print(readyLine(listening.url, application.runners.map(({ appName }) => appName)));
+  terminal.print(
+    readyLine(
+      listening.url,
+      application.runners.map(({ appName }) => appName),
+    ),
+  );
   await done.promise;
   await application.close();
   return 0;

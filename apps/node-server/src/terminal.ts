@@ -3,11 +3,11 @@ export interface Terminal {
   /** True when the output is a terminal that shows colours. */
   readonly hasColours: boolean;
   /** Writes to the standard output as it is. */
-  write(text: string): void;
+  readonly write: (text: string) => void;
   /** Writes a line to the standard output. */
-  print(line: string): void;
+  readonly print: (line: string) => void;
   /** Writes a line to the standard error output. */
-  warn(line: string): void;
+  readonly warn: (line: string) => void;
 }
 
 /** The terminal of this process. */

@@ -184,11 +184,7 @@ export type {
   ToolExecuteFunction,
   ToolOptions,
 } from '@eventloom/tools';
-export {
-  FunctionTool,
-  LongRunningFunctionTool,
-  ValueSchema,
-} from '@eventloom/tools';
+export { FunctionTool, LongRunningFunctionTool, ValueSchema } from '@eventloom/tools';
 
 export type {
   AfterModelCallback,
@@ -207,39 +203,19 @@ export type {
   SingleToolErrorCallback,
   ToolUnion,
 } from '@eventloom/llm-agent';
-export {
-  Agent,
-  injectSessionState,
-  LlmAgent,
-  SET_MODEL_RESPONSE,
-} from '@eventloom/llm-agent';
+export { Agent, injectSessionState, LlmAgent, SET_MODEL_RESPONSE } from '@eventloom/llm-agent';
 
-export type {
-  GeminiClientOptions,
-  GeminiOptions,
-  GenAiClient,
-  RetryOptions,
-} from '@eventloom/gemini';
-export {
-  Gemini,
-  geminiModels,
-} from '@eventloom/gemini';
+export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
+export { Gemini, geminiModels } from '@eventloom/gemini';
 
-export type {
-  RunAsyncParams,
-  RunnerConfig,
-  RunStream,
-} from '@eventloom/runner';
-export {
-  Runner,
-} from '@eventloom/runner';
+export type { RunAsyncParams, RunnerConfig, RunStream } from '@eventloom/runner';
+export { Runner } from '@eventloom/runner';
 
-export type {
-  InMemorySessionServiceOptions,
-} from '@eventloom/sessions';
-export {
-  InMemorySessionService,
-} from '@eventloom/sessions';
+export type { InMemorySessionServiceOptions } from '@eventloom/sessions';
+export { InMemorySessionService } from '@eventloom/sessions';
+
+export type { InMemoryArtifactServiceOptions } from '@eventloom/artifacts';
+export { InMemoryArtifactService } from '@eventloom/artifacts';
 
 export type { InMemoryRunnerConfig } from './in-memory-runner.ts';
 export { InMemoryRunner } from './in-memory-runner.ts';

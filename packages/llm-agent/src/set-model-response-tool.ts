@@ -14,6 +14,7 @@ const VALUE = 'value';
 export class SetModelResponseTool extends BaseTool {
   readonly #schema: ValueSchema;
   #accepted: { readonly value: unknown } | undefined;
+  #issues: readonly string[] | undefined;
 
   constructor(schema: ValueSchema) {
     super({ name: SET_MODEL_RESPONSE, description: 'Hands in the final answer in the required shape.' });
@@ -22,10 +23,11 @@ export class SetModelResponseTool extends BaseTool {
 
   override _getDeclaration(): FunctionDeclaration {
     const { json } = this.#schema;
-    const parametersJsonSchema = this.#isWrapped()
-      ? { type: 'object', properties: { [VALUE]: json }, required: [VALUE] }
-      : json;
-    return { name: this.name, description: this.description, parametersJsonSchema };
+    return {
+      name: this.name,
+      description: this.description,
+      parametersJsonSchema: this.#isWrapped() ? wrapped(json) : json,
+    };
   }
 
   #isWrapped(): boolean {
@@ -37,10 +39,29 @@ export class SetModelResponseTool extends BaseTool {
     return this.#accepted;
   }
 
+  /** What was wrong with an answer that was handed in and did not match. */
+  get issues(): readonly string[] | undefined {
+    return this.#issues;
+  }
+
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
     const checked = await this.#schema.check(this.#isWrapped() ? args[VALUE] : args);
-    if ('issues' in checked) return { error: `the answer does not match the schema: ${checked.issues.join('; ')}` };
+    if ('issues' in checked) {
+      this.#issues = checked.issues;
+      return { error: `the answer does not match the schema: ${checked.issues.join('; ')}` };
+    }
     this.#accepted = checked;
     return { status: 'accepted' };
   }
+}
+
+/** An object with the value in it. Definitions move to its root, where references look for them. */
+function wrapped({ $defs, definitions, ...json }: Record<string, unknown>): Record<string, unknown> {
+  return {
+    ...($defs === undefined ? {} : { $defs }),
+    ...(definitions === undefined ? {} : { definitions }),
+    type: 'object',
+    properties: { [VALUE]: json },
+    required: [VALUE],
+  };
 }

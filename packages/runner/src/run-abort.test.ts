@@ -1,3 +1,4 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
 import {
   type AppendEventRequest,
   BaseAgent,
@@ -81,7 +82,7 @@ test('a run that was aborted before it began does nothing', async () => {
   controller.abort(reason);
   const { events, error } = await aborted(runner, hi);
   expect(events).toEqual([]);
-  expect(error.cause).toBe(reason);
+  expect(error).toMatchObject({ message: 'the run was aborted before it began', cause: reason });
   expect(await texts()).toEqual([]);
   await expectFree();
 });
@@ -99,10 +100,11 @@ test('an abort ends the wait for a busy session', async () => {
 
 test('an abort between two events stops the agent where it is, and what was committed stays', async () => {
   let isCleaned = false;
+  let goesOn = false;
   const { runner, controller, hi, texts, expectFree } = await setUp(async function* () {
     try {
       yield modelEvent('bot', 'one');
-      expect.unreachable();
+      goesOn = true;
     } finally {
       isCleaned = true;
     }
@@ -113,7 +115,7 @@ test('an abort between two events stops the agent where it is, and what was comm
   const error: unknown = await stream.next().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RunAbortedError);
   expect(error).toMatchObject({ message: 'the run was aborted', cause: { message: 'left' } });
-  expect(isCleaned).toBe(true);
+  expect([isCleaned, goesOn]).toEqual([true, false]);
   expect(await texts()).toEqual(['hi', 'one']);
   await expectFree();
   expect(await stream.next()).toEqual({ done: true, value: undefined });
@@ -362,6 +364,29 @@ test('an error of the consumer’s own ends the run as well', async () => {
   };
   await expect(reading()).rejects.toThrow('consumer');
   await expectFree();
+});
+
+test('a stream ends when its session was given back', async () => {
+  let isReleased = false;
+  class SlowService extends InMemorySessionService {
+    override async releaseLease(...args: Parameters<InMemorySessionService['releaseLease']>): Promise<void> {
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+      await super.releaseLease(...args);
+      isReleased = true;
+    }
+  }
+  const sessionService = new SlowService();
+  const { runner, hi } = await setUp(
+    async function* () {
+      yield modelEvent('bot', 'one');
+    },
+    { sessionService },
+  );
+  await runner.run(hi);
+  expect(isReleased).toBe(true);
+  isReleased = false;
+  for await (const _ of runner.runAsync(hi)) break;
+  expect(isReleased).toBe(true);
 });
 
 test('a stream is closed by `await using`', async () => {

@@ -5,7 +5,6 @@ import {
   type EventParams,
   EventloomError,
   ModelError,
-  RunAbortedError,
   toError,
 } from '@eventloom/core';
 

@@ -1,8 +1,13 @@
 import type { Event } from '@eventloom/core';
 
 /** The events of one run, as they are committed. To stop reading is to end the run. */
-export class RunStream implements AsyncGenerator<Event, void, undefined> {
+export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   /** Known before the first event. */
+  readonly invocationId: string;
+}
+
+/** A generator of events under its invocation id. A property set on the generator itself would cost it half a microsecond. */
+export class EventRunStream implements RunStream {
   readonly invocationId: string;
   readonly #events: AsyncGenerator<Event, void, undefined>;
 

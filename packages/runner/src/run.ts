@@ -99,15 +99,16 @@ export class Run {
       const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
       active.get(this.#sessionName)?.abort(interrupted);
     }
-    // An answer to a call needs the session that has the call.
-    const canBegin = !this.#message.parts?.[0]?.functionResponse;
-    const lease = await sessions.acquire(key, this.#config, canBegin, abortSignal);
+    // An answer to a call needs the session that has the call, and the call, however long ago it was made.
+    const isAnswer = this.#message.parts?.[0]?.functionResponse !== undefined;
+    const window = isAnswer ? undefined : this.#config.getSessionConfig;
+    const lease = await sessions.acquire(key, this.#config, !isAnswer, abortSignal);
     const held = { lease, renewedMs: this.#runner.platform.now(), onLost: (error: unknown) => this.abort(error) };
     this.#held = held;
     keeper.hold(held);
     active.set(this.#sessionName, this);
 
-    const loaded = await sessions.load(key, this.#sessionName, this.#config.getSessionConfig);
+    const loaded = await sessions.load(key, this.#sessionName, window);
     this.#loaded = loaded;
     const message = matchFunctionResponses(this.#message, loaded.session.events);
     const invocation = this.#createInvocation(loaded, lease, message);

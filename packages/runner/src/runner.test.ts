@@ -1,3 +1,4 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
 import {
   type AppendEventRequest,
   BaseAgent,

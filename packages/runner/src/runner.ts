@@ -13,7 +13,7 @@ import {
 import { LeaseKeeper } from './lease-keeper.ts';
 import { Run, type RunSupport } from './run.ts';
 import { toRunError } from './run-failure.ts';
-import { RunStream } from './run-stream.ts';
+import { EventRunStream, type RunStream } from './run-stream.ts';
 import { checkRunnerConfig, type RunAsyncParams, type RunnerConfig } from './runner-config.ts';
 import { SessionCache } from './session-cache.ts';
 import { SessionLoader } from './session-loader.ts';
@@ -63,7 +63,7 @@ export class Runner {
    */
   runAsync(params: RunAsyncParams): RunStream {
     const invocationId = `e-${this.platform.newUuid()}`;
-    return new RunStream(invocationId, this.#run(params, invocationId));
+    return new EventRunStream(invocationId, this.#run(params, invocationId));
   }
 
   /** As `runAsync`, all events at once. */

@@ -57,7 +57,8 @@ export function checkServerOptions(options: ServerOptions): void {
   const names = new Set<string>();
   for (const runner of options.runners) {
     if (!(runner instanceof Runner)) throw new ConfigurationError('createServer: runners must be runners');
-    if (names.has(runner.appName)) throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
+    if (names.has(runner.appName))
+      throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
     names.add(runner.appName);
   }
   for (const origin of options.origins ?? []) checkOrigin(origin);
@@ -73,7 +74,9 @@ function checkOrigin(origin: string): void {
 
 function checkLimit(limit: string, value: unknown): void {
   if (!Object.hasOwn(DEFAULT_LIMITS, limit)) {
-    throw new ConfigurationError(`createServer: limits has no "${limit}"; it has ${Object.keys(DEFAULT_LIMITS).join(', ')}`);
+    throw new ConfigurationError(
+      `createServer: limits has no "${limit}"; it has ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
+    );
   }
   if (value === undefined || (typeof value === 'number' && value >= 0)) return;
   throw new ConfigurationError(`createServer: limits.${limit}: must be a number of at least 0`);

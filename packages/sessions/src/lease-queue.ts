@@ -5,7 +5,7 @@ import { abortedError, busyError } from './session-errors.ts';
 /** The longest single sleep; timers of the platform overflow somewhat above 24 days. */
 const MAX_SLEEP_MS = 600_000;
 const FIRST_POLL_MS = 5;
-const MAX_POLL_MS = 250;
+const MAX_POLL_MS = 100;
 
 /** One who waits for a session. */
 export interface LeaseWait extends SessionKey {

@@ -25,5 +25,7 @@ export function lendEventloom(): void {
 }
 
 function isNotFound(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && /MODULE_NOT_FOUND$/.test(String(error.code));
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && String(error.code).endsWith('MODULE_NOT_FOUND')
+  );
 }

@@ -67,7 +67,9 @@ async function loadAgent(file: string): Promise<BaseAgent> {
   const agent = rootAgent ?? byDefault;
   if (isAgent(agent)) return agent;
   throw new AgentLoadError(
-    agent === undefined ? 'exports neither rootAgent nor a default' : 'what it exports as rootAgent or default is no agent',
+    agent === undefined
+      ? 'exports neither rootAgent nor a default'
+      : 'what it exports as rootAgent or default is no agent',
   );
 }
 
@@ -94,6 +96,9 @@ function describe(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return String(cause);
   const message = cause.message === '' ? cause.name : cause.message;
   const named = cause.name === 'Error' || cause instanceof AgentLoadError ? message : `${cause.name}: ${message}`;
-  const at = cause.stack?.split('\n').find((line) => line.includes(file))?.trim();
+  const at = cause.stack
+    ?.split('\n')
+    .find((line) => line.includes(file))
+    ?.trim();
   return at === undefined ? named : `${named} (${at.replace(/^at /, '')})`;
 }

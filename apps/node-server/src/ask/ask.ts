@@ -50,7 +50,9 @@ function chooseRunner(runners: readonly Runner[], appName: string | undefined): 
   const chosen = appName === undefined ? runners[0] : runners.find((runner) => runner.appName === appName);
   if (chosen) return chosen;
   const meant = appName === undefined ? undefined : nearestName(appName, names);
-  throw new UsageError(`--app ${appName}: there is no such app; ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`);
+  throw new UsageError(
+    `--app ${appName}: there is no such app; ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`,
+  );
 }
 
 function printJson(terminal: Terminal): (event: Event) => void {

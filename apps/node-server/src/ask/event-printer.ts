@@ -56,7 +56,8 @@ export class EventPrinter {
     for (const [name, version] of Object.entries(actions.artifactDelta)) {
       this.#line(author, this.#dim(`artifact ${name}, version ${version}`));
     }
-    if (actions.transferToAgent !== undefined) this.#line(author, this.#dim(`hands over to ${actions.transferToAgent}`));
+    if (actions.transferToAgent !== undefined)
+      this.#line(author, this.#dim(`hands over to ${actions.transferToAgent}`));
   }
 
   #line(author: string, text: string): void {

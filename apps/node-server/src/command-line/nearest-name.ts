@@ -9,9 +9,9 @@ export function nearestName(typed: string, names: readonly string[]): string | u
 /** Characters to insert, remove or replace to get from one text to the other. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, char] of [...from].entries()) {
+  for (const [index, char] of Array.from(from).entries()) {
     const next = [index + 1];
-    for (const [column, other] of [...to].entries()) {
+    for (const [column, other] of Array.from(to).entries()) {
       const replaced = (row[column] ?? 0) + (char === other ? 0 : 1);
       next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }

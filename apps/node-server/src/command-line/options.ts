@@ -20,18 +20,42 @@ export const COMMANDS: Readonly<Record<CommandName, string>> = {
 };
 
 export const OPTIONS = {
-  agents: { type: 'string', value: 'folder', help: 'serve the agents of this folder: each sub-folder with an agent.ts is an app' },
+  agents: {
+    type: 'string',
+    value: 'folder',
+    help: 'serve the agents of this folder: each sub-folder with an agent.ts is an app',
+  },
   model: { type: 'string', value: 'name', help: 'the Gemini model of the demo agent; default gemini-flash-latest' },
   data: { type: 'string', value: 'folder', help: 'where sessions and artifacts are kept; default .eventloom' },
   sessions: { type: 'string', value: 'place', help: 'sqlite:<file> or memory:' },
   artifacts: { type: 'string', value: 'place', help: 'file:<folder> or memory:' },
-  port: { type: 'string', value: 'number', help: 'default 8000, or the variable PORT; 0 takes a free one', only: 'start' },
+  port: {
+    type: 'string',
+    value: 'number',
+    help: 'default 8000, or the variable PORT; 0 takes a free one',
+    only: 'start',
+  },
   host: { type: 'string', value: 'name', help: 'default 127.0.0.1', only: 'start' },
-  origin: { type: 'string', multiple: true, value: 'url', help: 'a web origin that may call; can be repeated', only: 'start' },
-  'allow-unauthenticated': { type: 'boolean', help: 'let everybody who reaches another host than loopback do everything', only: 'start' },
+  origin: {
+    type: 'string',
+    multiple: true,
+    value: 'url',
+    help: 'a web origin that may call; can be repeated',
+    only: 'start',
+  },
+  'allow-unauthenticated': {
+    type: 'boolean',
+    help: 'let everybody who reaches another host than loopback do everything',
+    only: 'start',
+  },
   app: { type: 'string', value: 'name', help: 'which app is asked; default the first', only: 'ask' },
   user: { type: 'string', value: 'id', help: 'who asks; default "me"', only: 'ask' },
-  session: { type: 'string', value: 'id', help: 'the session to go on with, made when it is not there; default a new one', only: 'ask' },
+  session: {
+    type: 'string',
+    value: 'id',
+    help: 'the session to go on with, made when it is not there; default a new one',
+    only: 'ask',
+  },
   json: { type: 'boolean', help: 'print each event as a line of JSON', only: 'ask' },
   help: { type: 'boolean', help: 'print this' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;

@@ -89,7 +89,8 @@ function splitCommand(positionals: readonly string[]): { command: CommandName; r
     const hint = meant === undefined ? `there are ${names.join(' and ')}` : `did you mean ${meant}?`;
     throw new UsageError(`there is no command ${JSON.stringify(first)}; ${hint}`);
   }
-  if (rest.length > 0) throw new UsageError(`start takes options only, and was given ${JSON.stringify(rest.join(' '))}`);
+  if (rest.length > 0)
+    throw new UsageError(`start takes options only, and was given ${JSON.stringify(rest.join(' '))}`);
   return { command: 'start', rest };
 }
 

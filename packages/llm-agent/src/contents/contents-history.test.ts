@@ -143,3 +143,18 @@ test('a step looks at its new events only', () => {
   builder.build(counted);
   expect(reads).toBeLessThan(10);
 });
+
+test('a long history is built event by event like a short one, also when a caller added to the list it was lent', () => {
+  const history = historyOf(7, 4000).filter(({ actions }) => !actions.rewindBeforeInvocationId && !actions.compaction);
+  const builder = new ContentsBuilder('bot', undefined);
+  const events: Event[] = [];
+  for (let step = 1; events.length < history.length; step++) {
+    events.push(...history.slice(events.length, events.length + 150));
+    const contents = builder.build(events);
+    const fresh = new ContentsBuilder('bot', undefined).build(events);
+    expect(contents.length).toBe(fresh.length);
+    expect(contents, `${events.length} events`).toEqual(fresh);
+    if (step % 3 === 0) contents.push({ role: 'user', parts: [{ text: 'added' }] });
+  }
+  expect(builder.build(events).length).toBeGreaterThan(2048);
+});

@@ -26,7 +26,8 @@ test('a change at any depth of a copy leaves the request as it is', () => {
   const request = requestOf();
   const copied = copyRequest(request);
   const [call, response] = copied.contents;
-  (call?.parts?.[0]?.functionCall?.args?.['list'] as number[]).push(2);
+  const list = call?.parts?.[0]?.functionCall?.args?.['list'];
+  (list as number[] | undefined)?.push(2);
   Object.assign(response?.parts?.[0]?.functionResponse?.response?.['deep'] as object, { b: 2 });
   response?.parts?.pop();
   copied.contents.pop();

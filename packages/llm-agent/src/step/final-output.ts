@@ -1,25 +1,23 @@
-import { contentText, type EventActions, type LlmResponse, setOwn } from '@eventloom/core';
+import { contentText, type EventActions, type LlmResponse, State, toError } from '@eventloom/core';
 import type { SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { LlmAgent } from '../llm-agent.ts';
+import type { Step } from '../processors/request-processor.ts';
+import { isCutShort } from './model-reply.ts';
 
-/** The answer in a final response: its text, and with an output schema its value or what is wrong with it. */
-export type FinalOutput = { readonly text: string; readonly value: unknown } | { readonly issues: readonly string[] };
+/** The answer in a final response, a value when there is an output schema; or what is wrong with it. */
+export type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
-/** The answer of an agent in a response without calls; undefined when the response holds none. */
+/** The answer of an agent in a response without calls; undefined when nobody wants it, or the model broke off before it was whole. */
 export function readFinalOutput(
   agent: LlmAgent,
   response: LlmResponse,
-): FinalOutput | undefined | Promise<FinalOutput> {
+): FinalOutput | undefined | Promise<SchemaCheck> {
   const schema = agent.outputValueSchema;
   if (!schema && agent.outputKey === undefined) return undefined;
   const text = contentText(response.content);
-  if (text === '' || (schema && response.errorCode !== undefined)) return undefined;
-  return schema ? readValue(schema, text) : { text, value: text };
-}
-
-async function readValue(schema: ValueSchema, text: string): Promise<FinalOutput> {
-  const checked = await checkText(schema, text);
-  return 'issues' in checked ? checked : { text, value: checked.value };
+  if (!schema) return text === '' ? undefined : { value: text };
+  if (response.errorCode !== undefined || isCutShort(response)) return undefined;
+  return text === '' ? { issues: ['it is empty'] } : checkText(schema, text);
 }
 
 async function checkText(schema: ValueSchema, text: string): Promise<SchemaCheck> {
@@ -27,7 +25,7 @@ async function checkText(schema: ValueSchema, text: string): Promise<SchemaCheck
   try {
     value = JSON.parse(withoutFence(text));
   } catch (error) {
-    return { issues: [`not JSON: ${(error as Error).message}`] };
+    return { issues: [`not JSON: ${toError(error).message}`] };
   }
   return schema.check(value);
 }
@@ -37,9 +35,9 @@ function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/.exec(text)?.[1] ?? text;
 }
 
-/** Records the answer under the agent's output key. */
-export function saveOutput(agent: LlmAgent, actions: EventActions, value: unknown): void {
-  if (agent.outputKey !== undefined) setOwn(actions.stateDelta, agent.outputKey, value);
+/** Records the answer under the agent's output key. @throws StateValueError for a value that is not JSON */
+export function saveOutput({ agent, context }: Step, actions: EventActions, value: unknown): void {
+  if (agent.outputKey !== undefined) new State(context.session.state, actions).set(agent.outputKey, value);
 }
 
 /** The error that an answer of the wrong shape carries; the model is told its message. */

@@ -7,6 +7,7 @@ import {
   toError,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { copyRequest } from './copy-request.ts';
 
 /** The callbacks around one model call; their state changes gather in the actions of the event to come. */
 export class ModelCall {
@@ -16,6 +17,7 @@ export class ModelCall {
   readonly #step: Step;
   readonly #asksBefore: boolean;
   readonly #asksAfter: boolean;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(step: Step, request: LlmRequest) {
     const { agent, context } = step;
@@ -52,7 +54,21 @@ export class ModelCall {
     return this.#asksAfter ? this.#after(response) : response;
   }
 
+  /** True for what a callback threw after a response: it is no failure of the model. */
+  isOwnFailure(error: unknown): boolean {
+    return this.#failure !== undefined && this.#failure.error === error;
+  }
+
   async #after(response: LlmResponse): Promise<LlmResponse> {
+    try {
+      return await this.#askAfter(response);
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+  }
+
+  async #askAfter(response: LlmResponse): Promise<LlmResponse> {
     const { agent, context } = this.#step;
     const answer = await context.plugins.first('afterModelCallback', {
       callbackContext: this.#context,
@@ -83,13 +99,4 @@ export class ModelCall {
     }
     return undefined;
   }
-}
-
-/** Callbacks may change a request in place; the session's events, whose contents it shares, must not change with it. */
-function copyRequest(request: LlmRequest): LlmRequest {
-  return { ...request, contents: request.contents.map(copyContent) };
-}
-
-function copyContent(content: LlmRequest['contents'][number]): LlmRequest['contents'][number] {
-  return content.parts ? { ...content, parts: content.parts.map((part) => ({ ...part })) } : { ...content };
 }

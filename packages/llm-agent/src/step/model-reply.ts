@@ -1,6 +1,7 @@
 import {
   type Event,
   type EventActions,
+  getOwn,
   type FunctionCall,
   type LlmRequest,
   type LlmResponse,
@@ -55,7 +56,8 @@ export class ModelReply {
 
   /** What came of a reply that broke off, without calls. */
   broken(): LlmResponse {
-    return this.#aggregate().finishBroken();
+    const broken = this.#aggregate().finishBroken();
+    return this.#responseId === undefined ? broken : { ...broken, responseId: this.#responseId };
   }
 
   /** Only a reply that its model did not close itself is merged here. */
@@ -97,7 +99,8 @@ export class ModelReply {
   #longRunningIds(parts: readonly Part[]): string[] {
     const ids: string[] = [];
     for (const { functionCall } of parts) {
-      if (functionCall?.id && this.#toolsDict[functionCall.name ?? '']?.isLongRunning) ids.push(functionCall.id);
+      if (functionCall?.id && getOwn(this.#toolsDict, functionCall.name ?? '')?.isLongRunning)
+        ids.push(functionCall.id);
     }
     return ids;
   }
@@ -109,7 +112,7 @@ export class ModelReply {
   }
 }
 
-/** A finish other than STOP is an error beside the content. */
-function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
+/** True for a reply that ended before it was done: a finish other than STOP is an error beside the content. */
+export function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
   return finishReason !== undefined && finishReason !== 'STOP' && errorCode === undefined;
 }

@@ -1,4 +1,12 @@
-import { type BaseTool, copyJson, type EventActions, type FunctionCall, toError, ToolContext } from '@eventloom/core';
+import {
+  type BaseTool,
+  copyJson,
+  type EventActions,
+  type FunctionCall,
+  getOwn,
+  toError,
+  ToolContext,
+} from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import { toToolResponse } from './tool-response.ts';
 
@@ -21,7 +29,7 @@ export async function runFunctionCall(
   const { context } = step;
   const toolContext = new ToolContext({ invocationContext: context, functionCallId: call.id ?? '' });
   const { actions } = toolContext;
-  const tool = tools[call.name ?? ''];
+  const tool = getOwn(tools, call.name ?? '');
   if (!tool) return { response: unknownTool(call.name, tools), actions };
 
   const entry = { invocationId: context.invocationId, callId: call.id ?? '', name: tool.name };

@@ -40,10 +40,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const prepared = prepareRequest(step);
     const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared);
     const { request } = call;
-    const reply = new ModelReply(step, request.toolsDict);
-
     const asked = call.before();
     let response: LlmResponse | undefined = asked && (await asked);
+    const reply = new ModelReply(step, request.toolsDict);
     if (!response) {
       context.countLlmCall();
       try {
@@ -56,6 +55,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         response ??= reply.merged();
       } catch (error) {
         context.throwIfAborted();
+        if (call.isOwnFailure(error)) throw error;
         response = await call.onError(error);
         if (!response) {
           yield failedReply(context, reply, error);
@@ -71,11 +71,10 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       if (output && 'issues' in output) {
         const errorMessage = describeMismatch(output.issues);
         yield reply.whole({ ...response, errorCode: OUTPUT_SCHEMA_ERROR, errorMessage }, call.actions);
-        if (++mismatches > MAX_MISMATCHES)
-          throw new OutputSchemaError(`agent "${agent.name}": ${errorMessage} It was told ${MAX_MISMATCHES} times.`);
+        if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
-      if (output) saveOutput(agent, call.actions, output.value);
+      if (output) saveOutput(step, call.actions, output.value);
       const event = reply.whole(response, call.actions);
       yield output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
       return;
@@ -91,9 +90,12 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       yield outcome.event;
     }
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
-    if (answer instanceof SetModelResponseTool && answer.accepted) {
-      yield structuredAnswer(step, answer.accepted.value);
-      return;
+    if (answer instanceof SetModelResponseTool) {
+      if (answer.accepted) {
+        yield structuredAnswer(step, answer.accepted.value);
+        return;
+      }
+      if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
     }
     if (outcome.isWaiting || outcome.event?.actions.skipSummarization === true) return;
   }
@@ -115,10 +117,14 @@ function failedReply(context: InvocationContext, reply: ModelReply, thrown: unkn
 }
 
 /** The answer that came by `set_model_response`, as the event that ends the turn. */
-function structuredAnswer({ agent, context }: Step, value: unknown): Event {
-  const event = context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
-  saveOutput(agent, event.actions, value);
+function structuredAnswer(step: Step, value: unknown): Event {
+  const event = step.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
+  saveOutput(step, event.actions, value);
   return { ...event, [STRUCTURED_OUTPUT]: value };
+}
+
+function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {
+  return new OutputSchemaError(`agent "${agent.name}": ${errorMessage} It was told ${MAX_MISMATCHES} times.`);
 }
 
 function refuseTransfer(agent: LlmAgent, event: Event): void {

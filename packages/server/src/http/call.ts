@@ -86,7 +86,9 @@ export class Call {
   /** @throws ForbiddenError when the request comes from another user than this one */
   confine(userId: string): void {
     if (this.#user && this.#user.userId !== userId) {
-      throw new ForbiddenError(`the request comes from user ${JSON.stringify(this.#user.userId)} and names another one`);
+      throw new ForbiddenError(
+        `the request comes from user ${JSON.stringify(this.#user.userId)} and names another one`,
+      );
     }
   }
 }

@@ -26,7 +26,9 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   }
   const origin = request.headers.get('origin');
   if (origin !== null && !isAllowedOrigin(origin, url.host, origins)) {
-    throw new ForbiddenError(`this server does not answer pages of the origin ${origin}; name it in origins to allow it`);
+    throw new ForbiddenError(
+      `this server does not answer pages of the origin ${origin}; name it in origins to allow it`,
+    );
   }
   checkPath(url.pathname);
 }

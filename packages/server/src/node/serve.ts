@@ -1,4 +1,4 @@
-import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
@@ -47,9 +47,14 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   }
   const listener = getRequestListener((request) => server.fetch(request), {
     hostname: host,
-    errorHandler: (cause) => errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
+    errorHandler: (cause) =>
+      errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
   });
-  const http = createHttpServer((request, response) => void listener(request, response));
+  const http = createHttpServer((request, response) => {
+    if (!hasTwoHosts(request)) return void listener(request, response);
+    response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
+    response.end(JSON.stringify(errorBody(new InvalidRequestError('the request names more than one host'))));
+  });
   http.on('clientError', answerMalformed);
   await listen(http, port, host);
   const { port: actualPort } = http.address() as AddressInfo;
@@ -83,6 +88,16 @@ async function shutDown(http: Server, server: EventloomServer, drainMs: number):
   const timer = setTimeout(() => http.closeAllConnections(), FLUSH_MS);
   await closed;
   clearTimeout(timer);
+}
+
+/** What checks the host must see the one that something in front of this server may have seen. (RFC 9112, 3.2.) */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
 }
 
 /** Bytes that are no HTTP request never become one; their sender is told in the shape of every other error. */

@@ -60,7 +60,9 @@ function requestBody({ component, isOptional = false }: BodySpec): object {
 
 function answerContent(answer: AnswerSpec): object {
   if ('stream' in answer) {
-    return { 'text/event-stream': { schema: { type: 'string', description: `Each data line is a ${answer.stream} as JSON.` } } };
+    return {
+      'text/event-stream': { schema: { type: 'string', description: `Each data line is a ${answer.stream} as JSON.` } },
+    };
   }
   if ('schema' in answer) return json(answer.schema);
   const item = reference(answer.component);

@@ -26,7 +26,7 @@ async function setUp(steps: readonly ScriptedStep[], limits: Partial<ServerLimit
   const setMood = new FunctionTool({
     name: 'set_mood',
     description: 'Sets the mood.',
-    execute: (_args, context) => void context.state.set('mood', 'good'),
+    execute: (_args, context) => context.state.set('mood', 'good'),
   });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [setMood] });
   const runner = new Runner({ appName: 'app', agent, sessionService });
@@ -59,7 +59,8 @@ function framesOf(text: string): Frame[] {
     }));
 }
 
-const textOf = ({ data }: Frame): string => data.content?.parts?.map(({ text = '' }) => text).join('') ?? `${data.code}`;
+const textOf = ({ data }: Frame): string =>
+  data.content?.parts?.map(({ text = '' }) => text).join('') ?? `${data.code}`;
 
 describe('POST /run', () => {
   test('answers all events when the run is done', async () => {
@@ -67,14 +68,22 @@ describe('POST /run', () => {
     const response = await post('/run', ASK);
     const events = (await response.json()) as Event[];
     expect(response.headers.get('content-type')).toBe('application/json');
-    expect(events.map(({ invocationId }) => invocationId)).toEqual(Array(3).fill(response.headers.get('Eventloom-Invocation-Id')));
+    expect(events.map(({ invocationId }) => invocationId)).toEqual(
+      Array(3).fill(response.headers.get('Eventloom-Invocation-Id')),
+    );
     expect(events.at(1)?.actions.stateDelta).toEqual({ mood: 'good' });
     expect(events.at(2)?.content?.parts).toEqual([{ text: 'done' }]);
   });
 
   test('takes keys in snake case', async () => {
     const { post } = await setUp(['done']);
-    const body = { app_name: 'app', user_id: 'ann', session_id: 's', new_message: ASK.newMessage, state_delta: { a: 1 } };
+    const body = {
+      app_name: 'app',
+      user_id: 'ann',
+      session_id: 's',
+      new_message: ASK.newMessage,
+      state_delta: { a: 1 },
+    };
     expect((await post('/run', body)).status).toBe(200);
   });
 
@@ -161,7 +170,12 @@ describe('POST /run_sse', () => {
     ['an empty message', { newMessage: { parts: [] } }, 400, 'INVALID_MESSAGE'],
     ['a message without text', { newMessage: { parts: [{ text: '' }] } }, 400, 'INVALID_MESSAGE'],
     ['a function call', { newMessage: { parts: [{ functionCall: { name: 'f' } }] } }, 400, 'INVALID_MESSAGE'],
-    ['an answer to no call', { newMessage: { parts: [{ functionResponse: { id: 'x', response: {} } }] } }, 400, 'INVALID_MESSAGE'],
+    [
+      'an answer to no call',
+      { newMessage: { parts: [{ functionResponse: { id: 'x', response: {} } }] } },
+      400,
+      'INVALID_MESSAGE',
+    ],
     ['the role of a model', { newMessage: { role: 'model', parts: [{ text: 'x' }] } }, 400, 'INVALID_MESSAGE'],
     ['no message', { newMessage: undefined }, 400, 'INVALID_REQUEST'],
     ['a part that is none', { newMessage: { parts: [5] } }, 400, 'INVALID_REQUEST'],
@@ -257,7 +271,11 @@ describe('a run that was left', () => {
     const response = await post('/run_sse', ASK);
     await response.text();
     const id = response.headers.get('Eventloom-Invocation-Id');
-    for (const path of [runPath('e-nope'), runPath(id).replace('sessions/s', 'sessions/t'), runPath(id).replace('ann', 'bob')]) {
+    for (const path of [
+      runPath('e-nope'),
+      runPath(id).replace('sessions/s', 'sessions/t'),
+      runPath(id).replace('ann', 'bob'),
+    ]) {
       const answer = await fetch(`${url}${path}`);
       expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'RUN_NOT_FOUND' }]);
     }
@@ -279,7 +297,10 @@ describe('a run that was left', () => {
     const path = `${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`;
     const cancelled = await fetch(path, { method: 'DELETE' });
     expect([cancelled.status, await cancelled.json()]).toEqual([200, null]);
-    expect(framesOf(await response.text()).at(-1)?.data).toEqual({ error: 'the run was cancelled', code: 'RUN_ABORTED' });
+    expect(framesOf(await response.text()).at(-1)?.data).toEqual({
+      error: 'the run was cancelled',
+      code: 'RUN_ABORTED',
+    });
     const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     expect(session?.state).toEqual({ mood: 'good' });
     expect((await fetch(path, { method: 'DELETE' })).status).toBe(200);

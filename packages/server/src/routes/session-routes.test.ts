@@ -21,7 +21,11 @@ function setUp(): { send: Send; sessionService: InMemorySessionService } {
   const send: Send = async (method, path, body) => {
     const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
     const response = await server.fetch(new Request(`http://localhost${path}`, init));
-    return { status: response.status, headers: response.headers, json: (await response.json()) as Record<string, unknown> };
+    return {
+      status: response.status,
+      headers: response.headers,
+      json: (await response.json()) as Record<string, unknown>,
+    };
   };
   return { send, sessionService };
 }
@@ -31,7 +35,10 @@ const SESSIONS = '/apps/app/users/ann/sessions';
 describe('creating a session', () => {
   test('answers it as the ADK does', async () => {
     const { send } = setUp();
-    const { status, json } = await send('POST', SESSIONS, { sessionId: 's', state: { a: 1, 'user:b': 2, 'temp:c': 3 } });
+    const { status, json } = await send('POST', SESSIONS, {
+      sessionId: 's',
+      state: { a: 1, 'user:b': 2, 'temp:c': 3 },
+    });
     expect(status).toBe(200);
     expect(json).toEqual({
       id: 's',
@@ -80,7 +87,14 @@ describe('creating a session', () => {
   test.each([
     ['a partial event', [{ author: 'a', partial: true }], 'events[0]: is partial, and chunks are not stored'],
     ['an event without an author', [{ content: { parts: [{ text: 'x' }] } }], 'events[0].author: is missing'],
-    ['an id that comes twice', [{ id: 'x', author: 'a' }, { id: 'x', author: 'a' }], 'events[1].id: is the id of an earlier event'],
+    [
+      'an id that comes twice',
+      [
+        { id: 'x', author: 'a' },
+        { id: 'x', author: 'a' },
+      ],
+      'events[1].id: is the id of an earlier event',
+    ],
     ['something that is no event', [{ author: 5 }], 'events[0].author: must be a string, is the number 5'],
   ])('with %s is refused and leaves nothing', async (_what, events, error) => {
     const { send } = setUp();
@@ -147,7 +161,10 @@ describe('reading a session', () => {
 
   test('that does not exist says so', async () => {
     const { status, json } = await setUp().send('GET', `${SESSIONS}/nope`);
-    expect([status, json]).toEqual([404, { error: 'user "ann" of app "app" has no session "nope"', code: 'SESSION_NOT_FOUND' }]);
+    expect([status, json]).toEqual([
+      404,
+      { error: 'user "ann" of app "app" has no session "nope"', code: 'SESSION_NOT_FOUND' },
+    ]);
   });
 
   test('of an app that does not exist says so', async () => {
@@ -177,15 +194,16 @@ describe('changing the state of a session', () => {
   });
 
   test.each([
-    [{}, 'stateDelta: must be an object, is undefined'],
-    [{ stateDelta: [] }, 'stateDelta: must be an object, is a list'],
-    [{ stateDelta: { '': 1 } }, 'state key "": is empty'],
-    [undefined, 'body: must be an object, is undefined'],
+    [{}, /^stateDelta: must be an object/],
+    [{ stateDelta: [] }, /^stateDelta: must be an object, is a list$/],
+    [{ stateDelta: { '': 1 } }, /^state key "": is empty$/],
+    [[], /^body: must be an object, is a list$/],
+    [undefined, /^body: must be an object/],
   ])('refuses %j', async (body, error) => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`);
     const { status, json } = await send('PATCH', `${SESSIONS}/s`, body);
-    expect([status, json['error']]).toEqual([400, error]);
+    expect([status, json['error']]).toEqual([400, expect.stringMatching(error)]);
     expect((await send('GET', `${SESSIONS}/s`)).json['events']).toEqual([]);
   });
 
@@ -242,7 +260,11 @@ describe('a name in the path', () => {
 
 test('a method that an address does not take is refused with those it takes', async () => {
   const { status, headers, json } = await setUp().send('PUT', `${SESSIONS}/s`);
-  expect([status, headers.get('allow'), json['code']]).toEqual([405, 'POST, GET, PATCH, DELETE, HEAD', 'METHOD_NOT_ALLOWED']);
+  expect([status, headers.get('allow'), json['code']]).toEqual([
+    405,
+    'POST, GET, PATCH, DELETE, HEAD',
+    'METHOD_NOT_ALLOWED',
+  ]);
 });
 
 test('an address that does not exist says so', async () => {

@@ -39,7 +39,9 @@ async function createWithId(call: Call): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
   const body = parseBody(createSessionBodySchema, toCreateBody(await call.json()));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
-    throw new InvalidRequestError(`sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`);
+    throw new InvalidRequestError(
+      `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`,
+    );
   }
   const { state, events } = body;
   const session = await createSession(call.runner(), call.server.platform, { userId, sessionId, state, events });
@@ -135,7 +137,10 @@ export const sessionRoutes: readonly Route[] = [
     path: SESSION,
     operationId: 'getSession',
     summary: 'A session with its events',
-    query: { numRecentEvents: 'Only the newest so many.', afterTimestamp: 'Only events at or after this time, in seconds.' },
+    query: {
+      numRecentEvents: 'Only the newest so many.',
+      afterTimestamp: 'Only events at or after this time, in seconds.',
+    },
     answer: { component: 'Session' },
     handle: get,
   },

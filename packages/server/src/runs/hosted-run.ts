@@ -1,10 +1,16 @@
 import { type Event, EventloomError, RunAbortedError, serializeEvent, type SessionKey, toError } from '@eventloom/core';
-import type { RunStream } from '@eventloom/runner';
 import { RunBuffer } from './run-buffer.ts';
 
 /** Characters that a run appends before it lets everybody else have a turn: few at first, so that its begin gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
+
+/** A run as its host drives it: the runner's `RunStream` is one. */
+export interface RunEvents {
+  /** Known before the first event. */
+  readonly invocationId: string;
+  next(): Promise<IteratorResult<Event, void>>;
+}
 
 /** What a run tells those who follow it. They look at the run themselves. */
 export interface RunFollower {
@@ -41,7 +47,7 @@ export class HostedRun {
   #charsLeft = CHARS_OF_FIRST_TURN;
 
   /** @param begin starts the run; nothing of it happens before `drive` */
-  constructor(key: SessionKey, host: RunHost, begin: (abortSignal: AbortSignal) => RunStream) {
+  constructor(key: SessionKey, host: RunHost, begin: (abortSignal: AbortSignal) => RunEvents) {
     this.key = key;
     this.#host = host;
     const stream = begin(this.#controller.signal);
@@ -107,7 +113,7 @@ export class HostedRun {
     this.#stopReason ??= reason;
   }
 
-  async #drive(stream: RunStream): Promise<void> {
+  async #drive(stream: RunEvents): Promise<void> {
     try {
       for (;;) {
         const next = await stream.next();

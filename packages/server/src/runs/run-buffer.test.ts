@@ -10,7 +10,13 @@ function bufferOf(...texts: string[]): RunBuffer {
 describe('a run buffer', () => {
   test('numbers events from 1', () => {
     const buffer = bufferOf('"a"', '"b"');
-    expect([buffer.firstSeq, buffer.lastSeq, buffer.at(1), buffer.at(2), buffer.at(3)]).toEqual([1, 2, '"a"', '"b"', undefined]);
+    expect([buffer.firstSeq, buffer.lastSeq, buffer.at(1), buffer.at(2), buffer.at(3)]).toEqual([
+      1,
+      2,
+      '"a"',
+      '"b"',
+      undefined,
+    ]);
   });
 
   test('is empty before the first event', () => {

@@ -1,5 +1,4 @@
 import { AgentError, createEvent, type Event, RunAbortedError } from '@eventloom/core';
-import type { RunStream } from '@eventloom/runner';
 import { type FixedPlatform, fixedPlatform, Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
@@ -8,6 +7,7 @@ import { ServerBusyError } from '../errors/server-busy-error.ts';
 import { ShuttingDownError } from '../errors/shutting-down-error.ts';
 import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import type { RunEvents } from './hosted-run.ts';
 import { RunRegistry } from './run-registry.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -29,7 +29,7 @@ type Item = Event | Gate | Error;
 
 let runs = 0;
 /** A run that yields what it is given, waits at gates, and throws errors. It ends with RunAbortedError when it is aborted. */
-function streamOf(...items: Item[]): (signal: AbortSignal) => RunStream {
+function streamOf(...items: Item[]): (signal: AbortSignal) => RunEvents {
   const invocationId = `e-${++runs}`;
   return (signal) => {
     async function* play(): AsyncGenerator<Event, void, undefined> {
@@ -50,7 +50,10 @@ const say = (text: string, partial?: boolean): Event =>
 /** The ids and data of what a reader gets, until its stream ends. */
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<string[]> {
   const text = await new Response(stream).text();
-  return text.split('\n\n').filter((frame) => frame !== '').map(shorten);
+  return text
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map(shorten);
 }
 
 function shorten(frame: string): string {
@@ -194,7 +197,10 @@ describe('the registry', () => {
   test('refuses runs while those in flight fill what is kept', async () => {
     const { registry } = setUp({ maxKeptChars: 100 });
     const gate = new Gate();
-    registry.start(KEY, streamOf(say('a text that is long enough to fill everything that is kept here, and more'), gate));
+    registry.start(
+      KEY,
+      streamOf(say('a text that is long enough to fill everything that is kept here, and more'), gate),
+    );
     await gate.reached;
     expect(() => registry.start(KEY, streamOf())).toThrow(ServerBusyError);
   });

@@ -1,12 +1,11 @@
 import { type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
-import type { RunStream } from '@eventloom/runner';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import { RunNotFoundError } from '../errors/run-not-found-error.ts';
 import { ServerBusyError } from '../errors/server-busy-error.ts';
 import { ShuttingDownError } from '../errors/shutting-down-error.ts';
 import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import { HostedRun, type RunHost } from './hosted-run.ts';
+import { HostedRun, type RunEvents, type RunHost } from './hosted-run.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { RunReader } from './run-reader.ts';
 import { sseRetry } from './sse-frame.ts';
@@ -52,7 +51,7 @@ export class RunRegistry implements RunHost {
   }
 
   /** Starts a run and drives it to its end. @throws ServerBusyError @throws ShuttingDownError */
-  start(key: SessionKey, begin: (abortSignal: AbortSignal) => RunStream): HostedRun {
+  start(key: SessionKey, begin: (abortSignal: AbortSignal) => RunEvents): HostedRun {
     if (this.#isDraining) throw shuttingDown();
     if (this.#inFlight.size >= this.#limits.maxRuns) {
       throw new ServerBusyError(`the server has ${this.#inFlight.size} runs in flight, as many as it takes; try again`);
@@ -82,7 +81,9 @@ export class RunRegistry implements RunHost {
   read(run: HostedRun, afterSeq: number): RunReader {
     if (!run.buffer.hasAllAfter(afterSeq)) throw goneError(run, afterSeq + 1);
     if (run.followers.size >= this.#limits.maxReadersPerRun) {
-      throw new TooManyReadersError(`the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`);
+      throw new TooManyReadersError(
+        `the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`,
+      );
     }
     const reader = new RunReader(run, afterSeq, this, (closed) => this.#heartbeat.leave(closed));
     this.#heartbeat.join(reader);

@@ -1,4 +1,11 @@
-import { createEventActions, type Event, InvalidRequestError, type Platform, type Session, sessionKeyOf } from '@eventloom/core';
+import {
+  createEventActions,
+  type Event,
+  InvalidRequestError,
+  type Platform,
+  type Session,
+  sessionKeyOf,
+} from '@eventloom/core';
 import type { EventJson } from '@eventloom/core/schemas';
 import type { Runner } from '@eventloom/runner';
 
@@ -50,9 +57,11 @@ function checkAddressable(field: string, name: string): void {
 function checkEvents(events: readonly EventJson[]): void {
   const ids = new Set<string>();
   for (const [index, event] of events.entries()) {
-    if (event.partial === true) throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
+    if (event.partial === true)
+      throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
     if (event.author === '') throw new InvalidRequestError(`events[${index}].author: is missing`);
-    if (event.id !== '' && ids.has(event.id)) throw new InvalidRequestError(`events[${index}].id: is the id of an earlier event`);
+    if (event.id !== '' && ids.has(event.id))
+      throw new InvalidRequestError(`events[${index}].id: is the id of an earlier event`);
     ids.add(event.id);
   }
 }

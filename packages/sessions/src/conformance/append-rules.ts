@@ -1,4 +1,4 @@
-import { type Event, SessionNotFoundError, StaleWriterError } from '@eventloom/core';
+import { type Event, SessionNotFoundError } from '@eventloom/core';
 import type { SessionRule } from './conformance-case.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
@@ -162,100 +162,6 @@ export const appendRules: readonly SessionRule[] = [
       await expect.rejects('one with a lease', service.appendEvent({ session, event, lease }), SessionNotFoundError);
       expect.same('the session', await service.getSession(KEY), undefined);
       expect.same('the state of the app', (await service.createSession(OTHER_KEY)).state, {});
-    },
-  },
-  {
-    id: 'append.catches-up',
-    title: 'A session object that is behind what is stored gets every event and key it lacks, in order.',
-    async check(subject) {
-      const { service, platform, expect } = subject;
-      const writer = await service.createSession({ ...KEY, state: { first: 1 } });
-      const behind = await readSession(subject);
-      await service.appendEvent({ session: behind, event: stateEvent('temp', { 'temp:scratch': 1 }) });
-      await service.appendEvent({ session: writer, event: stateEvent('one', { second: 1, 'user:name': 'Ada' }) });
-      await service.appendEvent({ session: writer, event: stateEvent('two', { third: 1 }, ['first']) });
-      platform.advance(1000);
-      await service.appendEvent({ session: behind, event: stateEvent('three', { fourth: 1, 'temp:more': 1 }) });
-      const stored = await readSession(subject);
-      expect.same('the stored events', idsOf(stored), ['temp', 'one', 'two', 'three']);
-      expect.same('its events', idsOf(behind), idsOf(stored));
-      expect.same('its state', behind.state, { ...stored.state, 'temp:scratch': 1, 'temp:more': 1 });
-      expect.same('its lastSeq', behind.lastSeq, 4);
-      expect.same('its lastUpdateTime', behind.lastUpdateTime, stored.lastUpdateTime);
-      await service.appendEvent({ session: writer, event: sampleEvent('two') });
-      expect.same('the events of an object whose append was a duplicate', idsOf(writer), idsOf(stored));
-    },
-  },
-  {
-    id: 'append.windowed-session',
-    title: 'Appending to a session that was read with a window adds to the window.',
-    async check(subject) {
-      const { service, expect } = subject;
-      const session = await service.createSession(KEY);
-      await appendAll(service, session, ['one', 'two', 'three']);
-      const window = await readSession(subject, KEY, { numRecentEvents: 1 });
-      const none = await readSession(subject, KEY, { numRecentEvents: 0 });
-      await appendAll(service, window, ['four']);
-      expect.same('the window', [idsOf(window), window.lastSeq], [['three', 'four'], 4]);
-      await appendAll(service, none, ['five']);
-      expect.same('the empty window', [idsOf(none), none.lastSeq], [['four', 'five'], 5]);
-    },
-  },
-  {
-    id: 'append.concurrent',
-    title: 'Of many concurrent appends without a lease none is lost, none doubled, and no state either.',
-    async check(subject) {
-      const { service, expect } = subject;
-      await service.createSession(KEY);
-      const numbers = Array.from({ length: 20 }, (_, index) => index);
-      const writers = await Promise.all(numbers.map(() => readSession(subject)));
-      const appends = writers.map((session, index) =>
-        service.appendEvent({
-          session,
-          event: stateEvent(`event ${index}`, { [`key ${index}`]: index, 'user:last': 1 }),
-        }),
-      );
-      await expect.fulfils('the appends', Promise.all(appends));
-      const stored = await readSession(subject);
-      expect.same('the events', idsOf(stored).sort(), numbers.map((index) => `event ${index}`).sort());
-      expect.same('how many keys', Object.keys(stored.state).length, numbers.length + 1);
-      expect.same('lastSeq', stored.lastSeq, numbers.length);
-    },
-  },
-  {
-    id: 'append.one-object-concurrently',
-    title: 'Concurrent appends through one session object leave it with every event once, in the stored order.',
-    async check(subject) {
-      const { service, expect } = subject;
-      const session = await service.createSession(KEY);
-      const lease = await service.acquireLease(KEY);
-      const events = Array.from({ length: 20 }, (_, index) =>
-        stateEvent(`event ${index}`, { [`key ${index}`]: index }),
-      );
-      await expect.fulfils(
-        'the appends',
-        Promise.all(events.map((event) => service.appendEvent({ session, event, lease }))),
-      );
-      const stored = await readSession(subject);
-      expect.same('how many events', stored.events.length, events.length);
-      expect.same('the events of the object', idsOf(session), idsOf(stored));
-      expect.same('its state', session.state, stored.state);
-    },
-  },
-  {
-    id: 'append.lease-of-another-session',
-    title: 'A lease of one session does not write to another.',
-    async check(subject) {
-      const { service, expect } = subject;
-      await service.createSession(KEY);
-      const session = await service.createSession(OTHER_KEY);
-      const lease = await service.acquireLease(KEY);
-      const append = service.appendEvent({ session, event: stateEvent('one', { own: 1 }), lease });
-      await expect.rejects('the append', append, StaleWriterError);
-      const forged = { ...lease, ...OTHER_KEY, epoch: lease.epoch + 1000 };
-      const forgery = service.appendEvent({ session, event: stateEvent('one', { own: 1 }), lease: forged });
-      await expect.rejects('an append with a lease that nobody gave', forgery, StaleWriterError);
-      expect.same('the other session', idsOf(await readSession(subject, OTHER_KEY)), []);
     },
   },
   {

@@ -2,7 +2,7 @@ import { EventloomError } from '@eventloom/core';
 
 /** A back end broke a rule of the contract. */
 export class ConformanceError extends EventloomError {
-  static override readonly code = 'CONFORMANCE';
+  static override readonly code = 'SESSION_CONFORMANCE';
   /** The id of the case, e.g. `append.duplicate-id`. */
   readonly rule: string;
   readonly expected: unknown;

@@ -1,11 +1,6 @@
-import {
-  InvalidRequestError,
-  SessionBusyError,
-  type SessionLease,
-  SessionNotFoundError,
-  StaleWriterError,
-} from '@eventloom/core';
-import type { SessionRule, Subject } from './conformance-case.ts';
+import { SessionBusyError, type SessionLease, SessionNotFoundError } from '@eventloom/core';
+import type { SessionRule } from './conformance-case.ts';
+import { expectStale } from './expect-stale.ts';
 import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 /** Who may write to a session, and until when. */
@@ -55,7 +50,7 @@ export const leaseRules: readonly SessionRule[] = [
       await service.appendEvent({ session, event: sampleEvent('three'), lease });
       await service.renewLease(copy);
       await service.releaseLease(copy);
-      await isStale(subject, lease, 'the original after its copy was released');
+      await expectStale(subject, lease, 'the original after its copy was released');
       expect.same('the events', idsOf(await readSession(subject)), ['one', 'two', 'three']);
     },
   },
@@ -70,7 +65,7 @@ export const leaseRules: readonly SessionRule[] = [
       await service.appendEvent({ session, event: sampleEvent('before'), lease: old });
       const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
       const before = await readSession(subject);
-      await isStale(subject, old, 'the former owner');
+      await expectStale(subject, old, 'the former owner');
       expect.same('the session', await readSession(subject), before);
       await service.appendEvent({ session, event: sampleEvent('after'), lease });
       expect.same('the events', idsOf(await readSession(subject)), ['before', 'after']);
@@ -84,7 +79,7 @@ export const leaseRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       await service.releaseLease(lease);
-      await isStale(subject, lease, 'the former owner');
+      await expectStale(subject, lease, 'the former owner');
     },
   },
   {
@@ -115,68 +110,6 @@ export const leaseRules: readonly SessionRule[] = [
     },
   },
   {
-    id: 'lease.expiry',
-    title: 'A lease that is not renewed may be taken over when its time is up, and not before.',
-    async check(subject) {
-      const { service, platform, expect } = subject;
-      await service.createSession(KEY);
-      const old = await service.acquireLease({ ...KEY, ttlMs: 1000 });
-      platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
-      platform.advance(1);
-      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
-      await isStale(subject, old, 'the former owner');
-    },
-  },
-  {
-    id: 'lease.expired-still-writes',
-    title: 'A lease that expired writes as long as nobody else took the session or wrote to it.',
-    async check(subject) {
-      const { service, platform, expect } = subject;
-      const session = await service.createSession(KEY);
-      const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
-      platform.advance(5000);
-      await expect.fulfils('an append', service.appendEvent({ session, event: sampleEvent('one'), lease }));
-      await expect.rejects('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
-      platform.advance(5000);
-      await expect.fulfils('a renewal', service.renewLease(lease));
-      platform.advance(5000);
-      await service.appendEvent({ session, event: sampleEvent('from outside') });
-      await isStale(subject, lease, 'the owner after a write from outside');
-      expect.same('the events', idsOf(await readSession(subject)), ['one', 'from outside']);
-    },
-  },
-  {
-    id: 'lease.append-renews',
-    title: 'Every append renews the lease for its whole time.',
-    async check({ service, platform, expect }) {
-      const session = await service.createSession(KEY);
-      const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
-      for (const id of ['one', 'two', 'three']) {
-        platform.advance(900);
-        await service.appendEvent({ session, event: sampleEvent(id), lease });
-      }
-      platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
-      platform.advance(1);
-      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
-    },
-  },
-  {
-    id: 'lease.renewal',
-    title: 'renewLease keeps the lease for another whole time.',
-    async check({ service, platform, expect }) {
-      await service.createSession(KEY);
-      const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
-      platform.advance(900);
-      await service.renewLease(lease);
-      platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
-      platform.advance(1);
-      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
-    },
-  },
-  {
     id: 'lease.missing-session',
     title: 'A lease of a session that does not exist is SessionNotFoundError, whatever is to be done when it is busy.',
     async check({ service, expect }) {
@@ -197,14 +130,15 @@ export const leaseRules: readonly SessionRule[] = [
         old.push(await service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
       }
       await service.deleteSession(KEY);
-      for (const lease of old) await isStale(subject, lease, 'the owner of a deleted session', SessionNotFoundError);
+      for (const lease of old)
+        await expectStale(subject, lease, 'the owner of a deleted session', SessionNotFoundError);
       await service.createSession(KEY);
-      for (const lease of old) await isStale(subject, lease, 'the owner of the deleted session');
+      for (const lease of old) await expectStale(subject, lease, 'the owner of the deleted session');
       for (let count = 0; count < 3; count++) {
         const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
         for (const dead of old) {
           await service.releaseLease(dead);
-          await isStale(subject, dead, 'the owner of the deleted session');
+          await expectStale(subject, dead, 'the owner of the deleted session');
         }
         await expect.fulfils('the new owner', service.renewLease(lease));
       }
@@ -237,39 +171,4 @@ export const leaseRules: readonly SessionRule[] = [
       await expect.fulfils('the other', service.appendEvent({ session: held, event: sampleEvent('one'), lease }));
     },
   },
-  {
-    id: 'lease.bad-times-refused',
-    title: 'A ttlMs that is not positive, or a negative waitMs, is refused.',
-    async check({ service, expect }) {
-      await service.createSession(KEY);
-      for (const ttlMs of [0, -1, Number.NaN, Infinity]) {
-        await expect.rejects(`ttlMs ${ttlMs}`, service.acquireLease({ ...KEY, ttlMs }), InvalidRequestError);
-      }
-      for (const waitMs of [-1, Number.NaN]) {
-        await expect.rejects(`waitMs ${waitMs}`, service.acquireLease({ ...KEY, waitMs }), InvalidRequestError);
-      }
-    },
-  },
 ];
-
-let staleCalls = 0;
-
-/** Everything that the holder of a lease can do fails, and leaves no trace. */
-async function isStale(
-  { service, expect }: Subject,
-  lease: SessionLease,
-  who: string,
-  onAppend: typeof StaleWriterError | typeof SessionNotFoundError = StaleWriterError,
-): Promise<void> {
-  const session = await service.getSession(lease);
-  const entry = { invocationId: 'e-stale', callId: `call ${staleCalls++}`, name: 'tool', status: 'started' } as const;
-  if (session) {
-    const append = service.appendEvent({ session, event: stateEvent(`stale ${staleCalls}`, { stale: true }), lease });
-    await expect.rejects(`an append of ${who}`, append, onAppend);
-  }
-  await expect.rejects(`a renewal by ${who}`, service.renewLease(lease), StaleWriterError);
-  await expect.rejects(`a tool call of ${who}`, service.recordToolCall(lease, entry), StaleWriterError);
-  const calls = await service.listToolCalls({ ...lease, invocationId: 'e-stale' });
-  expect.same(`the tool calls of ${who}`, calls, []);
-  expect.same(`the session after ${who}`, await service.getSession(lease), session);
-}

@@ -5,15 +5,19 @@ import { leaseMutants } from './mutants/lease-mutants.ts';
 import { ledgerMutants } from './mutants/ledger-mutants.ts';
 import { listMutants } from './mutants/list-mutants.ts';
 import type { Mutant } from './mutants/mutant.ts';
+import { queueMutants } from './mutants/queue-mutants.ts';
 import { sessionMutants } from './mutants/session-mutants.ts';
 import { stateMutants } from './mutants/state-mutants.ts';
+import { windowMutants } from './mutants/window-mutants.ts';
 
 const mutants: readonly Mutant[] = [
   ...sessionMutants,
   ...stateMutants,
   ...appendMutants,
+  ...windowMutants,
   ...listMutants,
   ...leaseMutants,
+  ...queueMutants,
   ...ledgerMutants,
 ];
 

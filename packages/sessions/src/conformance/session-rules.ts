@@ -1,34 +1,6 @@
-import { InvalidRequestError, SessionAlreadyExistsError, SessionNotFoundError } from '@eventloom/core';
+import { SessionAlreadyExistsError, SessionNotFoundError } from '@eventloom/core';
 import type { SessionRule } from './conformance-case.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
-
-/** Names that no back end may take. */
-const BAD_NAMES: Readonly<Record<string, string>> = {
-  empty: '',
-  'holding a NUL': 'a\0b',
-  'of 257 bytes': 'a'.repeat(257),
-  'of 258 bytes in 86 characters': '€'.repeat(86),
-  'with half a surrogate pair': 'a\ud800b',
-};
-
-/** Names that are data like any other. */
-const ODD_NAMES: readonly string[] = [
-  'a'.repeat(256),
-  '€'.repeat(85),
-  '__proto__',
-  'constructor',
-  "Robert'); DROP TABLE sessions; --",
-  '%',
-  '_',
-  '../../etc',
-  'a/b:c|d\\e"f',
-  ' ',
-  '名前 ✅ 👩‍👩‍👧',
-  'é',
-  'e\u0301',
-  'Name',
-  'name',
-];
 
 /** Creating, reading and deleting sessions. */
 export const sessionRules: readonly SessionRule[] = [
@@ -113,73 +85,6 @@ export const sessionRules: readonly SessionRule[] = [
       const made = await Promise.all([1, 2, 3].map((by) => service.getOrCreateSession({ ...KEY, state: { by } })));
       const again = await service.getOrCreateSession({ ...KEY, state: { by: 4 } });
       for (const session of [...made, again]) expect.same('the session', session, made[0]);
-    },
-  },
-  {
-    id: 'session.users-and-apps-apart',
-    title: 'The same session id under another user or app is another session.',
-    async check({ service, expect }) {
-      const keys = [
-        { appName: 'a', userId: 'b/c', sessionId: 'd' },
-        { appName: 'a/b', userId: 'c', sessionId: 'd' },
-        { appName: 'a', userId: 'b', sessionId: 'c/d' },
-        { appName: 'a', userId: 'c', sessionId: 'd' },
-        { appName: 'b', userId: 'c', sessionId: 'd' },
-      ];
-      for (const [index, key] of keys.entries()) {
-        const session = await service.createSession({ ...key, state: { index } });
-        await service.appendEvent({ session, event: sampleEvent(`event ${index}`) });
-      }
-      for (const [index, key] of keys.entries()) {
-        const session = expect.present('the session', await service.getSession(key));
-        expect.same('its state', session.state, { index });
-        expect.same('its events', idsOf(session), [`event ${index}`]);
-      }
-    },
-  },
-  {
-    id: 'session.odd-names',
-    title: 'Names are data: any well-formed text without NUL up to 256 bytes names what it says and nothing else.',
-    async check({ service, expect }) {
-      for (const name of ODD_NAMES) {
-        const session = await service.createSession({ appName: name, userId: name, sessionId: name, state: { name } });
-        await service.appendEvent({ session, event: stateEvent('event', { 'user:name': name, 'app:name': name }) });
-      }
-      for (const name of ODD_NAMES) {
-        const key = { appName: name, userId: name, sessionId: name };
-        const session = expect.present(`the session ${name}`, await service.getSession(key));
-        expect.same('its names', [session.id, session.appName, session.userId], [name, name, name]);
-        expect.same('its state', session.state, { name, 'user:name': name, 'app:name': name });
-        const { sessions } = await service.listSessions({ appName: name });
-        expect.same(
-          'the sessions of its app',
-          sessions.map(({ id }) => id),
-          [name],
-        );
-      }
-    },
-  },
-  {
-    id: 'session.bad-names-refused',
-    title: 'An empty, over-long, NUL-holding or malformed name is refused, and the error names the field.',
-    async check({ service, expect }) {
-      for (const [what, bad] of Object.entries(BAD_NAMES)) {
-        for (const field of ['appName', 'userId', 'sessionId'] as const) {
-          const key = { ...KEY, [field]: bad };
-          const calls: Readonly<Record<string, () => Promise<unknown>>> = {
-            createSession: () => service.createSession(key),
-            getSession: () => service.getSession(key),
-            deleteSession: () => service.deleteSession(key),
-            acquireLease: () => service.acquireLease(key),
-            listToolCalls: () => service.listToolCalls({ ...key, invocationId: 'e-1' }),
-            ...(field === 'sessionId' ? {} : { listSessions: () => service.listSessions(key) }),
-          };
-          for (const [method, call] of Object.entries(calls)) {
-            const error = await expect.rejects(`${method} with a ${field} ${what}`, call(), InvalidRequestError);
-            expect.true(`the message of ${method} names ${field}`, error.message.includes(field));
-          }
-        }
-      }
     },
   },
   {

@@ -1,9 +1,13 @@
 import { ConfigurationError } from '@eventloom/core';
+import { appendConcurrencyRules } from './append-concurrency-rules.ts';
 import { appendRules } from './append-rules.ts';
 import type { ConformanceCase, MakeSessionService } from './conformance-case.ts';
 import { ConformanceError } from './conformance-error.ts';
 import { Expect } from './expect.ts';
 import { leaseRules } from './lease-rules.ts';
+import { leaseTimeRules } from './lease-time-rules.ts';
+import { queuedWriterRules } from './queued-writer-rules.ts';
+import { sessionNameRules } from './session-name-rules.ts';
 import { leaseQueueRules } from './lease-queue-rules.ts';
 import { ledgerRules } from './ledger-rules.ts';
 import { listRules } from './list-rules.ts';
@@ -36,13 +40,17 @@ export function sessionServiceConformance(
 ): ConformanceCase[] {
   const rules = [
     ...sessionRules,
+    ...sessionNameRules,
     ...stateRules,
     ...stateKeyRules,
     ...appendRules,
+    ...appendConcurrencyRules,
     ...windowRules,
     ...listRules,
     ...leaseRules,
+    ...leaseTimeRules,
     ...leaseQueueRules,
+    ...queuedWriterRules,
     ...ledgerRules,
   ];
   const { deviations = {}, hangMs = 20_000 } = options;

@@ -16,7 +16,7 @@ export class SqliteTransactions {
 
   /** Several statements that see one moment. */
   read<T>(work: () => T): T {
-    return this.#run(this.#sql.begin, work);
+    return this.single(() => this.#run(this.#sql.begin, work));
   }
 
   /** Several statements that are written together or not at all. */

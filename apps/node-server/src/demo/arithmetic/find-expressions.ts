@@ -18,7 +18,12 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 /** A date is not a subtraction. */
 const DATE = /\b\d{4}-\d{2}-\d{2}\b/g;
 const PIECE = /\d+(?:\.\d+)?|[-+*/^%(),×÷−]|[\p{L}_]+|\S/gu;
-const NAMES = new Set([...Object.keys(FUNCTIONS), ...Object.keys(CONSTANTS).filter((name) => name.length > 1), 'of', 'mod']);
+const NAMES = new Set([
+  ...Object.keys(FUNCTIONS),
+  ...Object.keys(CONSTANTS).filter((name) => name.length > 1),
+  'of',
+  'mod',
+]);
 const MAX_EXPRESSIONS = 8;
 
 /** The arithmetic that a text holds, in the order it stands there, as expressions that have a result or fail for a reason. */
@@ -27,14 +32,17 @@ export function findExpressions(text: string): string[] {
   for (const [words, sign] of WORDS) source = source.replaceAll(words, sign);
   const found: string[] = [];
   let pieces: string[] = [];
+  let depth = 0;
   for (const [piece] of `${source} .`.matchAll(PIECE)) {
-    if (isArithmetic(piece)) {
+    depth += piece === '(' ? 1 : piece === ')' ? -1 : 0;
+    if (isArithmetic(piece) && (piece !== ',' || depth > 0)) {
       pieces.push(piece);
       continue;
     }
     const expression = longestExpression(pieces);
     if (expression !== undefined) found.push(expression);
     pieces = [];
+    depth = 0;
   }
   return [...new Set(found)].slice(0, MAX_EXPRESSIONS);
 }
@@ -55,11 +63,14 @@ function longestExpression(pieces: readonly string[]): string | undefined {
   const hasSign = kept.some((piece) => /^[-+*/^%×÷−]$/.test(piece) || NAMES.has(piece));
   if (!hasNumber || !hasSign || kept.length < 2) return undefined;
   const expression = toText(kept);
-  return expression === undefined || isLonelyPercentage(kept) ? undefined : expression;
+  return expression === undefined || isLonelyPercentage(kept) || isCounting(kept) ? undefined : expression;
 }
 
 function toText(pieces: readonly string[]): string | undefined {
-  const text = pieces.join(' ').replaceAll(/ (?=[%),])|(?<=\() /g, '').replaceAll(/\b(\w+) \(/g, '$1(');
+  const text = pieces
+    .join(' ')
+    .replaceAll(/ (?=[%),])|(?<=\() /g, '')
+    .replaceAll(/\b(\w+) \(/g, '$1(');
   try {
     calculate(text);
     return text;
@@ -71,4 +82,9 @@ function toText(pieces: readonly string[]): string | undefined {
 
 function isLonelyPercentage(pieces: readonly string[]): boolean {
   return pieces.length === 2 && pieces[1] === '%';
+}
+
+/** "The top 10 of 2024" multiplies nothing. */
+function isCounting(pieces: readonly string[]): boolean {
+  return pieces.some((piece, index) => piece === 'of' && pieces[index - 1] !== '%');
 }

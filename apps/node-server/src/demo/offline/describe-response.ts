@@ -8,7 +8,9 @@ const SENTENCES: Readonly<Record<string, (fields: Fields) => string>> = {
   calculate: ({ expression, value }) => `${say(expression)} is ${say(value)}.`,
   save_note: ({ saved, notes }) => `I noted "${say(saved)}"; that makes ${count(notes, 'note')}.`,
   list_notes: ({ notes }) =>
-    Array.isArray(notes) && notes.length > 0 ? `Your notes: ${notes.map(String).join('; ')}.` : 'You have no notes yet.',
+    Array.isArray(notes) && notes.length > 0
+      ? `Your notes: ${notes.map(String).join('; ')}.`
+      : 'You have no notes yet.',
   save_file: ({ filename, version }) => `I saved ${say(filename)} as an artifact, version ${say(version)}.`,
 };
 

@@ -18,11 +18,14 @@ export interface OfflineDemoModelOptions {
   readonly chunkDelayMs?: number;
 }
 
-const ABOUT = 'I am the offline demo model: no GEMINI_API_KEY is set, so no language model is asked.';
+const ABOUT = 'I am the offline demo model, because no GEMINI_API_KEY is set.';
 const HELP =
   `${ABOUT} I understand no language and look for words. Ask me for the weather in a city, for some arithmetic, to note ` +
   'something, to list your notes or to save a file, several of them at once if you like: ' +
   '"What is the weather in Rome, and what is 17% of 340?"';
+
+/** Up to three words at a time. */
+const CHUNK = /(?:\S+\s*){1,3}/g;
 
 /**
  * Stands in for a language model so that the demo works without a key and without a network: it finds out by words which of the
@@ -52,7 +55,7 @@ export class OfflineDemoModel extends BaseLlm {
     }
     const text = responses.length === 0 ? HELP : answerText(responses);
     if (stream) {
-      for (const chunk of text.match(/\S+\s*/g) ?? []) {
+      for (const chunk of text.match(CHUNK) ?? []) {
         if (abortSignal?.aborted) throw new RunAbortedError('the answer was aborted', { cause: abortSignal.reason });
         yield { content: { role: 'model', parts: [{ text: chunk }] }, partial: true };
         if (this.#chunkDelayMs > 0) await delay(this.#chunkDelayMs);
@@ -83,6 +86,9 @@ function lastQuestion(contents: readonly Content[]): string {
 
 function answerText(responses: readonly FunctionResponse[]): string {
   const tools = new Set(responses.map(({ name }) => name));
-  const how = responses.length === 1 ? `I called ${[...tools].join('')}` : `I made ${responses.length} calls at once (${[...tools].join(', ')})`;
+  const how =
+    responses.length === 1
+      ? `I called ${[...tools].join('')}`
+      : `I made ${responses.length} calls at once (${[...tools].join(', ')})`;
   return `${responses.map(describeResponse).join(' ')} (${how}. ${ABOUT})`;
 }

@@ -6,12 +6,19 @@ import { WEATHER } from '../weather-table.ts';
 const MAX_TEXT = 4000;
 const MAX_CALLS = 8;
 const WEATHER_WORDS = /\b(weather|forecast|temperature|rain(ing|y)?|sunny|snow(ing)?|hot|cold|warm|degrees)\b/i;
-const PLACE = /\b(?:in|for|at)\s+(?:the\s+)?(\p{L}[\p{L}'’.-]*(?:\s\p{Lu}[\p{L}'’.-]*)*)/u;
+const NAME = String.raw`\p{Lu}[\p{L}'’-]*(?:\s\p{Lu}[\p{L}'’-]*)*`;
+const PLACES = new RegExp(
+  String.raw`\b(?:in|for|at)\s+(?:the\s+)?(${NAME}(?:(?:,\s*(?:and\s+)?|\s+and\s+|\s+or\s+)${NAME})*)`,
+  'gu',
+);
+const PLACE = /\b(?:in|for|at)\s+(?:the\s+)?(\p{L}[\p{L}'’-]*)/u;
 const NOTE = /\b(?:note(?: down)?|remember|remind me)(?:\s+(?:that|to))?\s*:?\s+(?<text>[^\n.;!?]+)/giu;
 const LIST_NOTES = /\b(?:what|which|list|show|read|tell)\b[^.?!]*\bnotes?\b|\bmy notes\b/i;
 const FILE = /\b(?:save|write|create|make|store)\b[^.?!]*?\b(?:file|document|artifact|[\w-]+\.(?:txt|md|csv|json))\b/i;
 const FILE_NAME = /[\w-]+\.(?:txt|md|csv|json)\b/i;
-const FILE_TEXT = /["“](?<quoted>[^"”]+)["”]|\b(?:with|containing|saying|that says)\s+(?:the (?:text|words?)\s+)?(?<plain>[^\n?]+)/i;
+const QUOTED = /["“](?<text>[^"”]+)["”]/;
+const CONTAINED =
+  /\b(?:with|containing|saying|that says)\s+(?:the (?:text|words?)\s+)?(?<text>[^\n?!;]+?)(?=[.?!;](?:\s|$)|\n|$)/i;
 
 /**
  * The tools that a text seems to ask for. It looks for words and understands none of them; what it finds nothing in is an empty
@@ -19,16 +26,17 @@ const FILE_TEXT = /["“](?<quoted>[^"”]+)["”]|\b(?:with|containing|saying|t
  */
 export function planCalls(text: string): FunctionCall[] {
   const source = text.slice(0, MAX_TEXT);
-  const file = planFile(source);
-  const rest = file ? source.replace(FILE_TEXT, ' ') : source;
-  const notes = file ? [] : planNotes(rest);
+  const isFile = FILE.test(source);
+  const fileText = isFile ? (QUOTED.exec(source) ?? CONTAINED.exec(source)) : null;
+  const rest = fileText ? source.replace(fileText[0], ' ') : source;
+  const notes = planNotes(rest);
   const withoutNotes = notes.length > 0 ? rest.replaceAll(NOTE, ' ') : rest;
   return [
     ...planWeather(withoutNotes),
     ...findExpressions(withoutNotes).map((expression) => ({ name: 'calculate', args: { expression } })),
     ...notes,
     ...(notes.length === 0 && LIST_NOTES.test(withoutNotes) ? [{ name: 'list_notes', args: {} }] : []),
-    ...(file ? [file] : []),
+    ...(isFile ? [planFile(source, fileText?.groups?.['text'])] : []),
   ].slice(0, MAX_CALLS);
 }
 
@@ -36,10 +44,18 @@ function planWeather(text: string): FunctionCall[] {
   if (!WEATHER_WORDS.test(text)) return [];
   const lower = text.toLowerCase();
   const known = Object.keys(WEATHER).filter((city) => new RegExp(`\\b${city.toLowerCase()}\\b`).test(lower));
-  const cities = known.toSorted((one, other) => lower.indexOf(one.toLowerCase()) - lower.indexOf(other.toLowerCase()));
+  const named = Array.from(text.matchAll(PLACES), ([, list = '']) =>
+    list.split(/,\s*(?:and\s+)?|\s+(?:and|or)\s+/),
+  ).flat();
   const other = PLACE.exec(text)?.[1];
-  const named = cities.length > 0 || other === undefined ? cities : [other];
-  return named.map((city) => ({ name: 'get_weather', args: { city } }));
+  const cities = [
+    ...known,
+    ...named.filter((name) => !known.some((city) => city.toLowerCase().startsWith(name.toLowerCase()))),
+  ];
+  const asked = cities.length > 0 || other === undefined ? cities : [other];
+  return asked
+    .toSorted((one, another) => lower.indexOf(one.toLowerCase()) - lower.indexOf(another.toLowerCase()))
+    .map((city) => ({ name: 'get_weather', args: { city } }));
 }
 
 function planNotes(text: string): FunctionCall[] {
@@ -49,9 +65,7 @@ function planNotes(text: string): FunctionCall[] {
   })).filter(({ args }) => args.text !== '');
 }
 
-function planFile(text: string): FunctionCall | undefined {
-  if (!FILE.test(text)) return undefined;
-  const { quoted, plain } = FILE_TEXT.exec(text)?.groups ?? {};
+function planFile(text: string, content = text): FunctionCall {
   const filename = FILE_NAME.exec(text)?.[0] ?? 'note.txt';
-  return { name: 'save_file', args: { filename, text: (quoted ?? plain ?? text).trim() } };
+  return { name: 'save_file', args: { filename, text: content.trim() } };
 }

@@ -4,7 +4,9 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 export const ledgerMutants: readonly Mutant[] = [
   brokenDriver('ledger.start-then-finish', 'loses the response', (driver) => ({
     listToolCalls: (key, invocationId) =>
-      driver.listToolCalls(key, invocationId).map(({ response: _, ...entry }) => entry),
+      driver
+        .listToolCalls(key, invocationId)
+        .map(({ callId, name, status }) => ({ invocationId, callId, name, status })),
   })),
   brokenDriver('ledger.start-then-finish', 'records the start only', (driver) => ({
     recordToolCall: (lease, entry) => entry.status === 'finished' || driver.recordToolCall(lease, entry),

@@ -1,0 +1,50 @@
+import { createEvent, type Event, type EventParams } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import type { Terminal } from '../terminal.ts';
+import { EventPrinter } from './event-printer.ts';
+
+function show(...events: readonly Event[]): string {
+  let shown = '';
+  const terminal: Terminal = {
+    hasColours: false,
+    write: (text) => void (shown += text),
+    print: (line) => void (shown += `${line}\n`),
+    warn: () => undefined,
+  };
+  const printer = new EventPrinter(terminal);
+  for (const event of events) printer.print(event);
+  return shown;
+}
+
+const say = (text: string, more: EventParams = {}): Event =>
+  createEvent({ author: 'a', content: { parts: [{ text }] }, ...more });
+
+test('the event that merges chunks is not shown again', () => {
+  const events = [
+    say('one ', { partial: true, responseId: 'r' }),
+    say('two', { partial: true, responseId: 'r' }),
+    say('one two', { responseId: 'r' }),
+  ];
+  expect(show(...events, say('three'))).toBe('a  one two\na  three\n');
+});
+
+test('a second reply has a line of its own', () => {
+  expect(
+    show(say('one', { partial: true, responseId: 'r' }), say('two', { author: 'b', partial: true, responseId: 's' })),
+  ).toBe('a  one\nb  two');
+});
+
+test('calls, responses, state, artifacts and errors are shown', () => {
+  const event = createEvent({
+    author: 'a',
+    content: {
+      parts: [{ functionCall: { name: 'f', args: { x: 1 } } }, { functionResponse: { name: 'g', response: { y: 2 } } }],
+    },
+    actions: { stateDelta: { k: 'v' }, removedState: ['old'], artifactDelta: { 'a.txt': 3 }, transferToAgent: 'b' },
+    errorCode: 'MODEL',
+    errorMessage: 'no',
+  });
+  expect(show(event)).toBe(
+    'a  → f {"x":1}\na  ← g {"y":2}\na  state k = "v"\na  state old removed\na  artifact a.txt, version 3\na  hands over to b\na  ! MODEL: no\n',
+  );
+});

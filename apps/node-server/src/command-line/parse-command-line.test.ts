@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../errors/usage-error.ts';
+import { parseCommandLine } from './parse-command-line.ts';
+
+describe('the command line', () => {
+  test('starts a server when it says nothing', () => {
+    expect(parseCommandLine([])).toMatchObject({
+      command: 'start',
+      question: '',
+      origins: [],
+      json: false,
+      help: false,
+    });
+  });
+
+  test('takes options before and after the question', () => {
+    const line = parseCommandLine(['ask', '--json', 'how', 'are', 'you?', '--session=s']);
+    expect(line).toMatchObject({ command: 'ask', question: 'how are you?', json: true, session: 's' });
+  });
+
+  test('takes an option that can be repeated', () => {
+    const { origins } = parseCommandLine(['--origin', 'http://a.example', '--origin', 'http://b.example']);
+    expect(origins).toEqual(['http://a.example', 'http://b.example']);
+  });
+
+  test('takes the separator that pnpm hands on', () => {
+    expect(parseCommandLine(['--', '--port', '1'])).toMatchObject({ command: 'start', port: '1' });
+    expect(parseCommandLine(['ask', '--', 'hi', '--json'])).toMatchObject({ question: 'hi', json: true });
+  });
+
+  test.each([
+    [['--prot', '1'], 'there is no option --prot; did you mean --port?'],
+    [['--agent=x'], 'there is no option --agent; did you mean --agents?'],
+    [['--something-else'], 'there is no option --something-else; --help names those there are'],
+    [['-x'], 'there is no option -x; --help names those there are'],
+    [['aks', 'hi'], 'there is no command "aks"; did you mean ask?'],
+    [['serve'], 'there is no command "serve"; there are start and ask'],
+    [['start', 'now'], 'start takes options only, and was given "now"'],
+    [['--session', 's'], '--session is an option of ask, not of start'],
+    [['ask', 'hi', '--port', '1'], '--port is an option of start, not of ask'],
+    [['--data', ''], '--data: is empty'],
+    [['--port'], "Option '--port <value>' argument missing"],
+    [['ask', '--json=yes'], "Option '--json' does not take an argument"],
+  ])('%j is refused with a hint', (args, message) => {
+    expect(() => parseCommandLine(args)).toThrow(UsageError);
+    expect(() => parseCommandLine(args)).toThrow(message);
+  });
+});

@@ -1,0 +1,95 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Event } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import { runProgram, startServer, temporaryFolder } from './program.ts';
+
+/** An agent that needs no model of Google's, as a user would write it: nothing beside it is installed. */
+const ECHO = `
+  import { BaseLlm, FunctionTool, LlmAgent, type LlmRequest } from 'eventloom';
+  import { contentText } from '@eventloom/core';
+  import * as z from 'zod';
+
+  class Echo extends BaseLlm {
+    constructor() {
+      super({ model: 'echo' });
+    }
+    async *generateContentAsync({ contents }: LlmRequest) {
+      yield { content: { role: 'model', parts: [{ text: 'You said ' + contentText(contents.at(-1)) }] } };
+    }
+  }
+  const tool = new FunctionTool({ name: 'f', description: 'd', parameters: z.object({}), execute: () => 1 });
+  export const rootAgent = new LlmAgent({ name: 'echo', model: new Echo(), tools: [tool] });
+`;
+const BY_DEFAULT = `
+  import { LlmAgent } from 'eventloom';
+  export default new LlmAgent({ name: 'named', model: 'gemini-flash-latest' });
+`;
+
+function writeAgents(folder: string, agents: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(agents)) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+async function ask(url: string, appName: string): Promise<Response> {
+  await fetch(`${url}/apps/${appName}/users/ann/sessions/s`, { method: 'POST' });
+  const newMessage = { parts: [{ text: 'hi' }] };
+  return fetch(`${url}/run`, {
+    method: 'POST',
+    body: JSON.stringify({ appName, userId: 'ann', sessionId: 's', newMessage }),
+  });
+}
+
+describe('a folder of agents', { timeout: 30_000 }, () => {
+  test('is served, each under the name of its folder, and a broken one is named and keeps nobody', async () => {
+    using folder = temporaryFolder();
+    writeAgents(folder.path, {
+      'agents/good/agent.ts': ECHO,
+      'agents/plain/agent.js': BY_DEFAULT,
+      'agents/broken/agent.ts': 'export const rootAgent = missing();',
+      'agents/empty/agent.mts': 'export const something = 1;',
+      'agents/no-agent/readme.txt': '',
+    });
+    await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['good', 'plain']);
+    const events = (await (await ask(server.url, 'good')).json()) as Event[];
+    expect(events).toMatchObject([{ author: 'echo', content: { parts: [{ text: 'You said hi' }] } }]);
+    const { stderr } = await server.end('SIGTERM');
+    expect(stderr).toMatch(
+      /agent broken \(.*agent\.ts\): ReferenceError: missing is not defined \(.*agent\.ts:1:\d+\)\n/,
+    );
+    expect(stderr).toMatch(/agent empty \(.*agent\.mts\): exports neither rootAgent nor a default\n/);
+  });
+
+  test('says what is missing when an agent names a Gemini model and there is no key', async () => {
+    using folder = temporaryFolder();
+    writeAgents(folder.path, { 'agents/plain/agent.js': BY_DEFAULT });
+    await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+    const response = await ask(server.url, 'plain');
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      { error: expect.stringContaining('set GEMINI_API_KEY'), code: 'CONFIGURATION' },
+    ]);
+  });
+
+  test('can be asked in the terminal', async () => {
+    using folder = temporaryFolder();
+    writeAgents(folder.path, { 'agents/good/agent.ts': ECHO });
+    const { stdout } = await runProgram(['ask', 'hi', '--agents', 'agents', '--app', 'good'], { folder: folder.path });
+    expect(stdout).toContain('echo  You said hi\n');
+  });
+
+  test.each([
+    ['that is not there', {}, 'cannot be read'],
+    ['without agents', { 'agents/readme.txt': '' }, 'has no sub-folder with an agent.ts'],
+    ['that is itself an agent', { 'agents/agent.ts': ECHO }, 'name the folder that it is in'],
+    ['of which none can be served', { 'agents/broken/agent.ts': 'throw new Error("no");' }, 'can be served'],
+  ])('%s is refused', async (_what, files, message) => {
+    using folder = temporaryFolder();
+    writeAgents(folder.path, files);
+    const { code, stdout, stderr } = await runProgram(['--agents', 'agents', '--port', '0'], { folder: folder.path });
+    expect([code === 0, stdout, stderr]).toEqual([false, '', expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,71 @@
+import type { Event } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import { interruptProgram, runProgram, temporaryFolder } from './program.ts';
+
+const QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
+
+describe('ask', { timeout: 30_000 }, () => {
+  test('prints the events of one turn as they come', async () => {
+    using folder = temporaryFolder();
+    const { code, stdout, stderr } = await runProgram(['ask', QUESTION], { folder: folder.path });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.split('\n')).toEqual([
+      'demo  → get_weather {"city":"Rome"}',
+      'demo  → calculate {"expression":"17% of 340"}',
+      'demo  ← get_weather {"city":"Rome","celsius":24,"sky":"sunny"}',
+      'demo  ← calculate {"expression":"17% of 340","value":57.8}',
+      expect.stringMatching(/^demo {2}In Rome it is 24 °C and sunny\. 17% of 340 is 57\.8\. /),
+      expect.stringMatching(/^go on with --session ask-/),
+      '',
+    ]);
+  });
+
+  test('prints nothing but lines of JSON when asked to', async () => {
+    using folder = temporaryFolder();
+    const { code, stdout } = await runProgram(['ask', '--json', QUESTION], { folder: folder.path });
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Event);
+    expect(code).toBe(0);
+    expect(events.map(({ author }) => author)).toEqual(events.map(() => 'demo'));
+    expect(events.some(({ partial }) => partial)).toBe(true);
+    expect(events.at(-1)?.content?.parts?.[0]?.text).toContain('57.8');
+  });
+
+  test('goes on with a session, and shows changes of state and artifacts', async () => {
+    using folder = temporaryFolder();
+    const options = ['--session', 's', '--user', 'ann'];
+    const first = await runProgram(['ask', 'note that I like tea; save a file a.txt with "x"', ...options], {
+      folder: folder.path,
+    });
+    expect(first.stdout).toContain('demo  state user:notes = ["I like tea"]\n');
+    expect(first.stdout).toContain('demo  artifact a.txt, version 0\n');
+    const second = await runProgram(['ask', 'what are my notes?', ...options], { folder: folder.path });
+    expect(second.stdout).toContain('Your notes: I like tea.');
+  });
+
+  test('without a question says how it is used', async () => {
+    using folder = temporaryFolder();
+    expect(await runProgram(['ask'], { folder: folder.path })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'eventloom: ask: has no question; write it behind the command, in quotes\n',
+    });
+  });
+
+  test('of an app that does not exist names the one that may be meant', async () => {
+    using folder = temporaryFolder();
+    const result = await runProgram(['ask', 'hi', '--app', 'dmeo'], { folder: folder.path });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean demo?') });
+  });
+
+  test('ends cleanly at Ctrl-C', async () => {
+    using folder = temporaryFolder();
+    const result = await interruptProgram(['ask', 'hello'], { folder: folder.path }, 'demo  I am');
+    expect([result.code, result.stderr]).toEqual([
+      130,
+      'eventloom: interrupted; what was committed is in the session\n',
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dirname, '../main.ts');
+
+/** How the program is started in a test. */
+export interface ProgramOptions {
+  /** Added to an environment that names no key. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where it runs; everything it keeps is below. */
+  readonly folder: string;
+}
+
+/** What a program that ended left. */
+export interface ProgramResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A server in a process of its own. */
+export interface StartedServer extends AsyncDisposable {
+  readonly url: string;
+  /** What it printed when it was ready. */
+  readonly readyLine: string;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<ProgramResult>;
+}
+
+/** A folder that is gone when the test is over. */
+export function temporaryFolder(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function launch(args: readonly string[], { environment, folder }: ProgramOptions): Launched {
+  const env = { PATH: process.env['PATH'] ?? '', ...environment };
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  const ended = new Promise<ProgramResult>((resolve) => child.once('close', (code) => resolve({ code, ...output })));
+  return { child, output, ended };
+}
+
+interface Launched {
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly ended: Promise<ProgramResult>;
+}
+
+/** Runs the program to its end. */
+export function runProgram(args: readonly string[], options: ProgramOptions): Promise<ProgramResult> {
+  return launch(args, options).ended;
+}
+
+/** Runs the program until it printed a text, then interrupts it as Ctrl-C does. */
+export async function interruptProgram(
+  args: readonly string[],
+  options: ProgramOptions,
+  text: string,
+): Promise<ProgramResult> {
+  const { child, output, ended } = launch(args, options);
+  child.stdout?.on('data', () => {
+    if (output.stdout.includes(text)) child.kill('SIGINT');
+  });
+  return ended;
+}
+
+/** Starts a server on a free port and waits for the line that says it is ready. */
+export async function startServer(args: readonly string[], options: ProgramOptions): Promise<StartedServer> {
+  const { child, output, ended } = launch(['start', '--port', '0', ...args], options);
+  const ready = new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', () => {
+      if (output.stdout.includes('\n')) resolve(output.stdout.trimEnd());
+    });
+    void ended.then(({ code, stderr }) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
+  });
+  const readyLine = await ready;
+  return {
+    url: /http:\/\/\S+/.exec(readyLine)?.[0] ?? '',
+    readyLine,
+    end(signal) {
+      child.kill(signal);
+      return ended;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Event, SessionJson } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import { runProgram, startServer, temporaryFolder } from './program.ts';
+
+const SESSION = '/apps/demo/users/ann/sessions/s';
+const ask = (text: string, more: object = {}): RequestInit => ({
+  method: 'POST',
+  body: JSON.stringify({ appName: 'demo', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text }] }, ...more }),
+});
+const textsOf = (events: readonly Event[]): (string | undefined)[] =>
+  events.map(({ content }) => content?.parts?.[0]?.text);
+
+function hasCurl(): boolean {
+  try {
+    execFileSync('curl', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a server that is started with nothing', { timeout: 30_000 }, () => {
+  test('says in one line where it is', async () => {
+    using folder = temporaryFolder();
+    await using server = await startServer([], { folder: folder.path });
+    expect(server.readyLine).toMatch(/^Eventloom serves demo at http:\/\/127\.0\.0\.1:\d+ — try: curl .*$/);
+    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['demo']);
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, stdout: `${server.readyLine}\n`, stderr: '' });
+  });
+
+  test.skipIf(!hasCurl())('says a curl line that works when it is pasted, twice too', async () => {
+    using folder = temporaryFolder();
+    await using server = await startServer([], { folder: folder.path });
+    const curl = server.readyLine.split('try: ')[1] ?? '';
+    for (const _time of [1, 2]) {
+      const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+      expect(stdout).toMatch(/^id: 1\ndata: \{/);
+      expect(stdout).toContain('In Rome it is 24 °C and sunny. 17% of 340 is 57.8.');
+    }
+  });
+
+  test('calls its tools for real: weather, arithmetic, a note in state and a file among the artifacts', async () => {
+    using folder = temporaryFolder();
+    await using server = await startServer([], { folder: folder.path });
+    await fetch(`${server.url}${SESSION}`, { method: 'POST' });
+    const text = 'Weather in Oslo? And 2 + 3 * 4? Note that I like tea. Save a file list.txt with "eggs".';
+    const events = (await (await fetch(`${server.url}/run`, ask(text))).json()) as Event[];
+    const calls = events[0]?.content?.parts?.map(({ functionCall }) => functionCall?.name);
+    expect(calls).toEqual(['get_weather', 'calculate', 'save_note', 'save_file']);
+    expect(events[1]?.actions).toMatchObject({
+      stateDelta: { 'user:notes': ['I like tea'] },
+      artifactDelta: { 'list.txt': 0 },
+    });
+    const part = (await (await fetch(`${server.url}${SESSION}/artifacts/list.txt`)).json()) as {
+      inlineData: { data: string };
+    };
+    expect(Buffer.from(part.inlineData.data, 'base64').toString()).toBe('eggs');
+  });
+
+  test('has what was committed after it was killed', async () => {
+    using folder = temporaryFolder();
+    {
+      await using server = await startServer([], { folder: folder.path });
+      await fetch(`${server.url}${SESSION}`, { method: 'POST', body: '{"mood": "good"}' });
+      await (await fetch(`${server.url}/run`, ask('2 + 2'))).json();
+      expect((await server.end('SIGKILL')).code).toBeNull();
+    }
+    await using server = await startServer([], { folder: folder.path });
+    const session = (await (await fetch(`${server.url}${SESSION}`)).json()) as SessionJson;
+    expect(session.state).toEqual({ mood: 'good' });
+    expect(textsOf(session.events)).toEqual(['2 + 2', undefined, undefined, expect.stringContaining('2 + 2 is 4.')]);
+  });
+
+  test('ends with 0 at SIGTERM while a run is in flight, which finishes', async () => {
+    using folder = temporaryFolder();
+    await using server = await startServer([], { folder: folder.path });
+    await fetch(`${server.url}${SESSION}`, { method: 'POST' });
+    const response = await fetch(`${server.url}/run_sse`, ask('weather in Oslo', { streaming: true }));
+    const ended = server.end('SIGTERM');
+    const text = await response.text();
+    expect(text).toContain('retry: ');
+    expect(text).toContain('In Oslo it is');
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('options', { timeout: 30_000 }, () => {
+  test('keep nothing on the disk when asked to', async () => {
+    using folder = temporaryFolder();
+    const options = ['--sessions', 'memory:', '--artifacts', 'memory:'];
+    await using server = await startServer(options, { folder: folder.path });
+    expect((await fetch(`${server.url}${SESSION}`, { method: 'POST' })).status).toBe(200);
+    expect(execFileSync('ls', ['-A', folder.path], { encoding: 'utf8' })).toBe('');
+  });
+
+  test('that do not exist are refused with the one that may be meant', async () => {
+    using folder = temporaryFolder();
+    expect(await runProgram(['--sesions', 'memory:'], { folder: folder.path })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'eventloom: there is no option --sesions; did you mean --sessions?\n',
+    });
+  });
+
+  test('do not let everybody in without saying so', async () => {
+    using folder = temporaryFolder();
+    const result = await runProgram(['--host', '0.0.0.0'], { folder: folder.path });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-unauthenticated') });
+  });
+
+  test('that name a port which is taken fail with a clear line', async () => {
+    using folder = temporaryFolder();
+    await using server = await startServer([], { folder: folder.path });
+    const { port } = new URL(server.url);
+    const result = await runProgram(['--port', port, '--sessions', 'memory:'], { folder: folder.path });
+    expect(result).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^eventloom: .*another process listens there.*\n$/),
+    });
+  });
+
+  test('are explained', async () => {
+    using folder = temporaryFolder();
+    const { code, stdout } = await runProgram(['--help'], { folder: folder.path });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('--agents <folder>')]);
+  });
+});

@@ -1,0 +1,26 @@
+import { EventloomError } from '@eventloom/core';
+
+/** A back end broke a rule of the contract. */
+export class ConformanceError extends EventloomError {
+  static override readonly code = 'ARTIFACT_CONFORMANCE';
+  /** The id of the case, e.g. `append.duplicate-id`. */
+  readonly rule: string;
+  readonly expected: unknown;
+  readonly got: unknown;
+
+  constructor(rule: string, what: string, expected: unknown, got: unknown) {
+    const cause = got instanceof Error ? { cause: got } : {};
+    super(`${rule}: ${what}: expected ${show(expected)}, got ${show(got)}`, cause);
+    this.rule = rule;
+    this.expected = expected;
+    this.got = got;
+  }
+}
+
+const SHOWN_CHARACTERS = 300;
+
+function show(value: unknown): string {
+  if (value instanceof Error) return `${value.name} (${value.message})`;
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}

@@ -1,0 +1,92 @@
+import { type ArtifactVersion, InvalidRequestError } from '@eventloom/core';
+import { InMemoryArtifactDriver } from '../../in-memory-artifact-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const versionMutants: readonly Mutant[] = [
+  brokenService('versions.listed', 'sorts numbers as text', (service) => ({
+    listVersions: async (request) => (await service.listVersions(request)).map(String).sort().map(Number),
+  })),
+  brokenService('versions.listed', 'lists the latest only', (service) => ({
+    listVersions: async (request) => (await service.listVersions(request)).slice(-1),
+  })),
+  brokenKnown('versions.known', 'tells the time in milliseconds', (known) => ({
+    ...known,
+    createTime: known.createTime * 1000,
+  })),
+  brokenKnown('versions.known', 'writes addresses as they are', (known) => ({
+    ...known,
+    canonicalUri: decodeURIComponent(known.canonicalUri),
+  })),
+  brokenKnown('versions.known', 'makes up metadata', (known) => ({ customMetadata: {}, ...known })),
+  brokenService('versions.known', 'lists the latest first', (service) => ({
+    listArtifactVersions: async (request) => (await service.listArtifactVersions(request)).toReversed(),
+  })),
+  brokenService('versions.one-known', 'knows the latest only', (service) => ({
+    getArtifactVersion: ({ version: _version, ...request }) => service.getArtifactVersion(request),
+  })),
+  brokenKnown('versions.types', 'takes what has no type for text', (known) => ({
+    ...known,
+    mimeType: known.mimeType.replace('application/octet-stream', 'text/plain'),
+  })),
+  brokenDriver('delete.removes', 'removes the latest only', (driver) => {
+    const gone = new Set<number>();
+    return {
+      delete: (place) => void gone.add(Math.max(...driver.versions(place))),
+      read(place, read) {
+        const found = driver.read(place, read);
+        return found && gone.has(found.version) ? undefined : found;
+      },
+    };
+  }),
+  brokenDriver('delete.removes', 'still lists what is gone', (driver) => {
+    const seen = new Set<string>();
+    return {
+      save(place, artifact) {
+        seen.add(place.name);
+        return driver.save(place, artifact);
+      },
+      names: (owner) => (owner.sessionId === undefined ? [] : [...seen]),
+    };
+  }),
+  brokenDriver('delete.numbers-go-on', 'counts anew', (first) => {
+    let driver = first;
+    return {
+      save: (place, artifact) => driver.save(place, artifact),
+      read: (place, read) => driver.read(place, read),
+      versions: (place) => driver.versions(place),
+      delete() {
+        driver = new InMemoryArtifactDriver();
+      },
+    };
+  }),
+  brokenDriver('delete.missing-is-no-op', 'complains of a missing name', (driver) => ({
+    delete(place) {
+      if (driver.versions(place).length === 0) throw new InvalidRequestError('there is no such artifact');
+      driver.delete(place);
+    },
+  })),
+  brokenDriver('delete.missing-is-no-op', 'uses a number for a delete', (driver) => ({
+    delete(place) {
+      driver.save(place, { record: { part: {}, mimeType: '', createTime: 0 }, data: undefined });
+      driver.delete(place);
+    },
+  })),
+  brokenDriver('delete.touches-no-other', 'deletes what is below the name too', (driver) => ({
+    delete(place) {
+      for (const name of driver.names(place)) if (name.startsWith(place.name)) driver.delete({ ...place, name });
+    },
+  })),
+  brokenDriver('delete.touches-no-other', 'deletes the user’s of that name too', (driver) => ({
+    delete(place) {
+      driver.delete(place);
+      driver.delete({ ...place, sessionId: undefined });
+    },
+  })),
+];
+
+/** A mutant that spoils what is known of a version. */
+function brokenKnown(breaks: string, how: string, change: (known: ArtifactVersion) => ArtifactVersion): Mutant {
+  return brokenService(breaks, how, (service) => ({
+    listArtifactVersions: async (request) => (await service.listArtifactVersions(request)).map(change),
+  }));
+}

@@ -1,0 +1,107 @@
+import {
+  type ArtifactKey,
+  artifactUri,
+  type ArtifactVersion,
+  BaseArtifactService,
+  checkArtifactName,
+  isUserArtifact,
+  type LoadArtifactRequest,
+  type Part,
+  type Platform,
+  type SaveArtifactRequest,
+  type SessionKey,
+  systemPlatform,
+  USER_PREFIX,
+} from '@eventloom/core';
+import type { ArtifactDriver, ArtifactPlace, ArtifactRecord } from './artifact-driver.ts';
+import { checkSessionKey } from './artifact-key-check.ts';
+import { toPart, toStored } from './stored-part.ts';
+
+/** Options of every artifact service. */
+export interface DriverArtifactServiceOptions {
+  /** The clock that `createTime` is read from. */
+  readonly platform?: Platform | undefined;
+}
+
+/**
+ * An artifact service over a driver: what the contract promises beyond storage, written once.
+ *
+ * The data of `inlineData` is taken in both alphabets of base64, with or without padding, and is given back as the same bytes in
+ * standard base64 with padding; everything else of a part comes back as it was. Every method throws InvalidRequestError for an
+ * empty, over-long (256 bytes), NUL-holding or malformed app, user or session name.
+ */
+export class DriverArtifactService extends BaseArtifactService {
+  readonly #driver: ArtifactDriver;
+  readonly #platform: Platform;
+
+  constructor(driver: ArtifactDriver, options: DriverArtifactServiceOptions = {}) {
+    super();
+    this.#driver = driver;
+    this.#platform = options.platform ?? systemPlatform;
+  }
+
+  override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
+    const place = toPlace(request);
+    return this.#driver.save(place, toStored(request, this.#platform.now() / 1000));
+  }
+
+  override async loadArtifact(request: LoadArtifactRequest): Promise<Part | undefined> {
+    const stored = await this.#driver.read(toPlace(request), { version: request.version, withData: true });
+    return stored && toPart(stored);
+  }
+
+  override async listArtifactKeys(request: SessionKey): Promise<string[]> {
+    checkSessionKey(request);
+    const { appName, userId, sessionId } = request;
+    const [own, users] = await Promise.all([
+      this.#driver.names({ appName, userId, sessionId }),
+      this.#driver.names({ appName, userId, sessionId: undefined }),
+    ]);
+    return [...own, ...users.map((name) => USER_PREFIX + name)].sort();
+  }
+
+  override async listVersions(request: ArtifactKey): Promise<number[]> {
+    const versions = await this.#driver.versions(toPlace(request));
+    return versions.toSorted((one, other) => one - other);
+  }
+
+  override async listArtifactVersions(request: ArtifactKey): Promise<ArtifactVersion[]> {
+    const found: ArtifactVersion[] = [];
+    for (const version of await this.listVersions(request)) {
+      const known = await this.getArtifactVersion({ ...request, version });
+      // One may have been deleted since it was listed.
+      if (known) found.push(known);
+    }
+    return found;
+  }
+
+  override async getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined> {
+    const stored = await this.#driver.read(toPlace(request), { version: request.version, withData: false });
+    return stored && toVersion(request, stored.version, stored.record);
+  }
+
+  override async deleteArtifact(request: ArtifactKey): Promise<void> {
+    await this.#driver.delete(toPlace(request));
+  }
+}
+
+function toPlace(key: ArtifactKey): ArtifactPlace {
+  const { appName, userId, sessionId, filename } = key;
+  checkArtifactName(filename);
+  checkSessionKey(key);
+  return isUserArtifact(filename)
+    ? { appName, userId, sessionId: undefined, name: filename.slice(USER_PREFIX.length) }
+    : { appName, userId, sessionId, name: filename };
+}
+
+function toVersion(key: ArtifactKey, version: number, record: ArtifactRecord): ArtifactVersion {
+  const { mimeType, createTime, customMetadata } = record;
+  const canonicalUri = artifactUri(key, version);
+  return {
+    version,
+    canonicalUri,
+    mimeType,
+    createTime,
+    ...(customMetadata ? { customMetadata: structuredClone(customMetadata) } : {}),
+  };
+}

@@ -1,0 +1,136 @@
+import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ArtifactDriver, ArtifactOwner, ArtifactPlace, ArtifactRead, StoredArtifact } from '../artifact-driver.ts';
+import { artifactPath, decodeName, isContinued, ownerPath } from './artifact-path.ts';
+
+/** What a version's `.json` file holds. */
+interface VersionFile {
+  readonly record: StoredArtifact['record'];
+  /** How many bytes its `.data` file has; absent for a part without bytes. */
+  readonly size?: number;
+}
+
+/**
+ * Artifacts in folders, one an artifact. Version `N` is `N.data`, its bytes as they are, and `N.json`, the rest. `N.data` is made
+ * first and exclusively: who makes it owns the number, and it stays for good, emptied when the version is deleted. `N.json` is
+ * renamed into place last: a version is there when that file is.
+ */
+export class FileArtifactDriver implements ArtifactDriver {
+  readonly #rootDir: string;
+  readonly #flush: boolean;
+
+  constructor(rootDir: string, flush: boolean) {
+    this.#rootDir = rootDir;
+    this.#flush = flush;
+  }
+
+  async save(place: ArtifactPlace, { record, data }: StoredArtifact): Promise<number> {
+    const folder = artifactPath(this.#rootDir, place);
+    await mkdir(folder, { recursive: true });
+    const bytes = data === undefined ? undefined : Buffer.from(data, 'base64');
+    let version = (numbersOf(await readdir(folder), '.data').at(-1) ?? -1) + 1;
+    while (!(await this.#claim(join(folder, `${version}.data`), bytes))) version++;
+    const file: VersionFile = bytes ? { record, size: bytes.length } : { record };
+    const unfinished = join(folder, `${version}.json.tmp`);
+    await writeFile(unfinished, JSON.stringify(file), { flush: this.#flush });
+    await rename(unfinished, join(folder, `${version}.json`));
+    if (this.#flush) await flushFolder(folder);
+    return version;
+  }
+
+  async read(place: ArtifactPlace, { version, withData }: ArtifactRead) {
+    const folder = artifactPath(this.#rootDir, place);
+    if (version !== undefined) return readVersion(folder, version, withData);
+    // Versions are deleted from the first to the last, so one that is gone by now has no earlier one behind it.
+    for (const latest of numbersOf(await entriesOf(folder), '.json').toReversed()) {
+      const found = await readVersion(folder, latest, withData);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  async versions(place: ArtifactPlace): Promise<number[]> {
+    return numbersOf(await entriesOf(artifactPath(this.#rootDir, place)), '.json');
+  }
+
+  async names(owner: ArtifactOwner): Promise<string[]> {
+    return namesBelow(ownerPath(this.#rootDir, owner), []);
+  }
+
+  async delete(place: ArtifactPlace): Promise<void> {
+    const folder = artifactPath(this.#rootDir, place);
+    for (const version of numbersOf(await entriesOf(folder), '.json')) {
+      await rm(join(folder, `${version}.json`), { force: true });
+      await truncate(join(folder, `${version}.data`));
+    }
+  }
+
+  /** Makes the file with the bytes in it; false when it exists, made by whoever has that number. */
+  async #claim(path: string, bytes: Uint8Array | undefined): Promise<boolean> {
+    const file = await open(path, 'wx').catch(ifCode('EEXIST', undefined));
+    if (!file) return false;
+    try {
+      if (bytes) await file.writeFile(bytes);
+      if (this.#flush) await file.sync();
+    } finally {
+      await file.close();
+    }
+    return true;
+  }
+}
+
+async function readVersion(folder: string, version: number, withData: boolean) {
+  if (!Number.isSafeInteger(version) || version < 0) return undefined;
+  const json = await readFile(join(folder, `${version}.json`), 'utf8').catch(ifCode('ENOENT', undefined));
+  if (json === undefined) return undefined;
+  const { record, size } = JSON.parse(json) as VersionFile;
+  if (size === undefined || !withData) return { version, record, data: undefined };
+  const bytes = await readFile(join(folder, `${version}.data`));
+  // Emptied since: the version was deleted while it was read.
+  return bytes.length === size ? { version, record, data: bytes.toString('base64') } : undefined;
+}
+
+async function namesBelow(folder: string, parents: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    (await entriesOf(folder)).map(async (segment) => {
+      const path = join(folder, segment);
+      const segments = [...parents, segment];
+      if (isContinued(segment)) return namesBelow(path, segments);
+      return numbersOf(await entriesOf(path), '.json').length > 0 ? [decodeName(segments)] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** What is in a folder; nothing when it is not there, or is a stray file. */
+function entriesOf(folder: string): Promise<string[]> {
+  return readdir(folder).catch(ifCode('ENOENT', [])).catch(ifCode('ENOTDIR', []));
+}
+
+/** Makes a rename survive a power failure. Windows cannot, and does not need to. */
+async function flushFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The numbers of the files that end so, ascending. */
+function numbersOf(entries: readonly string[], ending: string): number[] {
+  const names = entries.filter((entry) => entry.endsWith(ending)).map((entry) => entry.slice(0, -ending.length));
+  return names
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .sort((one, other) => one - other);
+}
+
+/** Turns an error of this code into a value, for a `catch`. */
+function ifCode<T>(code: string, value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof Error && 'code' in error && error.code === code) return value;
+    throw error;
+  };
+}

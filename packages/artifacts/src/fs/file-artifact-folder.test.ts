@@ -1,0 +1,128 @@
+import { ConfigurationError } from '@eventloom/core';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { artifactPath, decodeName } from './artifact-path.ts';
+import { FileArtifactService } from './file-artifact-service.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session', filename: 'report.bin' };
+const BYTES = { inlineData: { mimeType: 'image/png', data: 'AAEC/w==' } };
+let folder = '';
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'eventloom-'))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Paths of all files, below the test's folder. */
+function filesBelow(path: string): string[] {
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1));
+}
+
+test('what was saved is there for the next process, and its numbers go on after a delete', async () => {
+  const rootDir = join(folder, 'not', 'there yet');
+  await new FileArtifactService({ rootDir }).saveArtifact({ ...KEY, artifact: BYTES, customMetadata: { by: 'me' } });
+  const second = new FileArtifactService({ rootDir });
+  expect(await second.loadArtifact(KEY)).toEqual(BYTES);
+  expect(await second.getArtifactVersion(KEY)).toMatchObject({ mimeType: 'image/png', customMetadata: { by: 'me' } });
+  expect(await second.saveArtifact({ ...KEY, artifact: BYTES })).toBe(1);
+  await second.deleteArtifact(KEY);
+  const third = new FileArtifactService({ rootDir, durability: 'power' });
+  expect(await third.listArtifactKeys(KEY)).toEqual([]);
+  expect(await third.saveArtifact({ ...KEY, artifact: BYTES })).toBe(2);
+  expect(await third.listVersions(KEY)).toEqual([2]);
+});
+
+test('bytes lie in a plain file', async () => {
+  await new FileArtifactService({ rootDir: folder }).saveArtifact({ ...KEY, artifact: BYTES });
+  const path = 'app/users/user/sessions/session/artifacts/report.bin/0.data';
+  expect(filesBelow(folder)).toContain(path);
+  expect([...readFileSync(join(folder, path))]).toEqual([0, 1, 2, 255]);
+});
+
+test('no name climbs out of the folder', async () => {
+  const rootDir = join(folder, 'root');
+  const service = new FileArtifactService({ rootDir });
+  const names = ['..', '.', '...', '../..', '/etc', 'C:\\', '%2e%2e', '~'];
+  for (const name of names) {
+    const key = { appName: name, userId: name, sessionId: name, filename: 'a' };
+    await service.saveArtifact({ ...key, artifact: { text: name } });
+    await service.saveArtifact({ ...key, filename: 'user:a', artifact: { text: name } });
+  }
+  expect(readdirSync(folder)).toEqual(['root']);
+  expect(filesBelow(folder).length).toBe(names.length * 4);
+  for (const name of names) {
+    const key = { appName: name, userId: name, sessionId: name };
+    expect(await service.listArtifactKeys(key)).toEqual(['a', 'user:a']);
+  }
+});
+
+test('a name reads back from its folders, and no two names share one, even where case does not count', () => {
+  const names = [
+    'a',
+    'A',
+    'aA',
+    '!a',
+    '%41',
+    'n'.repeat(199),
+    'n'.repeat(200),
+    'n'.repeat(512),
+    'N'.repeat(512),
+    'É',
+    'é',
+    '+',
+    'a+',
+  ];
+  const owner = { appName: 'app', userId: 'user', sessionId: undefined };
+  const paths = names.map((name) =>
+    artifactPath('/root', { ...owner, name })
+      .split('/')
+      .slice(6),
+  );
+  expect(paths.map(decodeName)).toEqual(names);
+  expect(new Set(paths.map((path) => path.join('/').toLowerCase())).size).toBe(names.length);
+  for (const segment of paths.flat()) expect(Buffer.byteLength(segment)).toBeLessThanOrEqual(255);
+});
+
+test('a save that was cut short is not seen, and its number is not used again', async () => {
+  const service = new FileArtifactService({ rootDir: folder });
+  await service.saveArtifact({ ...KEY, artifact: { text: 'zero' } });
+  const versions = dirname(join(folder, filesBelow(folder)[0] ?? ''));
+  writeFileSync(join(versions, '1.data'), 'half');
+  writeFileSync(join(versions, '1.json.tmp'), '{"rec');
+  expect(await service.listVersions(KEY)).toEqual([0]);
+  expect(await service.loadArtifact(KEY)).toEqual({ text: 'zero' });
+  expect(await service.loadArtifact({ ...KEY, version: 1 })).toBeUndefined();
+  expect(await service.saveArtifact({ ...KEY, artifact: { text: 'two' } })).toBe(2);
+  expect(await service.loadArtifact(KEY)).toEqual({ text: 'two' });
+});
+
+test('files that are not ours are left alone', async () => {
+  const service = new FileArtifactService({ rootDir: folder });
+  await service.saveArtifact({ ...KEY, artifact: { text: 'zero' } });
+  const artifacts = dirname(dirname(join(folder, filesBelow(folder)[0] ?? '')));
+  writeFileSync(join(artifacts, '.DS_Store'), '');
+  writeFileSync(join(artifacts, 'report.bin', 'notes.json'), '');
+  expect(await service.listArtifactKeys(KEY)).toEqual(['report.bin']);
+  expect(await service.listVersions(KEY)).toEqual([0]);
+});
+
+test('a delete while versions are read and saved never gives a half or another version', async () => {
+  const service = new FileArtifactService({ rootDir: folder });
+  for (let round = 0; round < 20; round++) {
+    const version = await service.saveArtifact({ ...KEY, artifact: BYTES });
+    const [part, next] = await Promise.all([
+      service.loadArtifact({ ...KEY, version }),
+      service.saveArtifact({ ...KEY, artifact: { text: `${round}` } }),
+      service.deleteArtifact(KEY),
+    ]);
+    expect([BYTES, undefined]).toContainEqual(part);
+    expect(next).toBe(version + 1);
+    await service.deleteArtifact(KEY);
+  }
+});
+
+test('a service needs a folder', () => {
+  expect(() => new FileArtifactService({ rootDir: '' })).toThrow(ConfigurationError);
+});

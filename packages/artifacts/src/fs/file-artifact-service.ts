@@ -1,0 +1,27 @@
+import { ConfigurationError } from '@eventloom/core';
+import { resolve } from 'node:path';
+import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
+import { FileArtifactDriver } from './file-artifact-driver.ts';
+
+/** Options of `FileArtifactService`. */
+export interface FileArtifactServiceOptions extends DriverArtifactServiceOptions {
+  /** The folder that everything is stored below; made with the first save. */
+  readonly rootDir: string;
+  /**
+   * What a saved version survives. `process` (default): the death of this process in any way. `power`: a power failure as well,
+   * at the price of a flush to the disk with every save.
+   */
+  readonly durability?: 'process' | 'power';
+}
+
+/**
+ * Artifacts in a folder, their bytes as plain files. Several processes may use one folder at the same time: no two saves get the
+ * same number, and a version that is not wholly written cannot be seen. A number whose save failed midway is skipped.
+ */
+export class FileArtifactService extends DriverArtifactService {
+  /** @throws ConfigurationError without a `rootDir` */
+  constructor(options: FileArtifactServiceOptions) {
+    if (!options.rootDir) throw new ConfigurationError('FileArtifactService: rootDir names no folder');
+    super(new FileArtifactDriver(resolve(options.rootDir), options.durability === 'power'), options);
+  }
+}

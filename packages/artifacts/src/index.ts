@@ -1,0 +1,15 @@
+// Artifact services that need no runtime beyond web standards, and the seam for storage of one's own.
+
+export type { InMemoryArtifactServiceOptions } from './in-memory-artifact-service.ts';
+export { InMemoryArtifactService } from './in-memory-artifact-service.ts';
+export type { DriverArtifactServiceOptions } from './driver-artifact-service.ts';
+export { DriverArtifactService } from './driver-artifact-service.ts';
+export type {
+  ArtifactDriver,
+  ArtifactOwner,
+  ArtifactPlace,
+  ArtifactRead,
+  ArtifactRecord,
+  MaybePromise,
+  StoredArtifact,
+} from './artifact-driver.ts';

@@ -1,0 +1,48 @@
+import { copyJson, InvalidRequestError, type Part, type SaveArtifactRequest } from '@eventloom/core';
+import type { StoredArtifact } from './artifact-driver.ts';
+import { toStandardBase64 } from './base64.ts';
+
+const TEXT = 'text/plain';
+const BYTES = 'application/octet-stream';
+
+/**
+ * What is stored of a part: its bytes apart from the rest.
+ * @throws InvalidRequestError when it holds nothing to save, or something that cannot be saved
+ */
+export function toStored({ artifact, customMetadata }: SaveArtifactRequest, createTime: number): StoredArtifact {
+  const { inlineData, fileData, text } = artifact;
+  let data: string | undefined;
+  let mimeType: string;
+  if (inlineData?.data !== undefined) {
+    data = typeof inlineData.data === 'string' ? toStandardBase64(inlineData.data) : undefined;
+    if (data === undefined) throw new InvalidRequestError('artifact.inlineData.data: is not base64');
+    mimeType = inlineData.mimeType || BYTES;
+  } else if (fileData?.fileUri) {
+    mimeType = fileData.mimeType || BYTES;
+  } else if (typeof text === 'string') {
+    mimeType = TEXT;
+  } else {
+    throw new InvalidRequestError('artifact: has neither inlineData with data, nor fileData with a fileUri, nor text');
+  }
+  const bare = inlineData && data !== undefined ? { ...artifact, inlineData: { ...inlineData, data: '' } } : artifact;
+  const record = {
+    part: copyOf('artifact', bare) as Part,
+    mimeType,
+    createTime,
+    ...(customMetadata ? { customMetadata: copyOf('customMetadata', customMetadata) } : {}),
+  };
+  return { record, data };
+}
+
+/** The part as it was saved, its bytes as standard base64. */
+export function toPart({ record, data }: StoredArtifact): Part {
+  const part = structuredClone(record.part);
+  return data === undefined ? part : { ...part, inlineData: { ...part.inlineData, data } };
+}
+
+function copyOf(field: string, value: object): Record<string, unknown> {
+  const copied = copyJson(value);
+  if ('value' in copied) return copied.value as Record<string, unknown>;
+  const path = [field, copied.fault.path].filter(Boolean).join('.');
+  throw new InvalidRequestError(`${path}: ${copied.fault.reason}`);
+}

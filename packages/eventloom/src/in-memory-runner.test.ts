@@ -1,0 +1,57 @@
+import { isFinalResponse } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { ConfigurationError, type Event, FunctionTool, InMemoryRunner, LlmAgent, Runner } from './index.ts';
+
+const KEY = { userId: 'ann', sessionId: 's' };
+const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
+
+describe('an in-memory runner', () => {
+  test('runs an agent with tools, state and artifacts, with nothing set up', async () => {
+    const tool = new FunctionTool({
+      name: 'save',
+      description: 'Saves a text.',
+      parameters: z.object({ text: z.string() }),
+      async execute({ text }, context) {
+        context.state.set('saved', text);
+        return { version: await context.saveArtifact('a.txt', { text }) };
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'save', args: { text: 'x' } }] }, 'done']);
+    const runner = new InMemoryRunner({
+      agent: new LlmAgent({ name: 'agent', model, tools: [tool] }),
+      autoCreateSession: true,
+    });
+    const events: Event[] = await runner.run({ ...KEY, newMessage });
+    expect(events.filter(isFinalResponse).map(({ content }) => content?.parts)).toEqual([[{ text: 'done' }]]);
+    expect(events[1]?.actions).toMatchObject({ stateDelta: { saved: 'x' }, artifactDelta: { 'a.txt': 0 } });
+  });
+
+  test('is a runner, named InMemoryRunner unless told otherwise', () => {
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+    const runner = new InMemoryRunner({ agent });
+    expect([runner instanceof Runner, runner.appName]).toEqual([true, 'InMemoryRunner']);
+    expect(new InMemoryRunner({ agent, appName: 'mine' }).appName).toBe('mine');
+  });
+
+  test('looks the name of a model up at Gemini, and says when the key is missing', async () => {
+    const agent = new LlmAgent({ name: 'agent', model: 'gemini-flash-latest' });
+    const without = new InMemoryRunner({ agent, autoCreateSession: true });
+    await expect(without.run({ ...KEY, newMessage })).rejects.toThrow(/apiKey is missing/);
+    const { models } = new InMemoryRunner({ agent, gemini: { apiKey: 'key' } });
+    expect(models?.('gemini-flash-latest')?.model).toBe('gemini-flash-latest');
+  });
+
+  test('looks it up where it is told to', async () => {
+    const agent = new LlmAgent({ name: 'agent', model: 'mine' });
+    const models = (): ScriptedModel => new ScriptedModel(['done']);
+    const events = await new InMemoryRunner({ agent, models, autoCreateSession: true }).run({ ...KEY, newMessage });
+    expect(events[0]?.content?.parts).toEqual([{ text: 'done' }]);
+  });
+
+  test('refuses an option that does not exist', () => {
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+    expect(() => new InMemoryRunner({ agent, sesionCache: {} } as never)).toThrow(ConfigurationError);
+  });
+});

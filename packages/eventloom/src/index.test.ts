@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as artifacts from '@eventloom/artifacts';
+import * as core from '@eventloom/core';
+import * as gemini from '@eventloom/gemini';
+import * as llmAgent from '@eventloom/llm-agent';
+import * as runner from '@eventloom/runner';
+import * as sessions from '@eventloom/sessions';
+import * as tools from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import * as eventloom from './index.ts';
+
+/** What is for those who write a back end of their own, and they depend on the package that it belongs to. */
+const leftOut = ['DriverSessionService', 'DriverArtifactService'];
+
+test.each(Object.entries({ core, tools, llmAgent, gemini, runner, sessions, artifacts }))(
+  'everything of %s is here, and the same',
+  (_name, module) => {
+    const expected = Object.fromEntries(Object.entries(module).filter(([name]) => !leftOut.includes(name)));
+    expect({ ...eventloom }).toMatchObject(expected);
+  },
+);
+
+test('the types of core are here', () => {
+  const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
+  const exported = (text: string, source: string): string[] =>
+    Array.from(text.matchAll(new RegExp(String.raw`export type \{([^}]*)\} from '${source}`, 'g')), ([, names = '']) =>
+      names.split(',').map((name) => name.trim()),
+    ).flat();
+  const missing = exported(read('../../core/src/index.ts'), './').filter(
+    (name) => !exported(read('index.ts'), '@eventloom/core').includes(name),
+  );
+  expect(missing).toEqual([]);
+});

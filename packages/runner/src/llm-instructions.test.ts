@@ -1,0 +1,196 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type Event, MissingStateKeyError } from '@eventloom/core';
+import { injectSessionState, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+async function setUp(
+  config: Partial<LlmAgentConfig>,
+  steps: readonly ScriptedStep[] = ['ok'],
+  state: Record<string, unknown> = {},
+) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const artifactService = new InMemoryArtifactService({ platform });
+  await sessionService.createSession({ ...KEY, state });
+  const model = new ScriptedModel(steps);
+  const agent = new LlmAgent({ name: 'bot', model, ...config });
+  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
+  const run = (): Promise<Event[]> =>
+    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const instruction = async (): Promise<string> => {
+    await run();
+    return String(model.requests.at(-1)?.request.config.systemInstruction).replace(/\n\nYou are an agent\..*$/s, '');
+  };
+  return { model, run, instruction, artifactService, sessionService };
+}
+
+test('instructions are filled from state, the static one is not', async () => {
+  const { instruction } = await setUp(
+    { globalInstruction: 'G {a}', staticInstruction: 'S {a}', instruction: 'I {user:b.c}' },
+    ['ok'],
+    { a: 1, 'user:b': { c: 2 } },
+  );
+  expect(await instruction()).toBe('G 1\n\nS {a}\n\nI 2');
+});
+
+test('instruction functions see the context and are taken as they are', async () => {
+  const { instruction } = await setUp(
+    {
+      globalInstruction: async ({ userId, sessionId, appName, agentName }) =>
+        [userId, sessionId, appName, agentName].join(),
+      instruction: ({ state, userContent }) => `{a} ${String(state.get('a'))} ${userContent?.parts?.[0]?.text}`,
+    },
+    ['ok'],
+    { a: 1 },
+  );
+  expect(await instruction()).toBe('u,s,app,bot\n\n{a} 1 hi');
+});
+
+test('an instruction function can fill its own text', async () => {
+  const { instruction } = await setUp({ instruction: (context) => injectSessionState('{a} {b?}', context) }, ['ok'], {
+    a: 1,
+  });
+  expect(await instruction()).toBe('1 ');
+});
+
+test('instructions are made anew for every step', async () => {
+  const count = new FunctionTool({ name: 'count', description: '', execute: (_, { state }) => state.set('n', 2) });
+  const { model, run } = await setUp(
+    { instruction: 'n is {n}', tools: [count] },
+    [{ calls: [{ name: 'count', args: {} }] }, 'ok'],
+    { n: 1 },
+  );
+  await run();
+  expect(model.requests.map(({ request }) => String(request.config.systemInstruction).slice(0, 6))).toEqual([
+    'n is 1',
+    'n is 2',
+  ]);
+});
+
+test('an instruction function that gives nothing adds nothing', async () => {
+  const { model, run } = await setUp({ instruction: () => '' });
+  await run();
+  expect(model.requests[0]?.request.config.systemInstruction).toBe('You are an agent. Your internal name is "bot".');
+});
+
+test('a key that is not there fails the run before the model is asked', async () => {
+  const { model, run } = await setUp({ instruction: '{missing}' });
+  await expect(run()).rejects.toBeInstanceOf(MissingStateKeyError);
+  expect(model.calls).toBe(0);
+});
+
+// Artifacts.
+
+test.each([
+  ['a text', { text: 'plain' }, 'plain'],
+  ['bytes', { inlineData: { mimeType: 'text/plain', data: btoa('bytes') } }, 'bytes'],
+  ['UTF-8', { inlineData: { mimeType: 'text/plain', data: 'R3LDvMOfZQ==' } }, 'Grüße'],
+])('an artifact that is %s is filled in', async (_, artifact, text) => {
+  const { artifactService, instruction } = await setUp({ instruction: '[{artifact.notes.txt}]' });
+  await artifactService.saveArtifact({ ...KEY, filename: 'notes.txt', artifact: { text: 'old' } });
+  await artifactService.saveArtifact({ ...KEY, filename: 'notes.txt', artifact });
+  expect(await instruction()).toBe(`[${text}]`);
+});
+
+test('an artifact may belong to the user and lie in a folder', async () => {
+  const { artifactService, instruction } = await setUp({ instruction: '{artifact.user:a/b-c.md}' });
+  await artifactService.saveArtifact({ ...KEY, filename: 'user:a/b-c.md', artifact: { text: 'mine' } });
+  expect(await instruction()).toBe('mine');
+});
+
+test('a missing artifact is empty when optional, and an error when not', async () => {
+  expect(await (await setUp({ instruction: '[{artifact.notes.txt?}]' })).instruction()).toBe('[]');
+  const { run } = await setUp({ instruction: '{artifact.notes.txt}' });
+  await expect(run()).rejects.toThrow('names {artifact.notes.txt}, which does not exist');
+});
+
+// Contexts.
+
+test('a callback saves, loads and lists artifacts, and the next event tells', async () => {
+  const { run, artifactService } = await setUp({
+    beforeModelCallback: async ({ context }) => {
+      expect(await context.saveArtifact('a.txt', { text: 'one' })).toBe(0);
+      expect(await context.saveArtifact('a.txt', { text: 'two' })).toBe(1);
+      expect(await context.saveArtifact('user:b.txt', { text: 'mine' })).toBe(0);
+      expect(await context.loadArtifact('a.txt')).toEqual({ text: 'two' });
+      expect(await context.loadArtifact('a.txt', 0)).toEqual({ text: 'one' });
+      expect(await context.loadArtifact('c.txt')).toBeUndefined();
+      expect(await context.listArtifacts()).toEqual(['a.txt', 'user:b.txt']);
+    },
+  });
+  const [event] = await run();
+  expect(event?.actions.artifactDelta).toEqual({ 'a.txt': 1, 'user:b.txt': 0 });
+  expect(await artifactService.loadArtifact({ ...KEY, filename: 'a.txt' })).toEqual({ text: 'two' });
+});
+
+test('artifacts of tools that run at once are told together', async () => {
+  const save = new FunctionTool({
+    name: 'save',
+    description: '',
+    execute: async ({ name }, context) => ({ version: await context.saveArtifact(String(name), { text: '' }) }),
+  });
+  const calls = ['a', 'b'].map((name) => ({ name: 'save', args: { name } }));
+  const { run } = await setUp({ tools: [save] }, [{ calls }, 'ok']);
+  const events = await run();
+  expect(events[1]?.actions.artifactDelta).toEqual({ a: 0, b: 0 });
+});
+
+test('without services a tool that needs one is told so, and the model with it', async () => {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const tools = [
+    new FunctionTool({
+      name: 'save',
+      description: '',
+      execute: (_, context) => context.saveArtifact('a', { text: '' }),
+    }),
+    new FunctionTool({ name: 'recall', description: '', execute: (_, context) => context.searchMemory('a') }),
+  ];
+  const calls = ['save', 'recall'].map((name) => ({ name, args: {} }));
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([{ calls }, 'ok']), tools });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
+    { error: 'artifacts: the runner has no artifactService' },
+    { error: 'searchMemory: the runner has no memoryService' },
+  ]);
+});
+
+test('a tool context knows its call, the user’s message, the ids and the names', async () => {
+  const seen: unknown[] = [];
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: (_, context) => {
+      const { functionCallId, invocationId, agentName, appName, userId, sessionId, userContent } = context;
+      seen.push({
+        functionCallId,
+        invocationId,
+        agentName,
+        appName,
+        userId,
+        sessionId,
+        text: userContent?.parts?.[0]?.text,
+      });
+    },
+  });
+  const { run } = await setUp({ tools: [tool] }, [{ calls: [{ id: 'c1', name: 'f', args: {} }] }, 'ok']);
+  const [event] = await run();
+  expect(seen).toEqual([
+    {
+      functionCallId: 'c1',
+      invocationId: event?.invocationId,
+      agentName: 'bot',
+      appName: 'app',
+      userId: 'u',
+      sessionId: 's',
+      text: 'hi',
+    },
+  ]);
+});

@@ -1,0 +1,176 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import {
+  BaseAgent,
+  ConfigurationError,
+  type Content,
+  type Event,
+  type InvocationContext,
+  type RunConfig,
+} from '@eventloom/core';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import type { RunnerConfig } from './runner-config.ts';
+
+type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
+
+class CustomAgent extends BaseAgent {
+  readonly #script: Script;
+
+  constructor(script: Script) {
+    super({ name: 'bot' });
+    this.#script = script;
+  }
+
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return this.#script(context);
+  }
+}
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+async function setUp(agent: BaseAgent | Script, config: Partial<RunnerConfig> = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const root = typeof agent === 'function' ? new CustomAgent(agent) : agent;
+  const runner = new Runner({ appName: 'app', agent: root, sessionService, platform, ...config });
+  const run = (runConfig: RunConfig = {}, newMessage: Content = { parts: [{ text: 'hi' }] }): Promise<Event[]> =>
+    runner.run({ userId: 'u', sessionId: 's', newMessage, runConfig });
+  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  return { runner, platform, run, stored };
+}
+
+const textOf = (event: Event | undefined): string | undefined => event?.content?.parts?.[0]?.text;
+
+// Stamps.
+
+test('requestId and customMetadata are on every event, the user’s and chunks included, and an event’s own keys win', async () => {
+  const { run, stored } = await setUp(async function* () {
+    yield modelEvent('bot', 'o', { partial: true });
+    yield modelEvent('bot', 'one', { customMetadata: { own: 1, both: 'event' } });
+  });
+  const customMetadata = { trace: 't', both: 'run' };
+  const events = await run({ streamingMode: 'sse', requestId: 'r1', customMetadata });
+  expect(events.map((event) => [event.requestId, event.customMetadata])).toEqual([
+    ['r1', customMetadata],
+    ['r1', { trace: 't', both: 'event', own: 1 }],
+  ]);
+  const [user] = await stored();
+  expect([user?.requestId, user?.customMetadata]).toEqual(['r1', customMetadata]);
+});
+
+test('an error event is stamped like any other', async () => {
+  const { run, stored } = await setUp(async function* () {
+    throw new TypeError('broken');
+  });
+  await expect(run({ requestId: 'r1' })).rejects.toThrow('broken');
+  expect((await stored()).map((event) => event.requestId)).toEqual(['r1', 'r1']);
+});
+
+test('without them an event has neither', async () => {
+  const { run } = await setUp(async function* () {
+    yield modelEvent('bot', 'one');
+  });
+  const [event] = await run();
+  expect(event).not.toHaveProperty('requestId');
+  expect(event).not.toHaveProperty('customMetadata');
+});
+
+// What is refused.
+
+test.each([
+  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, is "fast"'],
+  [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer'],
+  [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: must be an integer of at least 1'],
+  [{ onBusy: 'wait' }, 'runConfig.onBusy: must be one of queue, reject, interrupt'],
+  [{ getSessionConfig: { last: 5 } }, 'runConfig.getSessionConfig.last: this version has no such option'],
+  [{ speechConfig: {} }, 'runConfig.speechConfig: this version has no such option'],
+])('%j is refused', async (runConfig, message) => {
+  const { run } = await setUp(async function* () {
+    expect.unreachable();
+  });
+  const error: unknown = await run(runConfig as RunConfig).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigurationError);
+  expect((error as Error).message).toContain(message);
+});
+
+test('an option that is undefined counts as absent', async () => {
+  const { run } = await setUp(async function* () {
+    yield modelEvent('bot', 'one');
+  });
+  expect(await run({ streamingMode: undefined, requestId: undefined, maxLlmCalls: undefined })).toHaveLength(1);
+});
+
+// The window.
+
+test('getSessionConfig bounds what the run reads, and not what is stored', async () => {
+  const model = new ScriptedModel(['one', 'two', 'three', 'four']);
+  const { run, stored, platform } = await setUp(new LlmAgent({ name: 'bot', model }));
+  await run({}, { parts: [{ text: 'a' }] });
+  platform.advance(1000);
+  const since = platform.now() / 1000;
+  await run({}, { parts: [{ text: 'b' }] });
+  await run({ getSessionConfig: { numRecentEvents: 1 } }, { parts: [{ text: 'c' }] });
+  await run({ getSessionConfig: { afterTimestamp: since } }, { parts: [{ text: 'd' }] });
+  const texts = model.requests.map(({ request }) => request.contents.map((content) => content.parts?.[0]?.text));
+  expect(texts[2]).toEqual(['two', 'c']);
+  expect(texts[3]).toEqual(['b', 'two', 'c', 'three', 'd']);
+  expect((await stored()).map(textOf)).toEqual(['a', 'one', 'b', 'two', 'c', 'three', 'd', 'four']);
+});
+
+test('a window of no events shows the message alone, and the next run sees everything again', async () => {
+  const model = new ScriptedModel(['one', 'two', 'three']);
+  const { run } = await setUp(new LlmAgent({ name: 'bot', model }));
+  await run();
+  await run({ getSessionConfig: { numRecentEvents: 0 } });
+  await run();
+  expect(model.requests.map(({ request }) => request.contents.length)).toEqual([1, 1, 5]);
+});
+
+test('an answer to a call outside the window finds its call', async () => {
+  const approve = new LongRunningFunctionTool({ name: 'approve', description: '', execute: () => undefined });
+  const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'approve', args: {} }] }, 'Waiting.', 'Approved.']);
+  const { run } = await setUp(new LlmAgent({ name: 'bot', model, tools: [approve] }));
+  await run();
+  await run();
+  const answer: Content = { parts: [{ functionResponse: { id: 'c1', response: { ok: true } } }] };
+  expect((await run({ getSessionConfig: { numRecentEvents: 1 } }, answer)).map(textOf)).toEqual(['Approved.']);
+});
+
+// Blobs.
+
+const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
+
+test('saveInputBlobsAsArtifacts saves what the user sent and leaves a text in its place', async () => {
+  const artifactService = new InMemoryArtifactService();
+  const seen: (Content | undefined)[] = [];
+  const { runner, run, stored } = await setUp(
+    async function* ({ userContent }) {
+      seen.push(userContent);
+    },
+    { artifactService },
+  );
+  await run({ saveInputBlobsAsArtifacts: true }, { parts: [{ text: 'See:' }, png, png] });
+  const [event] = await stored();
+  const names = [1, 2].map((index) => `artifact_${event?.invocationId}_${index}`);
+  expect(event?.content?.parts).toEqual([
+    { text: 'See:' },
+    { text: `Uploaded file: ${names[0]}. It is saved as an artifact.` },
+    { text: `Uploaded file: ${names[1]}. It is saved as an artifact.` },
+  ]);
+  expect(event?.actions.artifactDelta).toEqual({ [names[0] ?? '']: 0, [names[1] ?? '']: 0 });
+  expect(seen).toEqual([event?.content]);
+  const saved = await runner.artifactService?.loadArtifact({ ...KEY, filename: names[0] ?? '' });
+  expect(saved?.inlineData).toEqual(png.inlineData);
+});
+
+test('without the option the user’s data stays in the message', async () => {
+  const { run, stored } = await setUp(async function* () {}, { artifactService: new InMemoryArtifactService() });
+  await run({}, { parts: [png] });
+  expect((await stored())[0]?.content?.parts).toEqual([png]);
+});

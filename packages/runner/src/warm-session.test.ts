@@ -1,0 +1,217 @@
+import {
+  type AppendEventRequest,
+  BaseAgent,
+  type Event,
+  type GetSessionRequest,
+  type InvocationContext,
+  type Session,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import type { RunnerConfig } from './runner-config.ts';
+
+/** Counts the events that are read. */
+class CountingService extends InMemorySessionService {
+  read = 0;
+
+  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+    const session = await super.getSession(request);
+    this.read += session?.events.length ?? 0;
+    return session;
+  }
+}
+
+/** Says what it sees. */
+class Seeing extends BaseAgent {
+  protected override async *runAsyncImpl({ session }: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield modelEvent('bot', session.events.map(textOf).join(' '));
+  }
+}
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const SEEING = new Seeing({ name: 'bot' });
+
+async function setUp(config: Partial<RunnerConfig> = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new CountingService({ platform });
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent: SEEING, sessionService, platform, ...config });
+  const run = async (text: string, params: object = {}): Promise<string | undefined> => {
+    const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text }] }, ...params });
+    return textOf(events.at(-1));
+  };
+  return { runner, run, sessionService, platform };
+}
+
+function textOf(event: Event | undefined): string | undefined {
+  return event?.content?.parts?.[0]?.text?.split(' ').at(-1);
+}
+
+test('a run reads nothing again that this process knows', async () => {
+  const { run, sessionService } = await setUp();
+  for (const text of ['a', 'b', 'c', 'd', 'e']) await run(text);
+  // A session's first run keeps nothing, so its events are read once.
+  expect(sessionService.read).toBeLessThanOrEqual(2);
+  sessionService.read = 0;
+  await run('f');
+  expect(sessionService.read).toBe(0);
+});
+
+test('what another process appended in between is seen, in order', async () => {
+  const { run, runner, sessionService, platform } = await setUp();
+  await run('a');
+  await run('b');
+  const other = new Runner({ appName: 'app', agent: SEEING, sessionService, platform });
+  await other.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
+  const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
+  await sessionService.appendEvent({ session, event: userEvent('y', { id: 'y' }) });
+  await run('c');
+  const events = await textsSeen(runner);
+  expect(events).toEqual(['a', 'a', 'b', 'b', 'x', 'x', 'y', 'c', 'c', 'z']);
+});
+
+/** The texts that an agent of the runner sees in its next run. */
+async function textsSeen(runner: Runner): Promise<(string | undefined)[]> {
+  const [event] = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'z' }] } });
+  return event?.content?.parts?.[0]?.text?.split(' ') ?? [];
+}
+
+test('a session that was deleted and made again is new', async () => {
+  const { run, runner, sessionService } = await setUp();
+  await run('a');
+  await run('b');
+  await sessionService.deleteSession(KEY);
+  await sessionService.createSession({ ...KEY, state: { fresh: true } });
+  expect(await textsSeen(runner)).toEqual(['z']);
+  const session = await sessionService.getSession(KEY);
+  expect(session?.events).toHaveLength(2);
+});
+
+test('a session that was made again with as many events is new as well', async () => {
+  const { run, runner, sessionService } = await setUp();
+  await run('a');
+  await run('b');
+  await sessionService.deleteSession(KEY);
+  const session = await sessionService.createSession(KEY);
+  for (const id of ['1', '2', '3', '4'])
+    await sessionService.appendEvent({ session, event: userEvent(`new${id}`, { id }) });
+  expect(await textsSeen(runner)).toEqual(['new1', 'new2', 'new3', 'new4', 'z']);
+});
+
+test('a run that lost its session to another one leaves nothing wrong behind', async () => {
+  const { run, runner, sessionService, platform } = await setUp();
+  await run('a');
+  await run('b');
+  const other = new Runner({ appName: 'app', agent: SEEING, sessionService, platform });
+  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'lost' }] } });
+  await stream.next();
+  await other.run({
+    userId: 'u',
+    sessionId: 's',
+    newMessage: { parts: [{ text: 'x' }] },
+    runConfig: { onBusy: 'interrupt' },
+  });
+  await stream.return();
+  expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'lost', 'lost', 'x', 'x', 'z']);
+});
+
+test('an append that failed is not remembered', async () => {
+  class Failing extends CountingService {
+    isFailing = false;
+
+    override async appendEvent(request: AppendEventRequest): Promise<Event> {
+      if (this.isFailing && request.event.author === 'bot') throw new RangeError('disk full');
+      return super.appendEvent(request);
+    }
+  }
+  const sessionService = new Failing({ platform: fixedPlatform() });
+  await sessionService.createSession(KEY);
+  const { run, runner } = await setUp({ sessionService });
+  await run('a');
+  await run('b');
+  sessionService.isFailing = true;
+  await expect(run('c')).rejects.toThrow('disk full');
+  sessionService.isFailing = false;
+  expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'c', 'z']);
+});
+
+test('a window in between changes nothing for the next run', async () => {
+  const { run, runner } = await setUp();
+  await run('a');
+  await run('b');
+  await run('c', { runConfig: { getSessionConfig: { numRecentEvents: 1 } } });
+  expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'z']);
+});
+
+test('users with sessions of one id have each their own', async () => {
+  const { run, runner, sessionService } = await setUp();
+  await sessionService.createSession({ ...KEY, userId: 'v' });
+  for (const text of ['a', 'b']) {
+    await run(text);
+    await runner.run({ userId: 'v', sessionId: 's', newMessage: { parts: [{ text: `v${text}` }] } });
+  }
+  expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'z']);
+});
+
+test('state is read anew by every run', async () => {
+  class Remembering extends BaseAgent {
+    protected override async *runAsyncImpl({ session }: InvocationContext): AsyncGenerator<Event, void, void> {
+      yield modelEvent('bot', JSON.stringify(session.state), {
+        actions: { stateDelta: { n: Number(session.state['n'] ?? 0) + 1, 'app:x': 1 } },
+      });
+    }
+  }
+  const { run, runner, sessionService } = await setUp({ agent: new Remembering({ name: 'bot' }) });
+  await run('a');
+  await run('b');
+  await sessionService.createSession({ ...KEY, sessionId: 'other', state: { 'app:x': 'elsewhere' } });
+  const [event] = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'c' }] } });
+  expect(JSON.parse(event?.content?.parts?.[0]?.text ?? '')).toEqual({ n: 2, 'app:x': 'elsewhere' });
+});
+
+test('with room for one session, each run of another pushes the first out, and nothing is wrong', async () => {
+  const { run, runner, sessionService } = await setUp({ sessionCache: { maxSessions: 1 } });
+  await sessionService.createSession({ ...KEY, sessionId: 'other' });
+  const other = (text: string) => runner.run({ userId: 'u', sessionId: 'other', newMessage: { parts: [{ text }] } });
+  for (const text of ['a', 'b', 'c']) {
+    await run(text);
+    await other(text);
+  }
+  expect(sessionService.read).toBe(2 * (0 + 2 + 4));
+  expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'z']);
+});
+
+test('an agent’s model sees the same contents warm and cold', async () => {
+  const steps = ['one', 'two', 'three', 'four'];
+  const model = new ScriptedModel([...steps, ...steps]);
+  const agent = new LlmAgent({ name: 'bot', model });
+  const warm = await setUp({ agent });
+  const cold = await setUp({ agent, sessionCache: { maxSessions: 0 } });
+  for (const { run } of [warm, cold]) for (const text of ['a', 'b', 'c', 'd']) await run(text);
+  const contents = model.requests.map(({ request }) => request.contents);
+  expect(contents.slice(0, 4)).toEqual(contents.slice(4));
+  expect(cold.sessionService.read).toBe(0 + 2 + 4 + 6);
+});
+
+test('one session served by two runners at once stays in order for both', async () => {
+  const model = new ScriptedModel(Array.from({ length: 40 }, (_, index) => `answer${index}`));
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const agent = new LlmAgent({ name: 'bot', model });
+  const config = { appName: 'app', agent, sessionService, platform };
+  const [even, odd] = [new Runner(config), new Runner(config)];
+  const runs = Array.from({ length: 40 }, (_, index) =>
+    (index % 2 === 0 ? even : odd).run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: `q${index}` }] } }),
+  );
+  await Promise.all(runs);
+  const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
+  const texts = session.events.map((event) => event.content?.parts?.[0]?.text);
+  expect(texts).toHaveLength(80);
+  for (const [call, { request }] of model.requests.entries()) {
+    expect(request.contents.map((content) => content.parts?.[0]?.text)).toEqual(texts.slice(0, 2 * call + 1));
+  }
+});

@@ -1,0 +1,198 @@
+import { ConfigurationError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { createServer, type EventloomServer } from './create-server.ts';
+import type { ServerOptions } from './server-options.ts';
+
+function createApp(options: Omit<ServerOptions, 'runners'> = {}): {
+  server: EventloomServer;
+  sessions: InMemorySessionService;
+} {
+  const sessions = new InMemorySessionService();
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done', 'done']) });
+  const runner = new Runner({ appName: 'app', agent, sessionService: sessions });
+  return { server: createServer({ runners: [runner], ...options }), sessions };
+}
+
+async function send(
+  server: EventloomServer,
+  path: string,
+  init: RequestInit & { readonly host?: string } = {},
+): Promise<{ readonly status: number; readonly code: unknown; readonly headers: Headers; readonly text: string }> {
+  const { host = 'localhost:8000', ...rest } = init;
+  const response = await server.fetch(new Request(`http://${host}${path}`, rest));
+  const text = await response.text();
+  const code = text.startsWith('{') ? (JSON.parse(text) as { code?: unknown }).code : undefined;
+  return { status: response.status, code, headers: response.headers, text };
+}
+
+/** Takes the user's name from the authorization header. */
+const authenticate: ServerOptions['authenticate'] = (request) => {
+  const userId = request.headers.get('authorization')?.replace('Bearer ', '');
+  return userId ? { userId } : undefined;
+};
+const as = (user: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${user}` } });
+const run = (userId: string): string =>
+  JSON.stringify({ appName: 'app', userId, sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+
+describe('a server that asks who they are', () => {
+  test.each([
+    '/list-apps',
+    '/version',
+    '/openapi.json',
+    '/apps/app/users/ann/sessions',
+    '/apps/app/users/ann/sessions/s/runs/e-1',
+  ])('answers nobody unknown at %s', async (path) => {
+    const { server } = createApp({ authenticate });
+    expect(await send(server, path)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+  });
+
+  test.each(['/health', '/livez', '/readyz'])('answers everybody at %s', async (path) => {
+    expect((await send(createApp({ authenticate }).server, path)).status).toBe(200);
+  });
+
+  test.each([
+    ['GET', ''],
+    ['POST', ''],
+    ['POST', '/s'],
+    ['GET', '/s'],
+    ['PATCH', '/s'],
+    ['DELETE', '/s'],
+    ['GET', '/s/artifacts'],
+    ['GET', '/s/artifacts/a.txt'],
+    ['DELETE', '/s/artifacts/a.txt'],
+    ['GET', '/s/artifacts/a.txt/versions'],
+    ['GET', '/s/artifacts/a.txt/versions/0'],
+    ['GET', '/s/runs/e-1'],
+    ['DELETE', '/s/runs/e-1'],
+  ])('confines them to their own: %s …/sessions%s', async (method, path) => {
+    const { server, sessions } = createApp({ authenticate });
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const body = method === 'PATCH' ? '{"stateDelta":{}}' : null;
+    const answer = await send(server, `/apps/app/users/ann/sessions${path}`, { method, body, ...as('bob') });
+    expect(answer).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    const encoded = await send(server, `/apps/app/users/%61nn/sessions${path}`, { method, body, ...as('bob') });
+    expect(encoded.status).toBe(403);
+  });
+
+  test.each(['/run', '/run_sse'])('confines the runs they start to their own: %s', async (path) => {
+    const { server, sessions } = createApp({ authenticate });
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const foreign = await send(server, path, { method: 'POST', body: run('ann'), ...as('bob') });
+    expect(foreign).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    expect((await send(server, path, { method: 'POST', body: run('ann'), ...as('ann') })).status).toBe(200);
+  });
+
+  test('does not let a user read a run of another through a path of their own', async () => {
+    const { server, sessions } = createApp({ authenticate });
+    for (const userId of ['ann', 'bob']) await sessions.createSession({ appName: 'app', userId, sessionId: 's' });
+    const { headers } = await send(server, '/run', { method: 'POST', body: run('ann'), ...as('ann') });
+    const id = headers.get('Eventloom-Invocation-Id');
+    const path = `/apps/app/users/bob/sessions/s/runs/${id}`;
+    expect(await send(server, path, as('bob'))).toMatchObject({ status: 404, code: 'RUN_NOT_FOUND' });
+  });
+
+  test('answers under any name', async () => {
+    const { server } = createApp({ authenticate });
+    expect((await send(server, '/list-apps', { host: 'agents.example', ...as('ann') })).status).toBe(200);
+  });
+});
+
+describe('a server that asks nobody', () => {
+  test.each(['localhost', 'localhost:8000', '127.0.0.1:8000', '127.0.0.2', '[::1]:8000', 'app.localhost'])(
+    'answers under %s',
+    async (host) => {
+      expect((await send(createApp().server, '/list-apps', { host })).status).toBe(200);
+    },
+  );
+
+  test.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '192.168.0.7', '10.0.0.1:8000'])(
+    'does not answer under %s, a name that may have been made to point here',
+    async (host) => {
+      expect(await send(createApp().server, '/list-apps', { host })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    },
+  );
+
+  test('answers under any name when it is told to', async () => {
+    const { server } = createApp({ allowUnauthenticated: true });
+    expect((await send(server, '/list-apps', { host: 'agents.example' })).status).toBe(200);
+  });
+
+  test.each(['https://evil.example', 'http://localhost:9999', 'null'])('refuses a page of %s', async (origin) => {
+    const { server, sessions } = createApp();
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const answer = await send(server, '/run', { method: 'POST', body: run('ann'), headers: { origin } });
+    expect(answer).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('answers its own pages', async () => {
+    const answer = await send(createApp().server, '/list-apps', { headers: { origin: 'http://localhost:8000' } });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe('origins', () => {
+  const origins = ['https://app.example'];
+
+  test('that are named may call, and read the name of the run', async () => {
+    const { server, sessions } = createApp({ origins });
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const headers = { origin: 'https://app.example' };
+    const answer = await send(server, '/run', { method: 'POST', body: run('ann'), headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(answer.headers.get('access-control-expose-headers')).toContain('Eventloom-Invocation-Id');
+  });
+
+  test('that are named may ask first', async () => {
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'PATCH' };
+    const answer = await send(createApp({ origins }).server, '/run', { method: 'OPTIONS', headers });
+    expect([answer.status, answer.headers.get('access-control-allow-methods')]).toEqual([204, 'GET,POST,PATCH,DELETE']);
+  });
+
+  test('that are named can read what went wrong', async () => {
+    const headers = { origin: 'https://app.example' };
+    const answer = await send(createApp({ origins }).server, '/apps/nope/users/u/sessions/s', { headers });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([404, 'https://app.example']);
+  });
+
+  test('that are not named are refused all the same', async () => {
+    const headers = { origin: 'https://evil.example' };
+    expect((await send(createApp({ origins }).server, '/list-apps', { headers })).status).toBe(403);
+  });
+});
+
+describe('options', () => {
+  test.each([
+    ['an option that does not exist', { authentication: () => undefined }],
+    ['an origin with a path', { origins: ['https://app.example/'] }],
+    ['a limit that does not exist', { limits: { maxRunBytes: 1 } }],
+    ['a limit below 0', { limits: { maxRuns: -1 } }],
+  ])('are refused with %s', (_what, options) => {
+    expect(() => createApp(options as Omit<ServerOptions, 'runners'>)).toThrow(ConfigurationError);
+  });
+
+  test('are refused with two apps of one name', () => {
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    expect(() => createServer({ runners: [runner, runner] })).toThrow('two runners have the appName "app"');
+  });
+});
+
+test('a hook that throws is a failure of the server that tells nothing of itself', async () => {
+  const failures: unknown[] = [];
+  const failure = new TypeError('the secret is not set');
+  const { server } = createApp({
+    authenticate: () => {
+      throw failure;
+    },
+    onError: (error) => failures.push(error),
+  });
+  const answer = await send(server, '/list-apps');
+  expect([answer.status, answer.code, failures]).toEqual([500, 'INTERNAL', [failure]]);
+  expect(answer.text).not.toContain('secret');
+});

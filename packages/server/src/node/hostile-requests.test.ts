@@ -1,0 +1,130 @@
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { type NodeServer, serve } from './serve.ts';
+
+const MAX_BYTES = 100_000;
+const failures: unknown[] = [];
+let server: NodeServer;
+
+beforeAll(async () => {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+  const limits = { maxBodyBytes: MAX_BYTES };
+  server = await serve(createServer({ runners: [runner], limits, onError: (error) => failures.push(error) }), {
+    port: 0,
+  });
+});
+afterAll(() => server.shutDown());
+
+async function post(body: BodyInit, path = '/run'): Promise<{ status: number; json: unknown }> {
+  const init: RequestInit & { duplex: 'half' } = { method: 'POST', body, duplex: 'half' };
+  const response = await fetch(`${server.url}${path}`, init);
+  return { status: response.status, json: await response.json() };
+}
+
+/** Sends bytes as they are, and gives what comes back until the connection ends. */
+function sendRaw(...pieces: readonly string[]): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let answer = '';
+  const socket = connect(server.port, '127.0.0.1', () => {
+    for (const piece of pieces) socket.write(piece, 'latin1');
+  });
+  socket.on('data', (data) => (answer += data.toString('latin1')));
+  socket.on('error', () => undefined);
+  socket.on('close', () => resolve(answer));
+  return promise;
+}
+
+describe('a body', () => {
+  test.each([
+    ['nothing', '', 'body: is missing'],
+    ['blanks', '  \n', 'body: is missing'],
+    ['no JSON', '{"appName": ', 'body: is not JSON'],
+    ['a text', '"hi"', 'body: must be an object'],
+    ['a list', '[]', 'body: must be an object'],
+    ['null', 'null', 'body: must be an object'],
+    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'body: is not UTF-8 text'],
+    ['depth', `${'['.repeat(40_000)}${']'.repeat(40_000)}`, 'body: is nested deeper than 256 levels'],
+    ['a prototype', '{"__proto__": {"appName": "app"}}', 'appName: '],
+  ])('of %s is refused with what is wrong', async (_what, body, error) => {
+    const answer = await post(body);
+    expect(answer).toEqual({
+      status: 400,
+      json: { error: expect.stringMatching(new RegExp(`^${error}`)), code: 'INVALID_REQUEST' },
+    });
+  });
+
+  test('that is too large is refused by the length it announces', async () => {
+    expect(await post('x'.repeat(MAX_BYTES + 1))).toMatchObject({ status: 413, json: { code: 'BODY_TOO_LARGE' } });
+  });
+
+  test('that is too large is refused in chunks too, without reading all of it', async () => {
+    let sent = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (; sent < 1000; sent++) yield new Uint8Array(10_000).fill(0x20);
+    }
+    const body = Readable.toWeb(Readable.from(endless())) as ReadableStream;
+    expect(await post(body)).toMatchObject({ status: 413, json: { code: 'BODY_TOO_LARGE' } });
+    expect(sent).toBeLessThan(1000);
+  });
+
+  test('that is just small enough is read', async () => {
+    expect(await post(' '.repeat(MAX_BYTES))).toMatchObject({ status: 400, json: { error: 'body: is missing' } });
+  });
+
+  test('that breaks off changes nothing and is no failure of the server', async () => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"appName"');
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.destroy();
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+  });
+});
+
+describe('a request line', () => {
+  test.each([
+    ['a step up', 'GET /apps/app/users/../../../etc/passwd HTTP/1.1', 404],
+    ['an encoded step up', 'GET /apps/app/users/ann/sessions/s/artifacts/..%2f..%2fetc%2fpasswd HTTP/1.1', 404],
+    ['an encoded dot', 'GET /apps/app/users/%2e%2e/%2e%2e/%2e%2e/etc HTTP/1.1', 404],
+    ['a lone percent sign', 'GET /apps/app/users/%/sessions HTTP/1.1', 400],
+    ['bytes that are no UTF-8', 'GET /apps/app/users/%ff/sessions HTTP/1.1', 400],
+    ['an address that is no path', 'GET http://[/ HTTP/1.1', 400],
+    ['a backslash', 'GET /apps\\app HTTP/1.1', 400],
+    ['a method that nobody knows', 'BREW /run HTTP/1.1', 400],
+    ['no HTTP at all', 'hello', 400],
+    ['a path of 20,000 characters', `GET /${'x'.repeat(20_000)} HTTP/1.1`, 431],
+  ])('with %s is answered with JSON', async (_what, line, status) => {
+    const answer = await sendRaw(`${line}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toMatch(/\r\n\r\n\{"error":".+","code":"[A-Z_]+"\}$/);
+  });
+
+  test.each(['a b', 'evil.example@localhost', 'localhost/x'])('with the host %j is refused', async (host) => {
+    const answer = await sendRaw(`GET /list-apps HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 (400|403) /);
+  });
+
+  test('with two hosts is refused', async () => {
+    const answer = await sendRaw(
+      'GET /list-apps HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test('with two lengths is refused', async () => {
+    const answer = await sendRaw(
+      'POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{}',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+test('none of it was a failure of the server', () => {
+  expect(failures).toEqual([]);
+});

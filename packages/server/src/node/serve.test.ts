@@ -1,0 +1,89 @@
+import { ConfigurationError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { createServer, type EventloomServer } from '../create-server.ts';
+import type { ServerOptions } from '../server-options.ts';
+import { serve } from './serve.ts';
+
+function createApp(steps: readonly ScriptedStep[], options: Omit<ServerOptions, 'runners'> = {}): EventloomServer {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  return createServer({ runners: [runner], limits: { answerAfterMs: 0 }, onError: () => undefined, ...options });
+}
+
+const ASK = JSON.stringify({
+  appName: 'app',
+  userId: 'ann',
+  sessionId: 's',
+  newMessage: { parts: [{ text: 'hi' }] },
+  streaming: true,
+});
+
+describe('listening', () => {
+  test('tells where', async () => {
+    const server = await serve(createApp([]), { port: 0 });
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['app']);
+    await server.shutDown();
+  });
+
+  test('on a port that is taken says so', async () => {
+    const server = await serve(createApp([]), { port: 0 });
+    await expect(serve(createApp([]), { port: server.port })).rejects.toThrow(/another process listens there/);
+    await server.shutDown();
+  });
+
+  test('where other machines reach it needs somebody to be asked, or to be told that nobody is', async () => {
+    await expect(serve(createApp([]), { port: 0, host: '0.0.0.0' })).rejects.toThrow(ConfigurationError);
+    const server = await serve(createApp([], { allowUnauthenticated: true }), { port: 0, host: '0.0.0.0' });
+    await server.shutDown();
+  });
+});
+
+describe('shutting down', () => {
+  test('lets a run finish, asks its reader to come again, and closes', async () => {
+    const gate = new Gate();
+    const server = await serve(createApp([{ chunks: [gate, 'late'] }]), { port: 0, drainMs: 60_000 });
+    const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
+    await gate.reached;
+    const closed = server.shutDown();
+    gate.open();
+    const text = await response.text();
+    await closed;
+    expect(text).toMatch(/^retry: 2000\n\n/);
+    expect(text.match(/"late"/g)).toHaveLength(2);
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow();
+  });
+
+  test('stops a run that would go on for longer, and says so', async () => {
+    const server = await serve(createApp([{ text: 'never', gate: new Gate() }]), { port: 0, drainMs: 20 });
+    const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
+    const closed = server.shutDown();
+    expect(await response.text()).toContain('"code":"SHUTTING_DOWN"');
+    await closed;
+  });
+
+  test('starts nothing new meanwhile', async () => {
+    const gate = new Gate();
+    const app = createApp([{ text: 'late', gate }]);
+    const server = await serve(app, { port: 0 });
+    const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
+    const closed = server.shutDown();
+    const refused = await app.fetch(new Request('http://localhost/run', { method: 'POST', body: ASK }));
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'SHUTTING_DOWN' }]);
+    expect((await app.fetch(new Request('http://localhost/readyz'))).status).toBe(503);
+    gate.open();
+    await response.text();
+    await closed;
+  });
+
+  test('twice is once', async () => {
+    const server = await serve(createApp([]), { port: 0 });
+    expect(server.shutDown()).toBe(server.shutDown());
+    await server.shutDown();
+  });
+});

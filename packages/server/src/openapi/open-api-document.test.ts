@@ -1,0 +1,66 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, { operationId: string; responses: object; requestBody?: unknown }>>;
+  readonly components: { readonly schemas: Record<string, object> };
+}
+
+async function readDocument(): Promise<Document> {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+  const response = await createServer({ runners: [runner] }).fetch(new Request('http://localhost/openapi.json'));
+  return (await response.json()) as Document;
+}
+
+test('the document names every route', async () => {
+  const { openapi, paths } = await readDocument();
+  expect(openapi).toBe('3.1.0');
+  const session = '/apps/{appName}/users/{userId}/sessions';
+  const routes = Object.entries(paths).map(([path, methods]) => `${path} ${Object.keys(methods).join(' ')}`);
+  expect(routes).toEqual([
+    '/health get',
+    '/livez get',
+    '/readyz get',
+    '/version get',
+    '/list-apps get',
+    `${session} post get`,
+    `${session}/{sessionId} post get patch delete`,
+    `${session}/{sessionId}/artifacts get`,
+    `${session}/{sessionId}/artifacts/{filename} get delete`,
+    `${session}/{sessionId}/artifacts/{filename}/versions get`,
+    `${session}/{sessionId}/artifacts/{filename}/versions/{version} get`,
+    '/run post',
+    '/run_sse post',
+    `${session}/{sessionId}/runs/{invocationId} get delete`,
+    '/openapi.json get',
+  ]);
+});
+
+test('every reference leads somewhere', async () => {
+  const document = await readDocument();
+  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)/g);
+  const names = new Set(Array.from(references, ([, name]) => name));
+  expect([...names]).toEqual(expect.arrayContaining(['ErrorBody', 'Event', 'RunBody', 'Session']));
+  expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining([...names]));
+});
+
+test('operations have ids of their own', async () => {
+  const { paths } = await readDocument();
+  const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('the body of a run is described by the schema that checks it', async () => {
+  const { components } = await readDocument();
+  expect(components.schemas['RunBody']).toMatchObject({
+    type: 'object',
+    required: ['appName', 'userId', 'sessionId', 'newMessage'],
+    properties: { streaming: { type: 'boolean' }, newMessage: { $ref: '#/components/schemas/Content' } },
+  });
+});

@@ -1,0 +1,100 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const ARTIFACTS = '/apps/app/users/ann/sessions/s/artifacts';
+
+interface Setup {
+  readonly send: (method: string, path: string) => Promise<readonly [number, unknown]>;
+  readonly save: (filename: string, text: string) => Promise<number>;
+}
+
+async function setUp(hasArtifacts = true): Promise<Setup> {
+  const sessionService = new InMemorySessionService();
+  const artifactService = new InMemoryArtifactService();
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const services = { sessionService, ...(hasArtifacts ? { artifactService } : {}) };
+  const server = createServer({ runners: [new Runner({ appName: 'app', agent, ...services })] });
+  await sessionService.createSession(KEY);
+  return {
+    send: async (method, path) => {
+      const response = await server.fetch(new Request(`http://localhost${path}`, { method }));
+      return [response.status, await response.json()];
+    },
+    save: (filename, text) => artifactService.saveArtifact({ ...KEY, filename, artifact: { text } }),
+  };
+}
+
+describe('artifacts', () => {
+  test('are listed, loaded in any version, and deleted', async () => {
+    const { send, save } = await setUp();
+    await save('a.txt', 'one');
+    await save('a.txt', 'two');
+    await save('user:b.txt', 'three');
+    expect(await send('GET', ARTIFACTS)).toEqual([200, ['a.txt', 'user:b.txt']]);
+    expect(await send('GET', `${ARTIFACTS}/a.txt`)).toEqual([200, { text: 'two' }]);
+    expect(await send('GET', `${ARTIFACTS}/a.txt?version=0`)).toEqual([200, { text: 'one' }]);
+    expect(await send('GET', `${ARTIFACTS}/a.txt/versions`)).toEqual([200, [0, 1]]);
+    expect(await send('GET', `${ARTIFACTS}/a.txt/versions/0`)).toEqual([200, { text: 'one' }]);
+    expect(await send('GET', `${ARTIFACTS}/user%3Ab.txt`)).toEqual([200, { text: 'three' }]);
+    expect(await send('DELETE', `${ARTIFACTS}/a.txt`)).toEqual([200, null]);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:b.txt']]);
+  });
+
+  test.each(['folder/a b.txt', 'ä.txt', '100%.txt', '__proto__', '日本.txt'])('can be named %j', async (name) => {
+    const { send, save } = await setUp();
+    await save(name, 'it');
+    expect(await send('GET', `${ARTIFACTS}/${encodeURIComponent(name)}`)).toEqual([200, { text: 'it' }]);
+  });
+
+  test.each(['..%2f..%2fetc%2fpasswd', '%2fetc', 'a%2f%2fb', 'a%00b', 'a%5cb', 'user%3A..%2fx'])(
+    'cannot be named %s',
+    async (name) => {
+      const { send } = await setUp();
+      for (const [method, path] of [
+        ['GET', ''],
+        ['GET', '/versions'],
+        ['GET', '/versions/0'],
+        ['DELETE', ''],
+      ] as const) {
+        const answer = await send(method, `${ARTIFACTS}/${name}${path}`);
+        expect(answer).toEqual([
+          400,
+          { error: expect.stringContaining('artifact name'), code: 'INVALID_ARTIFACT_NAME' },
+        ]);
+      }
+    },
+  );
+
+  test.each(['/versions/x', '/versions/-1', '/versions/1.5', '?version=x'])('have no version %s', async (path) => {
+    const { send } = await setUp();
+    expect((await send('GET', `${ARTIFACTS}/a.txt${path}`))[0]).toBe(400);
+  });
+
+  test('that are not there say so', async () => {
+    const { send, save } = await setUp();
+    await save('a.txt', 'one');
+    const gone = { error: expect.stringMatching(/./), code: 'ARTIFACT_NOT_FOUND' };
+    expect(await send('GET', `${ARTIFACTS}/b.txt`)).toEqual([404, gone]);
+    expect(await send('GET', `${ARTIFACTS}/a.txt/versions/7`)).toEqual([404, gone]);
+    expect(await send('GET', `${ARTIFACTS}/b.txt/versions`)).toEqual([200, []]);
+    expect(await send('DELETE', `${ARTIFACTS}/b.txt`)).toEqual([200, null]);
+  });
+
+  test('of a session that does not exist say so', async () => {
+    const { send } = await setUp();
+    const [status, body] = await send('GET', ARTIFACTS.replace('/s/', '/t/'));
+    expect([status, body]).toMatchObject([404, { code: 'SESSION_NOT_FOUND' }]);
+  });
+
+  test('are none where the app keeps none', async () => {
+    const { send } = await setUp(false);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, []]);
+    expect(await send('GET', `${ARTIFACTS}/a.txt`)).toMatchObject([404, { code: 'ARTIFACT_NOT_FOUND' }]);
+  });
+});

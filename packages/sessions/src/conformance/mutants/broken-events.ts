@@ -1,0 +1,18 @@
+import type { Event } from '@eventloom/core';
+import type { EventWindow } from '../../session-driver.ts';
+import { brokenDriver, type Mutant } from './mutant.ts';
+
+/** A mutant that spoils which events are read, and their order. */
+export function brokenEvents(
+  breaks: string,
+  how: string,
+  change: (events: Event[], window: EventWindow, all: Event[]) => Event[],
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      const all = driver.readSession(key, { afterSeq: 0, afterTimestamp: undefined, limit: undefined })?.events ?? [];
+      return stored && { ...stored, events: change(stored.events, window, all) };
+    },
+  }));
+}

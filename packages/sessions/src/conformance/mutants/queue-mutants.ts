@@ -1,0 +1,124 @@
+import { SessionBusyError, type SessionKey } from '@eventloom/core';
+import { doesNotRenew } from './does-not-renew.ts';
+import { heldLeases } from './held-leases.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const queueMutants: readonly Mutant[] = [
+  brokenService('queue.waits', 'rejects when it should wait', (service) => ({
+    acquireLease: (request) => service.acquireLease({ ...request, onBusy: 'reject' }),
+  })),
+  brokenService('queue.in-order', 'serves the last who came first', (service) => {
+    const line: (() => void)[] = [];
+    return {
+      async acquireLease(request) {
+        for (;;) {
+          try {
+            return await service.acquireLease({ ...request, onBusy: 'reject' });
+          } catch (error) {
+            if (!SessionBusyError.isInstance(error)) throw error;
+            await new Promise<void>((resolve) => line.push(resolve));
+          }
+        }
+      },
+      async releaseLease(lease) {
+        await service.releaseLease(lease);
+        line.pop()?.();
+      },
+    };
+  }),
+  brokenService('queue.not-overtaken', 'asks the storage before it looks who waits', (service, driver, platform) => ({
+    async acquireLease({ ttlMs = 30_000, ...request }) {
+      const claim = { ...request, ttlMs, nowMs: platform.now(), takeOver: request.onBusy === 'interrupt' };
+      const outcome = driver.claimLease(claim);
+      return outcome.status === 'taken' ? outcome.lease : service.acquireLease({ ...request, ttlMs });
+    },
+  })),
+  brokenService('queue.times-out', 'waits half as long', (service) => ({
+    acquireLease: ({ waitMs = 60_000, ...request }) => service.acquireLease({ ...request, waitMs: waitMs / 2 }),
+  })),
+  brokenService('queue.times-out', 'says that it is never worth another try', (service) => ({
+    acquireLease: (request) =>
+      service.acquireLease(request).catch(() => Promise.reject(new SessionBusyError('busy', { retryable: false }))),
+  })),
+  brokenService('queue.default-wait', 'waits half as long unless asked', (service) => ({
+    acquireLease: (request) => service.acquireLease({ waitMs: 30_000, ...request }),
+  })),
+  doesNotRenew('queue.gets-expired'),
+  brokenDriver('queue.gets-expired', 'does not say when the lease expires', (driver) => ({
+    claimLease(claim) {
+      const outcome = driver.claimLease(claim);
+      return outcome.status === 'busy' ? { status: 'busy', freeAtMs: Infinity } : outcome;
+    },
+  })),
+  brokenService('queue.abort', 'says that it is busy when it was aborted', (service) => ({
+    acquireLease: (request) =>
+      service.acquireLease(request).catch(() => Promise.reject(new SessionBusyError('gave up'))),
+  })),
+  brokenService('queue.abort', 'does not hear the signal while it waits', (service) => ({
+    acquireLease: ({ abortSignal, ...request }) =>
+      service.acquireLease(abortSignal?.aborted ? { ...request, abortSignal } : request),
+  })),
+  brokenService('queue.timeout-leaves-line', 'gives the session to one who gave up', (service, driver, platform) => {
+    let gone: SessionKey | undefined;
+    return {
+      acquireLease: (request) =>
+        service.acquireLease(request).catch((error: unknown) => {
+          gone = request;
+          throw error;
+        }),
+      async releaseLease(lease) {
+        driver.releaseLease(lease);
+        if (gone) driver.claimLease({ ...gone, nowMs: platform.now(), ttlMs: 30_000, takeOver: false });
+        await service.releaseLease(lease);
+      },
+    };
+  }),
+  brokenService('queue.interrupt', 'lets nobody interrupt', (service) => ({
+    acquireLease: (request) =>
+      service.acquireLease({
+        ...request,
+        onBusy: request.onBusy === 'interrupt' ? 'reject' : (request.onBusy ?? 'queue'),
+      }),
+  })),
+  brokenService('queue.session-deleted', 'does not tell those who wait', (_, driver) => ({
+    async deleteSession(key) {
+      driver.deleteSession(key);
+    },
+  })),
+  brokenService('queue.append-waits', 'interrupts for an append', (service) => ({
+    async appendEvent(request) {
+      if (request.lease) return service.appendEvent(request);
+      const lease = await service.acquireLease({
+        ...request.session,
+        sessionId: request.session.id,
+        onBusy: 'interrupt',
+      });
+      const stored = await service.appendEvent({ ...request, lease });
+      await service.releaseLease(lease);
+      return stored;
+    },
+  })),
+  brokenService('queue.append-gives-up', 'says that it appended when it did not', (service) => ({
+    appendEvent: (request) => service.appendEvent(request).catch(() => request.event),
+  })),
+  brokenService('queue.sessions-apart', 'has one line for all sessions', (service) => {
+    let waiting = 0;
+    return {
+      async acquireLease(request) {
+        if (waiting > 0 && request.sessionId === 'other') throw new SessionBusyError('somebody waits');
+        waiting++;
+        return service.acquireLease(request);
+      },
+    };
+  }),
+  brokenDriver('queue.mutual-exclusion', 'gives the lease that somebody has', (driver) => {
+    const held = heldLeases(driver);
+    return {
+      claimLease(claim) {
+        const outcome = held.claimLease(claim);
+        const lease = held.of(claim);
+        return outcome.status === 'busy' && lease ? { status: 'taken', lease } : outcome;
+      },
+    };
+  }),
+];

@@ -1,0 +1,56 @@
+import { InvalidRequestError } from '@eventloom/core';
+import type { EventWindow } from '../../session-driver.ts';
+import { brokenEvents } from './broken-events.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const windowMutants: readonly Mutant[] = [
+  brokenWindow('window.num-recent', 'takes 0 for all', (window) => ({ ...window, limit: window.limit || undefined })),
+  brokenEvents('window.num-recent', 'gives the oldest', (events, { limit }, all) =>
+    all.slice(0, limit ?? events.length),
+  ),
+  brokenEvents('window.after-timestamp', 'leaves out the time itself', (events, { afterTimestamp }) =>
+    events.filter(({ timestamp }) => timestamp !== afterTimestamp),
+  ),
+  brokenEvents('window.equal-timestamps', 'turns events of one time around', (events) =>
+    events.toReversed().toSorted((a, b) => a.timestamp - b.timestamp),
+  ),
+  brokenEvents('window.unordered-timestamps', 'takes times to be in order', (events, { afterTimestamp }, all) => {
+    if (afterTimestamp === undefined) return events;
+    const before = all.findLastIndex(({ timestamp }) => timestamp < afterTimestamp);
+    return events.filter((event) => all.indexOf(event) > before);
+  }),
+  brokenEvents('window.unordered-timestamps', 'sorts events by time', (events) =>
+    events.toSorted((a, b) => a.timestamp - b.timestamp),
+  ),
+  brokenWindow('window.after-seq', 'gives the event of that number too', (window) => ({
+    ...window,
+    afterSeq: Math.max(0, window.afterSeq - 1),
+  })),
+  brokenEvents('window.combined', 'counts before it looks at the time', (_, { afterTimestamp, afterSeq, limit }, all) =>
+    all
+      .slice(Math.max(afterSeq, all.length - (limit ?? all.length)))
+      .filter(({ timestamp }) => timestamp > (afterTimestamp ?? 0)),
+  ),
+  brokenEvents('window.combined', 'looks at one condition only', (events, window, all) =>
+    window.limit === undefined ? events : all.slice(all.length - window.limit),
+  ),
+  brokenDriver('window.rest-is-whole', 'counts the events of the window', (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, lastSeq: stored.events.length };
+    },
+  })),
+  brokenService('window.bad-values-refused', 'overlooks a window that makes no sense', (service) => ({
+    getSession: (request) =>
+      service.getSession(request).catch((error: unknown) => {
+        if (InvalidRequestError.isInstance(error)) return service.getSession({ ...request, config: undefined });
+        throw error;
+      }),
+  })),
+];
+
+function brokenWindow(breaks: string, how: string, change: (window: EventWindow) => EventWindow): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    readSession: (key, window) => driver.readSession(key, change(window)),
+  }));
+}
