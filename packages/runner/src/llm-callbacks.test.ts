@@ -306,6 +306,17 @@ test('an onModelErrorCallback may answer for a model that failed', async () => {
   expect((await session()).events).toHaveLength(2);
 });
 
+test('what an onModelErrorCallback does to the request changes nothing of the session', async () => {
+  const { run, session } = await setUp([new ModelError('lost', { errorCode: 'UNAVAILABLE' })], {
+    onModelErrorCallback: ({ request }) => {
+      for (const part of request.contents[0]?.parts ?? []) part.text = 'redacted';
+      return saying('sorry');
+    },
+  });
+  await run();
+  expect((await session()).events.map(textOf)).toEqual(['hi', 'sorry']);
+});
+
 test('what an onModelErrorCallback answers after chunks closes their reply', async () => {
   const { run } = await setUp([{ chunks: ['a'], error: new ModelError('lost', { errorCode: 'UNAVAILABLE' }) }], {
     onModelErrorCallback: () => saying('instead'),

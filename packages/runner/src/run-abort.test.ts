@@ -313,6 +313,25 @@ test('a tool is told of the abort', async () => {
   await stopped.promise;
 });
 
+test('a model that stops because the run was taken over has not failed', async () => {
+  const gate = new Gate();
+  let asked = false;
+  const agent = new LlmAgent({
+    name: 'bot',
+    model: new ScriptedModel([{ text: 'never', gate }, 'second']),
+    onModelErrorCallback: () => void (asked = true),
+    onAgentErrorCallback: () => void (asked = true),
+  });
+  const { runner, hi, texts } = await setUp(agent);
+  const params: RunAsyncParams = { ...hi, abortSignal: undefined };
+  const first = runner.run(params).catch((thrown: unknown) => thrown);
+  await gate.reached;
+  await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
+  expect(await first).toMatchObject({ code: 'STALE_WRITER' });
+  expect(asked).toBe(false);
+  expect(await texts()).toEqual(['hi', 'hi', 'second']);
+});
+
 // Consumers that stop reading.
 
 test('a consumer that stops reading ends the run: the agent is closed, its work told to stop, the session free', async () => {
@@ -364,6 +383,49 @@ test('an error of the consumer’s own ends the run as well', async () => {
   };
   await expect(reading()).rejects.toThrow('consumer');
   await expectFree();
+});
+
+test('work that the agent waits for in its finally block is told to stop first', async () => {
+  const { runner, hi, expectFree } = await setUp(async function* ({ abortSignal }) {
+    const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+    try {
+      yield modelEvent('bot', 'one');
+    } finally {
+      await stopped;
+    }
+  });
+  for await (const _ of runner.runAsync(hi)) break;
+  await expectFree();
+});
+
+test('what a finally block throws after the consumer left is reported, and not thrown at the consumer', async () => {
+  const { runner, hi, platform, expectFree } = await setUp(async function* () {
+    try {
+      yield modelEvent('bot', 'one');
+    } finally {
+      // oxlint-disable-next-line eslint/no-unsafe-finally -- user code may do so
+      throw new RangeError('cleanup');
+    }
+  });
+  for await (const _ of runner.runAsync(hi)) break;
+  await expectFree();
+  await expect(platform.drain()).rejects.toThrow('cleanup');
+});
+
+test('a finally block that fails only because it was told to stop is no failure', async () => {
+  const { runner, hi, platform, expectFree } = await setUp(async function* ({ abortSignal }) {
+    const failing = new Promise((_, reject) =>
+      abortSignal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError'))),
+    );
+    try {
+      yield modelEvent('bot', 'one');
+    } finally {
+      await failing;
+    }
+  });
+  for await (const _ of runner.runAsync(hi)) break;
+  await expectFree();
+  await platform.drain();
 });
 
 test('a stream ends when its session was given back', async () => {

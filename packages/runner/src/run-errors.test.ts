@@ -141,6 +141,20 @@ test('the agent’s generator has run its finally blocks when the error comes ou
   expect(isCleaned).toBe(true);
 });
 
+test('an agent whose event cannot be stored may wait in its finally block for work that is told to stop', async () => {
+  const { runner } = await setUp(async function* ({ abortSignal }) {
+    const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+    try {
+      yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
+    } finally {
+      await stopped;
+    }
+  });
+  const { events, error } = await failing(runner);
+  expect(error).toBeInstanceOf(StateValueError);
+  expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
+});
+
 test('work that goes on beside a failed run is told to stop', async () => {
   let signal: AbortSignal | undefined;
   const { runner } = await setUp(async function* (context) {

@@ -9,9 +9,9 @@ import {
 } from '@eventloom/core';
 
 /** What a run throws: why it was aborted, Eventloom's own errors as they are, anything else as the cause of an AgentError. */
-export function toRunError(thrown: unknown, signal: AbortSignal): EventloomError {
+export function toRunError(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
   // Work that was under way fails with an error of its own; the abort says why.
-  if (signal.aborted && EventloomError.isInstance(signal.reason)) return signal.reason;
+  if (abortReason) return abortReason;
   if (EventloomError.isInstance(thrown)) return thrown;
   const error = toError(thrown);
   return new AgentError(error.message === '' ? error.name : error.message, { cause: thrown });

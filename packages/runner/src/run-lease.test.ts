@@ -219,6 +219,7 @@ test('a run whose session another process took fails at its next event, which is
   expect(await first).toBeInstanceOf(StaleWriterError);
   expect(events.map(textOf)).toEqual(['heard a']);
   expect(await stored()).toEqual(['a', 'heard a', 'b', 'heard b', 'done b']);
+  await platform.drain();
 });
 
 test('runs of different sessions do not wait for each other', async () => {
@@ -358,4 +359,37 @@ test('leases are renewed also when the runtime dropped the timer of an earlier r
   expect(sessionService.renewals).toBe(1);
   gates.b.open();
   await running;
+});
+
+test('a timer that is only late is not doubled', async () => {
+  const fixed = fixedPlatform();
+  let lateMs = 0;
+  const platform: Platform = { ...fixed, now: () => fixed.now() + lateMs };
+  const { runner, sessionService } = await setUp(echo({}), { platform });
+  await sessionService.createSession({ ...KEY, sessionId: 'other' });
+  await runner.run(saying('a'));
+  expect(fixed.pendingTimers).toBe(1);
+  lateMs = 60_000;
+  await runner.run(saying('b', { sessionId: 'other' }));
+  expect(fixed.pendingTimers).toBe(1);
+});
+
+test('a session that is busy is not taken for one to be made', async () => {
+  let asked = 0;
+  class Asked extends CountingService {
+    override async acquireLease(...args: Parameters<InMemorySessionService['acquireLease']>): Promise<SessionLease> {
+      asked++;
+      return super.acquireLease(...args);
+    }
+  }
+  const a = new Gate();
+  const sessionService = new Asked();
+  const { runner } = await setUp(echo({ a }), { sessionService, autoCreateSession: true });
+  const first = runner.run(saying('a'));
+  await a.reached;
+  asked = 0;
+  await expect(runner.run(saying('b', { runConfig: { onBusy: 'reject' } }))).rejects.toBeInstanceOf(SessionBusyError);
+  expect(asked).toBe(1);
+  a.open();
+  await first;
 });

@@ -52,6 +52,7 @@ export class Run {
   readonly #message: Content;
   readonly #stateDelta: Record<string, unknown>;
   readonly #abort = new AbortGuard();
+  #abortReason: EventloomError | undefined;
   #held: HeldLease | undefined;
   #loaded: LoadedSession | undefined;
   #isPulling = false;
@@ -69,17 +70,24 @@ export class Run {
     this.#stateDelta = params.stateDelta ? checkStateDelta(params.stateDelta) : {};
   }
 
-  get signal(): AbortSignal {
-    return this.#abort.signal;
+  /** Why the run was aborted, if it was. */
+  get abortReason(): EventloomError | undefined {
+    return this.#abortReason;
   }
 
   get isStreaming(): boolean {
     return this.#config.streamingMode === StreamingMode.SSE;
   }
 
-  /** Ends the run: whatever listens to its signal stops. */
-  abort(reason: unknown): void {
+  /** Aborts the run: whatever listens to its signal stops, and the stream throws the reason. */
+  abort(reason: EventloomError): void {
+    this.#abortReason ??= reason;
     this.#abort.abort(reason);
+  }
+
+  /** Stops whatever still goes on beside a run that is over. */
+  stop(): void {
+    this.#abort.abort(new RunAbortedError('the run ended before the agent was done'));
   }
 
   readonly #onAbort = (): void =>
@@ -103,7 +111,11 @@ export class Run {
     const isAnswer = this.#message.parts?.[0]?.functionResponse !== undefined;
     const window = isAnswer ? undefined : this.#config.getSessionConfig;
     const lease = await sessions.acquire(key, this.#config, !isAnswer, abortSignal);
-    const held = { lease, renewedMs: this.#runner.platform.now(), onLost: (error: unknown) => this.abort(error) };
+    const held = {
+      lease,
+      renewedMs: this.#runner.platform.now(),
+      onLost: (error: StaleWriterError) => this.abort(error),
+    };
     this.#held = held;
     keeper.hold(held);
     active.set(this.#sessionName, this);
@@ -174,22 +186,21 @@ export class Run {
     this.#isPulling = false;
   }
 
-  /** Lets the agent's generator run its finally blocks. One that is stuck in its work is left to itself. */
-  async closeAgent(events: AsyncGenerator<Event, void, void>): Promise<void> {
-    const closing = events.return(undefined);
-    if (!this.#isPulling || !this.signal.aborted) {
-      await closing;
-      return;
-    }
-    const settled = closing.then(undefined, (error: unknown) => {
-      if (!RunAbortedError.isInstance(error)) throw error;
+  /**
+   * Closes the generator of an agent whose run is over before it was done. Work that its finally blocks may wait for is told to
+   * stop first. What they throw does not take the place of why the run ended. A generator that is stuck is left to itself.
+   */
+  async stopAgent(events: AsyncGenerator<Event, void, void>): Promise<void> {
+    this.stop();
+    const closing = events.return(undefined).then(undefined, (error: unknown) => {
+      if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') this.#report(error);
     });
-    this.#runner.platform.background(settled);
+    if (!this.#isPulling) await closing;
   }
 
   /** The committed error event of a failed run; none when one tells of it already, or nothing can or should be written. */
   async tellFailure(scope: RunScope, failure: EventloomError, thrown: unknown): Promise<Event | undefined> {
-    if (this.signal.aborted || scope.context.isReported(thrown)) return undefined;
+    if (scope.context.isReported(thrown)) return undefined;
     if ([RunAbortedError, StaleWriterError, SessionNotFoundError].some((type) => type.isInstance(failure))) {
       return undefined;
     }

@@ -224,6 +224,19 @@ test('endInvocation ends the run after the current event', async () => {
   expect(isClosed).toBe(true);
 });
 
+test('what an agent that ended the invocation throws in its finally block fails the run', async () => {
+  const { runner } = await setUp(async function* (context) {
+    try {
+      context.endInvocation();
+      yield modelEvent('bot', 'one');
+    } finally {
+      // oxlint-disable-next-line eslint/no-unsafe-finally -- user code may do so
+      throw new RangeError('cleanup');
+    }
+  });
+  await expect(runner.run(saying('hi'))).rejects.toMatchObject({ code: 'AGENT', message: 'cleanup' });
+});
+
 test('state given with the message is stored with it', async () => {
   const { runner, stored } = await setUp(async function* (context) {
     expect(context.session.state).toEqual({ a: 1, 'user:b': [2], 'temp:c': 3 });

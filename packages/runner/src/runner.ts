@@ -7,7 +7,6 @@ import {
   type EventloomError,
   type Platform,
   PluginManager,
-  RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -96,26 +95,25 @@ export class Runner {
           yield await committer.commit(context.createEvent({ author, content: { role: 'model', ...instead } }));
         } else {
           const events = this.agent.runAsync(context);
-          let isAgentDone = false;
+          let isOver = false;
           try {
             while (!context.isEnded) {
               const next = await run.pull(events, context);
               run.pulled();
-              if (next.done) {
-                isAgentDone = true;
-                break;
-              }
+              if (next.done) break;
               const { value } = next;
               const event = committer.isForwarded(value) ? committer.complete(value) : await committer.commit(value);
               if (event.partial !== true || run.isStreaming) yield event;
             }
+            isOver = true;
           } finally {
-            if (!isAgentDone) await run.closeAgent(events);
+            if (!isOver) await run.stopAgent(events);
           }
+          if (context.isEnded) await events.return(undefined);
         }
         if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
       } catch (thrown) {
-        failure = toRunError(thrown, run.signal);
+        failure = toRunError(thrown, run.abortReason);
         const event = await run.tellFailure(scope, failure, thrown);
         if (event) yield event;
         await run.tellPlugins(scope, failure);
@@ -125,9 +123,9 @@ export class Runner {
       if (completion) yield completion;
       if (failure) throw failure;
     } catch (thrown) {
-      throw toRunError(thrown, run.signal);
+      throw toRunError(thrown, run.abortReason);
     } finally {
-      if (!isDone) run.abort(new RunAbortedError('the run ended before the agent was done'));
+      if (!isDone) run.stop();
       await run.end();
     }
   }

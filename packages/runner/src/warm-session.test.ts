@@ -101,6 +101,27 @@ test('a session that was made again with as many events is new as well', async (
   expect(await textsSeen(runner)).toEqual(['new1', 'new2', 'new3', 'new4', 'z']);
 });
 
+test('a session that lost events, restored from a copy, is read whole', async () => {
+  class Restored extends CountingService {
+    isRestored = false;
+    readonly configs: (GetSessionRequest['config'] | undefined)[] = [];
+
+    override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+      const session = await super.getSession(request);
+      this.configs.push(request.config);
+      return session && this.isRestored ? { ...session, lastSeq: session.lastSeq - 1 } : session;
+    }
+  }
+  const sessionService = new Restored({ platform: fixedPlatform() });
+  await sessionService.createSession(KEY);
+  const { run } = await setUp({ sessionService });
+  for (const text of ['a', 'b']) await run(text);
+  sessionService.configs.length = 0;
+  sessionService.isRestored = true;
+  await run('c');
+  expect(sessionService.configs).toEqual([{ afterSeq: 4 }, undefined]);
+});
+
 test('a run that lost its session to another one leaves nothing wrong behind', async () => {
   const { run, runner, sessionService, platform } = await setUp();
   await run('a');

@@ -1,4 +1,6 @@
-import { registerHooks } from 'node:module';
+import { createRequire, registerHooks } from 'node:module';
+
+const requireHere = createRequire(import.meta.url);
 
 const OURS = /^(eventloom|@eventloom\/[^/]+)(\/.*)?$/;
 /** What an agent may import from here when it has none of its own. */
@@ -9,19 +11,25 @@ const LENT = /^zod(\/.*)?$/;
  * anywhere. Eventloom's own packages are always these, so that an agent and the server share one copy.
  */
 export function lendEventloom(): void {
-  const parentURL = import.meta.url;
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      if (OURS.test(specifier)) return nextResolve(specifier, { ...context, parentURL });
+      if (context.parentURL === import.meta.url) return nextResolve(specifier, context);
+      if (OURS.test(specifier)) return nextResolve(...found(specifier, context));
       if (!LENT.test(specifier)) return nextResolve(specifier, context);
       try {
         return nextResolve(specifier, context);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        return nextResolve(specifier, { ...context, parentURL });
+        return nextResolve(...found(specifier, context));
       }
     },
   });
+}
+
+/** What to resolve instead, so that it is found from here: `require` looks at the file that asks, whatever it is told. */
+function found<C extends { readonly conditions?: readonly string[] }>(specifier: string, context: C): [string, C] {
+  if (context.conditions?.includes('require')) return [requireHere.resolve(specifier), context];
+  return [specifier, { ...context, parentURL: import.meta.url }];
 }
 
 function isNotFound(error: unknown): boolean {

@@ -91,14 +91,14 @@ async function withinTime<T>(loading: Promise<T>): Promise<T> {
   }
 }
 
-/** What went wrong, and the line of the agent's file where it did. */
+/** What went wrong, in a line, and where in the agent's file. */
 function describe(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return String(cause);
-  const message = cause.message === '' ? cause.name : cause.message;
-  const named = cause.name === 'Error' || cause instanceof AgentLoadError ? message : `${cause.name}: ${message}`;
-  const at = cause.stack
+  const [message = ''] = cause.message.split('\n');
+  const said = message === '' ? cause.name : message;
+  const named = cause.name === 'Error' || cause instanceof AgentLoadError ? said : `${cause.name}: ${said}`;
+  const place = cause.stack
     ?.split('\n')
-    .find((line) => line.includes(file))
-    ?.trim();
-  return at === undefined ? named : `${named} (${at.replace(/^at /, '')})`;
+    .find((line) => line.includes(file) && !line.includes(said) && !line.startsWith('- '));
+  return place === undefined ? named : `${named} (${place.trim().replace(/^at /, '')})`;
 }

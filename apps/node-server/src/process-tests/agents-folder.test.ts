@@ -21,6 +21,11 @@ const ECHO = `
   const tool = new FunctionTool({ name: 'f', description: 'd', parameters: z.object({}), execute: () => 1 });
   export const rootAgent = new LlmAgent({ name: 'echo', model: new Echo(), tools: [tool] });
 `;
+const REQUIRED = `
+  const { LlmAgent } = require('eventloom');
+  require('zod');
+  module.exports = { rootAgent: new LlmAgent({ name: 'required', model: 'gemini-flash-latest' }) };
+`;
 const BY_DEFAULT = `
   import { LlmAgent } from 'eventloom';
   export default new LlmAgent({ name: 'named', model: 'gemini-flash-latest' });
@@ -48,12 +53,13 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     writeAgents(folder.path, {
       'agents/good/agent.ts': ECHO,
       'agents/plain/agent.js': BY_DEFAULT,
+      'agents/required/agent.js': REQUIRED,
       'agents/broken/agent.ts': 'export const rootAgent = missing();',
       'agents/empty/agent.mts': 'export const something = 1;',
       'agents/no-agent/readme.txt': '',
     });
     await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
-    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['good', 'plain']);
+    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['good', 'plain', 'required']);
     const events = (await (await ask(server.url, 'good')).json()) as Event[];
     expect(events).toMatchObject([{ author: 'echo', content: { parts: [{ text: 'You said hi' }] } }]);
     const { stderr } = await server.end('SIGTERM');

@@ -3,6 +3,7 @@ import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas'
 import { ResumeUnsupportedError } from '../errors/resume-unsupported-error.ts';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
+import { errorResponse } from '../http/error-response.ts';
 import { jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
@@ -13,8 +14,8 @@ const RUN = { component: 'RunBody', schema: runBodySchema } satisfies BodySpec;
 async function run(call: Call): Promise<Response> {
   const hosted = start(call, await readRunBody(call), StreamingMode.NONE);
   await hosted.ended;
-  if (hosted.failure !== undefined) throw hosted.failure;
-  if (hosted.buffer.firstSeq > 1) throw tooLong(hosted);
+  const failure = hosted.failure ?? (hosted.buffer.firstSeq > 1 ? tooLong(hosted) : undefined);
+  if (failure) return failedResponse(hosted, failure);
   return jsonTextResponse(hosted.buffer.toJsonList(), { [INVOCATION_ID_HEADER]: hosted.invocationId });
 }
 
@@ -23,8 +24,13 @@ async function runSse(call: Call): Promise<Response> {
   const body = await readRunBody(call);
   const hosted = start(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   await hosted.openedWithin(limits.answerAfterMs);
-  if (hosted.failure !== undefined && hosted.buffer.lastSeq === 0) throw hosted.failure;
+  if (hosted.failure && hosted.buffer.lastSeq === 0) return failedResponse(hosted, hosted.failure);
   return sseResponse(hosted, runs.read(hosted, 0));
+}
+
+/** The host of the run has reported the failure; here it is only answered, with the name of the run whose events can be read. */
+function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
+  return errorResponse(failure, { [INVOCATION_ID_HEADER]: invocationId });
 }
 
 function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedRun {

@@ -1,10 +1,17 @@
-import { describe, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, test } from 'vitest';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { SqliteSessionService } from './sqlite-session-service.ts';
 
+const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 describe('SqliteSessionService keeps the contract', () => {
+  let files = 0;
   const cases = sessionServiceConformance(async ({ platform }) => {
-    const service = new SqliteSessionService({ path: ':memory:', platform });
+    const service = new SqliteSessionService({ path: join(folder, `${files++}.db`), platform });
     return { service, close: () => service.close() };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
