@@ -97,6 +97,7 @@ export type {
 } from './model/llm-response.ts';
 export { ResponseAggregator } from './model/response-aggregator.ts';
 
+export { checkName } from './session/check-name.ts';
 export type { Session, SessionJson, SessionKey } from './session/session.ts';
 export { sessionKeyOf, toSessionJson } from './session/session.ts';
 export type { AcquireLeaseRequest, OnBusy, SessionLease } from './session/session-lease.ts';

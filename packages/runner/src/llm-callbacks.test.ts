@@ -248,14 +248,17 @@ test('a beforeModelCallback may change the request, at any depth, and changes no
   expect(tool._getDeclaration().description).toBe('');
 });
 
-test('a beforeModelCallback may add a tool, also a long-running one', async () => {
+test('a beforeModelCallback may give other tools, also long-running ones', async () => {
   const added = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
-  const { run } = await setUp([{ calls: [{ id: 'c1', name: 'later', args: {} }] }], {
+  const calls = ['later', 'constructor'].map((name) => ({ id: name, name, args: {} }));
+  const { run } = await setUp([{ calls }], {
     beforeModelCallback: ({ request }) => {
       request.toolsDict = { ...request.toolsDict, later: added };
     },
   });
-  expect(await run()).toMatchObject([{ longRunningToolIds: ['c1'] }]);
+  const [call, response] = await run();
+  expect(call?.longRunningToolIds).toEqual(['later']);
+  expect(responseOf(response)).toEqual({ error: 'there is no tool named "constructor"; the tools are: later' });
 });
 
 test('an afterModelCallback may replace the response', async () => {

@@ -131,6 +131,19 @@ test('a tool may change its arguments: the stored call keeps the model’s', asy
   expect(responsesOf(events[1])).toEqual([{ list: [1, 2] }]);
 });
 
+test('a call that the model’s service answered in the same reply is not run, and its reply is final', async () => {
+  const parts = [
+    { functionCall: call('remote', {}, 'r1') },
+    { functionResponse: { id: 'r1', name: 'remote', response: { result: 1 } } },
+    { text: 'Done.' },
+  ];
+  const remote = new FunctionTool({ name: 'remote', description: '', execute: (): never => expect.unreachable() });
+  const { model, run } = await setUp([{ parts }], [remote]);
+  const events = await run();
+  expect(events.map((event) => event.content?.parts)).toEqual([parts]);
+  model.assertConsumed();
+});
+
 // Several calls at once.
 
 test('calls of one reply run at the same time, and answer in call order in one event', async () => {

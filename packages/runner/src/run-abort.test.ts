@@ -332,6 +332,33 @@ test('a model that stops because the run was taken over has not failed', async (
   expect(await texts()).toEqual(['hi', 'hi', 'second']);
 });
 
+test('a tool that hangs when the run is taken over does not hold it, and has not failed', async () => {
+  const started = Promise.withResolvers<void>();
+  let asked = false;
+  const hangs = new FunctionTool({
+    name: 'hangs',
+    description: '',
+    execute: () => {
+      started.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const agent = new LlmAgent({
+    name: 'bot',
+    model: new ScriptedModel([{ calls: [{ name: 'hangs', args: {} }] }, 'second']),
+    tools: [hangs],
+    onToolErrorCallback: () => void (asked = true),
+    afterToolCallback: () => void (asked = true),
+  });
+  const { runner, hi } = await setUp(agent);
+  const params: RunAsyncParams = { ...hi, abortSignal: undefined };
+  const first = runner.run(params).catch((thrown: unknown) => thrown);
+  await started.promise;
+  await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
+  expect(await first).toMatchObject({ code: 'STALE_WRITER' });
+  expect(asked).toBe(false);
+});
+
 // Consumers that stop reading.
 
 test('a consumer that stops reading ends the run: the agent is closed, its work told to stop, the session free', async () => {

@@ -5,7 +5,6 @@ import {
   InvalidRequestError,
   type Platform,
   setOwn,
-  StateKeyError,
   stateScopeOf,
   type StateWrite,
   toStateWrites,
@@ -34,9 +33,9 @@ export function planAppend(event: Event, nowMs: number, platform: Platform): App
   if (event.id === '' || event.timestamp === 0) {
     stored = { ...event, id: event.id || platform.newEventId(), timestamp: event.timestamp || nowMs / 1000 };
   }
-  const stateDelta = hasKeys(event.actions.stateDelta) ? checkState(event.actions.stateDelta) : undefined;
+  const stateDelta = hasKeys(event.actions.stateDelta) ? checkStateDelta(event.actions.stateDelta) : undefined;
   const removedState = event.actions.removedState?.length ? event.actions.removedState : undefined;
-  if (removedState) for (const key of removedState) checkKey(key);
+  if (removedState) for (const key of removedState) checkStateKey(key);
   if (!stateDelta && !removedState) return { event: stored, writes: NO_WRITES, stateDelta, removedState };
   return {
     event: withoutTemp(stored, stateDelta, removedState),
@@ -44,23 +43,6 @@ export function planAppend(event: Event, nowMs: number, platform: Platform): App
     stateDelta,
     removedState,
   };
-}
-
-/** A checked copy of a state record. @throws StateKeyError @throws StateValueError */
-export function checkState(state: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const checked = checkStateDelta(state);
-  for (const key in checked) checkWellFormed(key);
-  return checked;
-}
-
-function checkKey(key: string): void {
-  checkStateKey(key);
-  checkWellFormed(key);
-}
-
-/** A lone surrogate has no UTF-8: some back ends would store another key in its place. */
-function checkWellFormed(key: string): void {
-  if (!key.isWellFormed()) throw new StateKeyError(`state key ${JSON.stringify(key)}: is not well-formed Unicode`);
 }
 
 function hasKeys(record: object): boolean {

@@ -1,4 +1,6 @@
 import {
+  checkStateDelta,
+  checkName,
   type AcquireLeaseRequest,
   type AppendEventRequest,
   BaseSessionService,
@@ -19,13 +21,13 @@ import {
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
-import { type AppendPlan, checkState, NO_WRITES, planAppend } from './append-plan.ts';
+import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import { toEventWindow } from './event-window.ts';
 import { LeaseQueue } from './lease-queue.ts';
 import { readCursor, writeCursor } from './list-cursor.ts';
 import type { AppendOutcome, ClaimOutcome, SessionDriver } from './session-driver.ts';
 import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
-import { checkName, SessionNames } from './session-names.ts';
+import { SessionNames } from './session-names.ts';
 import { mergedView, showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { checkToolCall } from './tool-call-check.ts';
 
@@ -62,7 +64,7 @@ export class DriverSessionService extends BaseSessionService {
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
     this.#names.check(appName, userId, sessionId);
-    const writes = state ? toStateWrites(checkState(state)) : NO_WRITES;
+    const writes = state ? toStateWrites(checkStateDelta(state)) : NO_WRITES;
     const nowMs = this.#platform.now();
     let created = this.#driver.createSession({ appName, userId, sessionId, writes, nowMs });
     if (created instanceof Promise) created = await created;

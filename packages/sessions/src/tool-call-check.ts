@@ -1,5 +1,4 @@
-import { copyJson, InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
-import { checkName } from './session-names.ts';
+import { checkName, copyJson, InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
 
 /** Some providers carry a signature in the id of a call. */
 const MAX_CALL_ID_BYTES = 2048;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { BaseAgent } from '@eventloom/core';
+import { type BaseAgent, toError } from '@eventloom/core';
 import { AgentLoadError } from '../errors/agent-load-error.ts';
 import { UsageError } from '../errors/usage-error.ts';
 
@@ -57,7 +57,7 @@ function listFolders(folder: string): string[] {
       .map((entry) => entry.name)
       .toSorted();
   } catch (cause) {
-    throw new UsageError(`--agents ${folder}: cannot be read: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`--agents ${folder}: cannot be read: ${toError(cause).message}`, { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { toError } from '@eventloom/core';
 import { UsageError } from '../errors/usage-error.ts';
 import { nearestName } from './nearest-name.ts';
 import { type CommandName, COMMANDS, OPTION_LIST, PARSE_OPTIONS } from './options.ts';
@@ -75,7 +76,7 @@ function parse(args: readonly string[]): ReturnType<typeof parseArgs> {
   try {
     return parseArgs({ args: [...args], options: PARSE_OPTIONS, allowPositionals: true });
   } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
+    throw new UsageError(toError(cause).message, { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toError } from '@eventloom/core';
 import { UsageError } from '../errors/usage-error.ts';
 
 /** Makes the folder of the sessions and artifacts, and keeps it out of version control. @throws UsageError when it cannot be made */
@@ -8,6 +9,6 @@ export function makeDataFolder(folder: string): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(join(folder, '.gitignore'), '*\n');
   } catch (cause) {
-    throw new UsageError(`--data ${folder}: cannot be used as a folder: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`--data ${folder}: cannot be used as a folder: ${toError(cause).message}`, { cause });
   }
 }

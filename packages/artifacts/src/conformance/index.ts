@@ -1,6 +1,5 @@
 // The contract of artifact services as cases for any test runner.
 
-export type { ArtifactServiceUnderTest, ConformanceCase, MakeArtifactService } from './conformance-case.ts';
-export type { ArtifactConformanceOptions } from './artifact-service-conformance.ts';
+export type { ConformanceCase, ConformanceOptions, MakeService, ServiceUnderTest } from '@eventloom/core/conformance';
+export { ConformanceError, ManualPlatform } from '@eventloom/core/conformance';
 export { artifactServiceConformance } from './artifact-service-conformance.ts';
-export { ConformanceError } from './conformance-error.ts';

@@ -1,4 +1,4 @@
-import type { ArtifactRule } from './conformance-case.ts';
+import type { ArtifactRule } from './artifact-rule.ts';
 import { bytes, KEY, text } from './samples.ts';
 
 const EVERY_BYTE = Array.from({ length: 256 }, (_, byte) => byte);

@@ -1,5 +1,5 @@
 import type { ArtifactKey } from '@eventloom/core';
-import type { ArtifactRule, Subject } from './conformance-case.ts';
+import type { ArtifactRule, Subject } from './artifact-rule.ts';
 import { SESSION, text } from './samples.ts';
 
 /** Names that some storage would take for one another, or for something of its own. */

@@ -1,5 +1,5 @@
 import { InvalidArtifactNameError, InvalidRequestError, type Part } from '@eventloom/core';
-import type { ArtifactRule } from './conformance-case.ts';
+import type { ArtifactRule } from './artifact-rule.ts';
 import { bytes, KEY, SESSION, text } from './samples.ts';
 
 const BAD_FILENAMES: readonly string[] = [

@@ -1,5 +1,5 @@
 import { artifactUri } from '@eventloom/core';
-import type { ArtifactRule } from './conformance-case.ts';
+import type { ArtifactRule } from './artifact-rule.ts';
 import { bytes, KEY, SESSION, text } from './samples.ts';
 
 /** What is known of versions, and deleting them. */

@@ -98,6 +98,7 @@ export abstract class BaseAgent {
     try {
       yield* this.runAsyncImpl(context);
     } catch (error) {
+      if (context.abortSignal.aborted) throw error;
       const failed = new CallbackContext({ invocationContext: context });
       const recovered =
         (await context.plugins.first('onAgentErrorCallback', { agent: this, callbackContext: failed, error })) ??

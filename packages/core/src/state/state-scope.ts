@@ -24,7 +24,8 @@ export function stateScopeOf(key: string): StateScope {
 
 /**
  * Checks a state key, prefix included.
- * @throws StateKeyError when it is empty (also behind its prefix), over 256 bytes of UTF-8, or holds a NUL character.
+ * @throws StateKeyError when it is empty (also behind its prefix), over 256 bytes of UTF-8, holds a NUL character, or
+ * is not well-formed Unicode.
  */
 export function checkStateKey(key: string): void {
   const scope = stateScopeOf(key);
@@ -32,6 +33,11 @@ export function checkStateKey(key: string): void {
     throw new StateKeyError(`state key ${JSON.stringify(key)}: is empty`);
   }
   if (key.includes('\0')) throw new StateKeyError(`state key ${JSON.stringify(key)}: holds a NUL character`);
+  if (!key.isWellFormed()) {
+    throw new StateKeyError(
+      `state key ${JSON.stringify(key)}: is not well-formed Unicode, so some back ends would store another`,
+    );
+  }
   if (key.length * 3 > MAX_KEY_BYTES && encoder.encode(key).length > MAX_KEY_BYTES) {
     throw new StateKeyError(`state key ${JSON.stringify(key.slice(0, 40))}…: is longer than ${MAX_KEY_BYTES} bytes`);
   }

@@ -95,6 +95,7 @@ test('events of the own branch and of its ancestors are seen, others are not', (
   const texts = (branch?: string) => contentsOf(events, branch).map((content) => content.parts?.[0]?.text);
   expect(texts('a.b')).toEqual(['for all', 'on a', 'on a.b']);
   expect(texts('a')).toEqual(['for all', 'on a']);
+  expect(texts('a.bc')).toEqual(['for all', 'on a', 'on a.bc']);
   expect(texts()).toHaveLength(6);
 });
 
@@ -301,6 +302,18 @@ test('a response belongs to the newest call of its id, because some models use i
 test('another agent with a call of the same id is not answered', () => {
   const events = [functionCallEvent('guide', [call('c1', 'find')]), answering('user', { c1: 'x' })];
   expect(contentsOf(events)).toEqual([said('user', 'For context:', '[guide] called tool `find` with parameters: {}')]);
+});
+
+test('a response inside a model’s own reply stays in it, because the model’s service ran the tool', () => {
+  const parts = [
+    { functionCall: call('r1', 'remote') },
+    { functionResponse: answer('r1', { result: 1 }, 'remote') },
+    { text: 'Done.' },
+  ];
+  expect(contentsOf([modelEvent('bot', parts), userEvent('thanks')])).toEqual([
+    { role: 'model', parts },
+    said('user', 'thanks'),
+  ]);
 });
 
 // Rule 8: ids.

@@ -101,6 +101,16 @@ test('events that the agent does not see begin no turn', () => {
   expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['hello', 'hi']);
 });
 
+test('events of another branch begin no turn', () => {
+  const events = [
+    userEvent('hello'),
+    modelEvent('bot', 'hi', { branch: 'lead.bot' }),
+    modelEvent('guide', 'beside', { branch: 'lead.guide' }),
+  ];
+  const { agent, session } = contextOf(events);
+  expect(textsOf(currentTurnContents({ agent, session, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
+});
+
 test('a session without events has no contents', () => {
   expect(currentTurnContents(contextOf([]))).toEqual([]);
   expect(sessionContents(contextOf([]))).toEqual([]);

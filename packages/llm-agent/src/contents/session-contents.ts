@@ -16,11 +16,14 @@ export function sessionContents(context: InvocationContext): Content[] {
   return (builder as ContentsBuilder).build(session.events);
 }
 
+/** Whose view it is, and of what. */
+type View = Pick<InvocationContext, 'agent' | 'branch' | 'session'>;
+
 /**
  * The contents of the current turn alone: from the newest user or foreign event on. A message of function responses goes on with
  * the turn that asked for them, so it starts none.
  */
-export function currentTurnContents({ agent, branch, session }: InvocationContext): Content[] {
+export function currentTurnContents({ agent, branch, session }: View): Content[] {
   const { events } = session;
   let start = events.length - 1;
   while (start > 0 && !startsTurn(events[start] as Event, agent.name, branch)) start--;

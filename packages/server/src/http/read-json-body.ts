@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '@eventloom/core';
+import { InvalidRequestError, toError } from '@eventloom/core';
 import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
 
 /** How deep JSON may nest; what is deeper would overflow the stack of some reader on the way. */
@@ -70,7 +70,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new InvalidRequestError(`body: is not JSON: ${(cause as Error).message}`, { cause });
+    throw new InvalidRequestError(`body: is not JSON: ${toError(cause).message}`, { cause });
   }
 }
 

@@ -98,9 +98,15 @@ describe('POST /run', () => {
   });
 
   test('of a run that fails answers the status of its error', async () => {
-    const { post } = await setUp([new ConfigurationError('no such model')]);
+    const { url, post } = await setUp([new ConfigurationError('no such model')]);
     const response = await post('/run', ASK);
     expect([response.status, await response.json()]).toEqual([500, { error: 'no such model', code: 'CONFIGURATION' }]);
+    const id = response.headers.get('Eventloom-Invocation-Id');
+    const events = await (await fetch(`${url}/apps/app/users/ann/sessions/s/runs/${id}`)).text();
+    expect(framesOf(events).map(({ data }) => data.errorMessage ?? data.error)).toEqual([
+      'no such model',
+      'no such model',
+    ]);
   });
 
   test('tells nothing of what a failure that is not its own says inside', async () => {

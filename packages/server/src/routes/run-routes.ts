@@ -1,4 +1,4 @@
-import { type Content, InvalidRequestError, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
+import { InvalidRequestError, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
 import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas';
 import { ResumeUnsupportedError } from '../errors/resume-unsupported-error.ts';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
@@ -46,7 +46,7 @@ function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedR
     onBusy: body.onBusy,
   };
   return call.server.runs.start(key, (abortSignal) =>
-    runner.runAsync({ userId, sessionId, newMessage: newMessage as Content, stateDelta, runConfig, abortSignal }),
+    runner.runAsync({ userId, sessionId, newMessage, stateDelta, runConfig, abortSignal }),
   );
 }
 

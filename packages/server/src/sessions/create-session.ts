@@ -67,7 +67,7 @@ function checkEvents(events: readonly EventJson[]): void {
 }
 
 function complete(event: EventJson, platform: Platform): Event {
-  const given = event as Event;
+  const given: Event = event;
   return {
     ...given,
     id: given.id || platform.newEventId(),

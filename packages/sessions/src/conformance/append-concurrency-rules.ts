@@ -1,5 +1,5 @@
 import { StaleWriterError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 /** Appends of several writers, and through several session objects. */

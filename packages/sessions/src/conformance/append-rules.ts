@@ -1,5 +1,5 @@
 import { type Event, SessionNotFoundError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 /** An event with something in most of its fields, and with one that nobody knows. */

@@ -1,5 +1,5 @@
 import { type SessionLease, StaleWriterError } from '@eventloom/core';
-import type { Subject } from './conformance-case.ts';
+import type { Subject } from './session-rule.ts';
 import { stateEvent } from './samples.ts';
 
 let staleCalls = 0;

@@ -1,7 +1,5 @@
 // The contract of session services as cases for any test runner.
 
-export type { ConformanceCase, MakeSessionService, SessionServiceUnderTest } from './conformance-case.ts';
-export { ConformanceError } from './conformance-error.ts';
-export { ManualPlatform } from './manual-platform.ts';
-export type { SessionConformanceOptions } from './session-service-conformance.ts';
+export type { ConformanceCase, ConformanceOptions, MakeService, ServiceUnderTest } from '@eventloom/core/conformance';
+export { ConformanceError, ManualPlatform } from '@eventloom/core/conformance';
 export { sessionServiceConformance } from './session-service-conformance.ts';

@@ -1,5 +1,5 @@
 import { RunAbortedError, SessionBusyError, SessionNotFoundError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { KEY, OTHER_KEY, passTime, sampleEvent, settle } from './samples.ts';
 import { watch } from './watched-promise.ts';
 

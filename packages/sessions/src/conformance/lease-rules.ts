@@ -1,5 +1,5 @@
 import { SessionBusyError, type SessionLease, SessionNotFoundError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { expectStale } from './expect-stale.ts';
 import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 

@@ -1,5 +1,5 @@
 import { InvalidRequestError, SessionBusyError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { expectStale } from './expect-stale.ts';
 import { idsOf, KEY, readSession, sampleEvent } from './samples.ts';
 

@@ -1,5 +1,5 @@
 import { InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { KEY, OTHER_KEY } from './samples.ts';
 
 const STARTED: ToolLedgerEntry = { invocationId: 'e-1', callId: 'call-1', name: 'tool', status: 'started' };

@@ -1,5 +1,5 @@
 import { InvalidRequestError, type ListSessionsRequest, type Session } from '@eventloom/core';
-import type { SessionRule, Subject } from './conformance-case.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
 import { appendAll, KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 const OWNER = { appName: KEY.appName, userId: KEY.userId };

@@ -1,5 +1,5 @@
 import { SessionBusyError, type SessionLease } from '@eventloom/core';
-import type { SessionRule, Subject } from './conformance-case.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
 import { idsOf, KEY, passTime, readSession, sampleEvent, settle } from './samples.ts';
 import { watch } from './watched-promise.ts';
 

@@ -8,8 +8,8 @@ import {
   type Session,
   type SessionKey,
 } from '@eventloom/core';
-import type { ManualPlatform } from './manual-platform.ts';
-import type { Subject } from './conformance-case.ts';
+import type { ManualPlatform } from '@eventloom/core/conformance';
+import type { Subject } from './session-rule.ts';
 
 /** The session that most cases work on. */
 export const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };

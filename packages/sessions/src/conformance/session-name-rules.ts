@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { idsOf, KEY, sampleEvent, stateEvent } from './samples.ts';
 
 /** Names that no back end may take. */

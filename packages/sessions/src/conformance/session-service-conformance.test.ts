@@ -1,9 +1,11 @@
-import { ConfigurationError } from '@eventloom/core';
+import { type BaseSessionService, ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { InMemorySessionService } from '../in-memory-session-service.ts';
-import { type MakeSessionService, ManualPlatform, sessionServiceConformance } from './index.ts';
+import { type MakeService, ManualPlatform, sessionServiceConformance } from './index.ts';
 
-const makeService: MakeSessionService = async ({ platform }) => ({ service: new InMemorySessionService({ platform }) });
+const makeService: MakeService<BaseSessionService> = async ({ platform }) => ({
+  service: new InMemorySessionService({ platform }),
+});
 
 test('every case has an id of its own and a title that is a sentence', () => {
   const cases = sessionServiceConformance(makeService);

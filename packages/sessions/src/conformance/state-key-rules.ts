@@ -1,5 +1,5 @@
 import { type EventloomError, StateKeyError, StateValueError } from '@eventloom/core';
-import type { SessionRule, Subject } from './conformance-case.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
 import { idsOf, KEY, readSession, stateEvent } from './samples.ts';
 
 /** Keys that are data like any other. */

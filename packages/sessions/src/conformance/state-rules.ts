@@ -1,5 +1,5 @@
 import { StaleWriterError } from '@eventloom/core';
-import type { SessionRule } from './conformance-case.ts';
+import type { SessionRule } from './session-rule.ts';
 import { idsOf, KEY, OTHER_KEY, readSession, stateEvent } from './samples.ts';
 
 const STRANGER_KEY = { ...KEY, userId: 'stranger' };

@@ -1,5 +1,5 @@
 import { type GetSessionConfig, InvalidRequestError, type Session } from '@eventloom/core';
-import type { SessionRule, Subject } from './conformance-case.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
 import { idsOf, KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 /** Which events a read gives. */

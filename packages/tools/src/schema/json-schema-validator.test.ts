@@ -66,3 +66,11 @@ test('keys that objects inherit are not there', () => {
     'value: Instance does not have required property "constructor".',
   ]);
 });
+
+test('what is not JSON matches no schema, and a property that is undefined is not there', () => {
+  expect(issues({}, undefined)).toEqual(['value: is undefined']);
+  expect(issues({}, { list: [new Date()] })).toEqual(['list.0: is a Date, not a plain object']);
+  expect(issues({ required: ['a'] }, { a: undefined })).toEqual([
+    'value: Instance does not have required property "a".',
+  ]);
+});

@@ -1,5 +1,5 @@
 import { Validator } from '@cfworker/json-schema';
-import { ConfigurationError, toError } from '@eventloom/core';
+import { ConfigurationError, copyJson, toError } from '@eventloom/core';
 import { toValidatingSchema } from './json-schema.ts';
 import type { JsonSchema } from './standard-schema.ts';
 
@@ -35,7 +35,9 @@ export class JsonSchemaValidator {
 
   /** What is wrong with the value, a line each. @throws ConfigurationError for a schema with a broken pattern or reference */
   issues(value: unknown): string[] {
-    const { valid, errors } = this.#guard(() => this.#validator.validate(value));
+    const copied = copyJson(value);
+    if ('fault' in copied) return [`${copied.fault.path || 'value'}: ${copied.fault.reason}`];
+    const { valid, errors } = this.#guard(() => this.#validator.validate(copied.value));
     if (valid) return [];
     return errors
       .filter(({ keyword }) => !SUMMARIES.has(keyword))

@@ -1,8 +1,8 @@
 import type { BaseArtifactService, Platform } from '@eventloom/core';
+import type { MakeService } from '@eventloom/core/conformance';
 import { DriverArtifactService } from '../../driver-artifact-service.ts';
 import { InMemoryArtifactDriver } from '../../in-memory-artifact-driver.ts';
 import type { ArtifactDriver } from '../../artifact-driver.ts';
-import type { MakeArtifactService } from '../conformance-case.ts';
 
 /** A service that is broken on purpose, to see that a case notices. */
 export interface Mutant {
@@ -10,7 +10,7 @@ export interface Mutant {
   readonly breaks: string;
   /** What it does wrong, after "a service that". */
   readonly how: string;
-  readonly make: MakeArtifactService;
+  readonly make: MakeService<BaseArtifactService>;
 }
 
 type ServiceMethods = Pick<BaseArtifactService, keyof BaseArtifactService>;

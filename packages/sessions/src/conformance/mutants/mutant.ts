@@ -1,8 +1,8 @@
 import type { BaseSessionService, Platform } from '@eventloom/core';
+import type { MakeService } from '@eventloom/core/conformance';
 import { DriverSessionService } from '../../driver-session-service.ts';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { SessionDriver } from '../../session-driver.ts';
-import type { MakeSessionService } from '../conformance-case.ts';
 
 /** A service that is broken on purpose, to see that a case notices. */
 export interface Mutant {
@@ -10,7 +10,7 @@ export interface Mutant {
   readonly breaks: string;
   /** What it does wrong, after "a service that". */
   readonly how: string;
-  readonly make: MakeSessionService;
+  readonly make: MakeService<BaseSessionService>;
 }
 
 type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;

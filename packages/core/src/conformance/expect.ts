@@ -1,4 +1,4 @@
-import { EventloomError } from '@eventloom/core';
+import { EventloomError } from '../errors/eventloom-error.ts';
 import { ConformanceError } from './conformance-error.ts';
 
 /** An error class of the runtime. */

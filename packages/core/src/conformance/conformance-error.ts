@@ -1,8 +1,8 @@
-import { EventloomError } from '@eventloom/core';
+import { EventloomError } from '../errors/eventloom-error.ts';
 
 /** A back end broke a rule of the contract. */
 export class ConformanceError extends EventloomError {
-  static override readonly code = 'ARTIFACT_CONFORMANCE';
+  static override readonly code = 'CONFORMANCE';
   /** The id of the case, e.g. `append.duplicate-id`. */
   readonly rule: string;
   readonly expected: unknown;

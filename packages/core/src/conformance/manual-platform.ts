@@ -1,4 +1,4 @@
-import type { Platform } from '@eventloom/core';
+import type { Platform } from '../platform/platform.ts';
 
 /** 2026-01-02T03:04:05Z, in milliseconds: where a manual clock starts. */
 const START_MS = 1_767_323_045_000;

@@ -1,0 +1,90 @@
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import type { Platform } from '../platform/platform.ts';
+import { ConformanceError } from './conformance-error.ts';
+import { Expect } from './expect.ts';
+import { ManualPlatform } from './manual-platform.ts';
+
+/** One rule of a contract as something that can be run: it rejects when the rule is broken. */
+export interface ConformanceCase {
+  /** Stable, `topic.rule`. */
+  readonly id: string;
+  /** What is promised, as a sentence. */
+  readonly title: string;
+  readonly run: () => Promise<void>;
+}
+
+/** A service with nothing in it that is not this case's own. */
+export interface ServiceUnderTest<S> {
+  readonly service: S;
+  /** Called when the case is over, also when it failed. */
+  close?(): Promise<void> | void;
+}
+
+/** Makes the service of one case. Its time is the platform's, which stands still until the case moves it. */
+export type MakeService<S> = (options: { readonly platform: Platform }) => Promise<ServiceUnderTest<S>>;
+
+/** What a case works with. */
+export interface ConformanceSubject<S> {
+  readonly service: S;
+  readonly platform: ManualPlatform;
+  readonly expect: Expect;
+}
+
+/** A case before it is bound to a service. */
+export interface ConformanceRule<S> {
+  readonly id: string;
+  readonly title: string;
+  readonly check: (subject: ConformanceSubject<S>) => Promise<void>;
+}
+
+/** How the cases are run, and what a back end does otherwise, on purpose. */
+export interface ConformanceOptions {
+  /** Case id to the reason why the back end does not keep it. Such cases are left out. */
+  readonly deviations?: Readonly<Record<string, string>>;
+  /** Real milliseconds after which a case that does not end fails; default 20,000. */
+  readonly hangMs?: number;
+}
+
+/**
+ * The rules of a contract as cases for any test runner. Every case makes a service of its own.
+ * @throws ConfigurationError for a deviation from a case that does not exist
+ */
+export function conformanceCases<S>(
+  rules: readonly ConformanceRule<S>[],
+  makeService: MakeService<S>,
+  { deviations = {}, hangMs = 20_000 }: ConformanceOptions = {},
+): ConformanceCase[] {
+  for (const id of Object.keys(deviations)) {
+    if (!rules.some((rule) => rule.id === id)) throw new ConfigurationError(`there is no conformance case ${id}`);
+  }
+  return rules
+    .filter(({ id }) => !Object.hasOwn(deviations, id))
+    .map(({ id, title, check }) => ({
+      id,
+      title,
+      async run() {
+        const platform = new ManualPlatform();
+        const subject = await makeService({ platform });
+        try {
+          await withinTime(id, hangMs, check({ service: subject.service, platform, expect: new Expect(id) }));
+        } catch (error) {
+          throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
+        } finally {
+          await subject.close?.();
+        }
+      },
+    }));
+}
+
+/** A call that never answers is a fault like any other, and is told by the case it is in. */
+async function withinTime(id: string, hangMs: number, work: Promise<void>): Promise<void> {
+  let timer: unknown;
+  const hang = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ConformanceError(id, 'the case', 'an end', `none in ${hangMs} ms`)), hangMs);
+  });
+  try {
+    await Promise.race([work, hang]);
+  } finally {
+    clearTimeout(timer as number);
+  }
+}

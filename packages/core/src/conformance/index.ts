@@ -1,0 +1,14 @@
+// What conformance suites are made of: the contracts' suites sit beside their back ends.
+
+export type {
+  ConformanceCase,
+  ConformanceOptions,
+  ConformanceRule,
+  ConformanceSubject,
+  MakeService,
+  ServiceUnderTest,
+} from './conformance-cases.ts';
+export { conformanceCases } from './conformance-cases.ts';
+export { ConformanceError } from './conformance-error.ts';
+export { Expect } from './expect.ts';
+export { ManualPlatform } from './manual-platform.ts';

@@ -1,0 +1,50 @@
+import { ValueSchema } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { SetModelResponseTool } from './set-model-response-tool.ts';
+
+function toolOf(schema: Record<string, unknown>): SetModelResponseTool {
+  return new SetModelResponseTool(new ValueSchema(schema, 'agent "bot": outputSchema'));
+}
+
+/** What the tool answers; the context of the call is of no interest to it. */
+function handIn(tool: SetModelResponseTool, args: Record<string, unknown>): Promise<unknown> {
+  return tool.runAsync({ args, toolContext: undefined as never });
+}
+
+test('an object is asked for as it is, anything else as a value', () => {
+  const object = { type: 'object', properties: { n: { type: 'integer' } } };
+  expect(toolOf(object)._getDeclaration().parametersJsonSchema).toEqual(object);
+  expect(toolOf({ type: 'string' })._getDeclaration().parametersJsonSchema).toEqual({
+    type: 'object',
+    properties: { value: { type: 'string' } },
+    required: ['value'],
+  });
+});
+
+test('definitions of a wrapped schema stay where references look for them', () => {
+  const $defs = { name: { type: 'string' } };
+  const definitions = { old: { type: 'number' } };
+  const schema = { $defs, definitions, type: 'array', items: { $ref: '#/$defs/name' } };
+  expect(toolOf(schema)._getDeclaration().parametersJsonSchema).toEqual({
+    $defs,
+    definitions,
+    type: 'object',
+    properties: { value: { type: 'array', items: { $ref: '#/$defs/name' } } },
+    required: ['value'],
+  });
+});
+
+test('an answer that matches is kept, one that does not is answered with what is wrong', async () => {
+  const tool = toolOf({ type: 'integer' });
+  expect([tool.accepted, tool.issues]).toEqual([undefined, undefined]);
+  const issue = 'value: Instance type "string" is invalid. Expected "integer".';
+  expect(await handIn(tool, { value: 'x' })).toEqual({ error: `the answer does not match the schema: ${issue}` });
+  expect([tool.accepted, tool.issues]).toEqual([undefined, [issue]]);
+  expect(await handIn(tool, { value: 5 })).toEqual({ status: 'accepted' });
+  expect(tool.accepted).toEqual({ value: 5 });
+});
+
+test('a value that was left out is one that does not match', async () => {
+  const tool = toolOf({ type: 'integer' });
+  expect(await handIn(tool, {})).toMatchObject({ error: expect.stringContaining('does not match') });
+});
