@@ -56,13 +56,18 @@ export async function* floorTurn(
       }
       calls = (response.content?.parts ?? []).filter((part) => part.functionCall);
       const timingInfo = { timeToFirstTokenMs: systemPlatform.now() - startMs };
-      yield commit({ ...floorEvent(invocationId, 'agent', response.content as Content), usageMetadata: { timingInfo } });
+      yield commit({
+        ...floorEvent(invocationId, 'agent', response.content as Content),
+        usageMetadata: { timingInfo },
+      });
     }
     if (calls.length === 0) return;
     const parts = await Promise.all(
       calls.map(async ({ functionCall }): Promise<Part> => {
         const response = await tools[functionCall?.name ?? '']?.(functionCall?.args ?? {});
-        return { functionResponse: { id: functionCall?.id ?? '', name: functionCall?.name ?? '', response: response ?? {} } };
+        return {
+          functionResponse: { id: functionCall?.id ?? '', name: functionCall?.name ?? '', response: response ?? {} },
+        };
       }),
     );
     yield commit(floorEvent(invocationId, 'agent', { role: 'user', parts }));

@@ -16,7 +16,11 @@ export interface Contestant {
  * Times contestants against each other in one process: after a warm-up their rounds take turns, so that whatever else the
  * machine does meets all of them, and the median round counts.
  */
-export async function compare(contestants: readonly Contestant[], rounds = 15, warmups = 5): Promise<Map<string, Measurement>> {
+export async function compare(
+  contestants: readonly Contestant[],
+  rounds = 15,
+  warmups = 5,
+): Promise<Map<string, Measurement>> {
   const times = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
   for (let round = -warmups; round < rounds; round++) {
     for (const contestant of contestants) {
@@ -31,5 +35,9 @@ export async function compare(contestants: readonly Contestant[], rounds = 15, w
 
 export function summarize(us: readonly number[]): Measurement {
   const sorted = us.toSorted((a, b) => a - b);
-  return { medianUs: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN, minUs: sorted[0] ?? Number.NaN, rounds: sorted.length };
+  return {
+    medianUs: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
+    minUs: sorted[0] ?? Number.NaN,
+    rounds: sorted.length,
+  };
 }

@@ -1,6 +1,9 @@
 import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
 
-const ANSWER: LlmResponse = { content: { role: 'model', parts: [{ text: 'The answer is 42.' }] }, finishReason: 'STOP' };
+const ANSWER: LlmResponse = {
+  content: { role: 'model', parts: [{ text: 'The answer is 42.' }] },
+  finishReason: 'STOP',
+};
 
 /** Answers at once with the same text. */
 export class InstantModel extends BaseLlm {
@@ -59,4 +62,3 @@ export class ChunkModel extends BaseLlm {
     yield { content: { role: 'model', parts: [{ text: 'word '.repeat(this.#chunks) }] }, finishReason: 'STOP' };
   }
 }
-

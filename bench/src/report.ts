@@ -12,7 +12,14 @@ export interface Row {
 }
 
 /** A row whose target is a ratio to the floor. */
-export function ratioRow(workload: string, figure: string, unit: string, ours: number, floor: number, maxRatio: number): Row {
+export function ratioRow(
+  workload: string,
+  figure: string,
+  unit: string,
+  ours: number,
+  floor: number,
+  maxRatio: number,
+): Row {
   return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}× floor`, ok: ours / floor <= maxRatio };
 }
 
@@ -34,7 +41,14 @@ export function formatRows(rows: readonly Row[]): string {
   ]);
   const table = [['', 'figure', 'ours', 'against', 'ratio', 'target', 'met'], ...cells];
   const widths = table[0]?.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0))) ?? [];
-  return table.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+  return table
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 function number(value: number): string {

@@ -32,7 +32,10 @@ export async function coldStart(): Promise<Row[]> {
       agentMs.push(startMs(agentFile));
     }
     const added = summarize(agentMs.slice(5)).medianUs - summarize(bareMs.slice(5)).medianUs;
-    return [limitRow('W7', 'cold import of an agent over bare node', 'ms', added, 25), limitRow('W7', 'bundle, minified and gzipped', 'kB', gzipSync(code).length / 1000, 40)];
+    return [
+      limitRow('W7', 'cold import of an agent over bare node', 'ms', added, 25),
+      limitRow('W7', 'bundle, minified and gzipped', 'kB', gzipSync(code).length / 1000, 40),
+    ];
   } finally {
     rmSync(folder, { recursive: true });
   }

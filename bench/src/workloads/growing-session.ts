@@ -19,7 +19,7 @@ export async function growingSession(): Promise<Row[]> {
   try {
     return [...(await measure('in memory', new InMemorySessionService())), ...(await measure('SQLite', sqlite))];
   } finally {
-    await sqlite.close();
+    sqlite.close();
     rmSync(folder, { recursive: true });
   }
 }
@@ -43,13 +43,20 @@ async function measure(backEnd: string, sessions: BaseSessionService): Promise<R
     await turn(runner, KEY.sessionId);
     found['append']?.push(await medianUs(fill));
     found['warm turn']?.push(await medianUs(() => turn(runner, KEY.sessionId)));
-    found['getSession with numRecentEvents 10']?.push(await medianUs(() => sessions.getSession({ ...KEY, config: { numRecentEvents: 10 } })));
+    found['getSession with numRecentEvents 10']?.push(
+      await medianUs(() => sessions.getSession({ ...KEY, config: { numRecentEvents: 10 } })),
+    );
   }
   return Object.entries(found).flatMap(([figure, times]) =>
     SIZES.map((size, index): Row => {
       const ours = times[index] ?? Number.NaN;
       const small = times[0] ?? Number.NaN;
-      const row: Row = { workload: backEnd, figure: `${figure} at ${size.toLocaleString('en')} events`, unit: 'µs', ours };
+      const row: Row = {
+        workload: backEnd,
+        figure: `${figure} at ${size.toLocaleString('en')} events`,
+        unit: 'µs',
+        ours,
+      };
       return index === 0 ? row : { ...row, floor: small, target: '≤ 1.5× at 10', ok: ours / small <= 1.5 };
     }),
   );

@@ -27,14 +27,42 @@ export async function sqliteSession(): Promise<Row[]> {
     ours.push(await inFolder(measureOurs));
     floor.push(await inFolder(measureFloor));
   }
-  const median = (costs: readonly Cost[], pick: (cost: Cost) => number): number => summarize(costs.slice(1).map(pick)).medianUs;
+  const median = (costs: readonly Cost[], pick: (cost: Cost) => number): number =>
+    summarize(costs.slice(1).map(pick)).medianUs;
   const late = median(ours, (cost) => cost.lateUs);
   const early = median(ours, (cost) => cost.earlyUs);
   return [
-    ratioRow('W8', 'SQLite turn at 1,000', 'µs', late, median(floor, (cost) => cost.lateUs), 3),
-    { workload: 'W8', figure: 'turn 1,000 against turn 10', unit: 'µs', ours: late, floor: early, target: '≤ 1.2× turn 10', ok: late / early <= 1.2 },
-    ratioRow('W8', 'bytes written per turn', 'B', median(ours, (cost) => cost.bytesWritten) / TURNS, median(floor, (cost) => cost.bytesWritten) / TURNS, 3),
-    { workload: 'W8', figure: 'bytes of event JSON per turn', unit: 'B', ours: median(ours, (cost) => cost.bytesStored) / TURNS },
+    ratioRow(
+      'W8',
+      'SQLite turn at 1,000',
+      'µs',
+      late,
+      median(floor, (cost) => cost.lateUs),
+      3,
+    ),
+    {
+      workload: 'W8',
+      figure: 'turn 1,000 against turn 10',
+      unit: 'µs',
+      ours: late,
+      floor: early,
+      target: '≤ 1.2× turn 10',
+      ok: late / early <= 1.2,
+    },
+    ratioRow(
+      'W8',
+      'bytes written per turn',
+      'B',
+      median(ours, (cost) => cost.bytesWritten) / TURNS,
+      median(floor, (cost) => cost.bytesWritten) / TURNS,
+      3,
+    ),
+    {
+      workload: 'W8',
+      figure: 'bytes of event JSON per turn',
+      unit: 'B',
+      ours: median(ours, (cost) => cost.bytesStored) / TURNS,
+    },
   ];
 }
 
@@ -53,13 +81,15 @@ async function measureOurs(file: string): Promise<Cost> {
   await sessions.createSession({ ...APP, sessionId: 's' });
   const cost = await timeTurns(() => turn(runner, 's'));
   const stored = await sessions.getSession({ ...APP, sessionId: 's' });
-  await sessions.close();
+  sessions.close();
   return { ...cost, bytesStored: JSON.stringify(stored?.events).length };
 }
 
 async function measureFloor(file: string): Promise<Cost> {
   const database = new DatabaseSync(file);
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE events (seq INTEGER PRIMARY KEY, json TEXT) STRICT');
+  database.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE events (seq INTEGER PRIMARY KEY, json TEXT) STRICT',
+  );
   const insert = database.prepare('INSERT INTO events (json) VALUES (?)');
   const session = createFloorSession('f');
   const model = new InstantModel();
@@ -79,7 +109,11 @@ async function timeTurns(run: () => Promise<unknown>): Promise<Omit<Cost, 'bytes
     await run();
     times.push((performance.now() - start) * 1000);
   }
-  return { earlyUs: summarize(times.slice(5, 45)).medianUs, lateUs: summarize(times.slice(-40)).medianUs, bytesWritten: bytesWritten() - written };
+  return {
+    earlyUs: summarize(times.slice(5, 45)).medianUs,
+    lateUs: summarize(times.slice(-40)).medianUs,
+    bytesWritten: bytesWritten() - written,
+  };
 }
 
 /** Bytes that this process has handed to the system's write calls (Linux). */

@@ -93,28 +93,37 @@ export async function chunkedReply(): Promise<Row[]> {
   const runner = createRunner(model, sessions);
   const firstUs: number[] = [];
   let id = 0;
-  const measured = await compare([
-    {
-      name: 'ours',
-      async round() {
-        const sessionId = `s${id++}`;
-        await sessions.createSession({ ...APP, sessionId });
-        const start = performance.now();
-        let seen = 0;
-        for await (const _ of runner.runAsync({ ...APP, sessionId, newMessage: MESSAGE, runConfig: { streamingMode: 'sse' } })) {
-          if (seen++ === 0) firstUs.push((performance.now() - start) * 1000);
-        }
-        return chunks;
+  const measured = await compare(
+    [
+      {
+        name: 'ours',
+        async round() {
+          const sessionId = `s${id++}`;
+          await sessions.createSession({ ...APP, sessionId });
+          const start = performance.now();
+          let seen = 0;
+          for await (const _ of runner.runAsync({
+            ...APP,
+            sessionId,
+            newMessage: MESSAGE,
+            runConfig: { streamingMode: 'sse' },
+          })) {
+            if (seen++ === 0) firstUs.push((performance.now() - start) * 1000);
+          }
+          return chunks;
+        },
       },
-    },
-    {
-      name: 'floor',
-      async round() {
-        await drain(floorTurn(createFloorSession('f'), model, MESSAGE, { stream: true }));
-        return chunks;
+      {
+        name: 'floor',
+        async round() {
+          await drain(floorTurn(createFloorSession('f'), model, MESSAGE, { stream: true }));
+          return chunks;
+        },
       },
-    },
-  ], 60, 20);
+    ],
+    60,
+    20,
+  );
   const firstMs = summarize(firstUs.slice(20)).medianUs / 1000;
   return [
     ratioRow('W3', 'reply of 2,000 chunks, per chunk', 'µs', median(measured, 'ours'), median(measured, 'floor'), 1.5),
@@ -157,7 +166,23 @@ export async function longSession(): Promise<Row[]> {
   const lateUs = summarize(late).medianUs;
   const totalMs = summarize(totals).medianUs;
   return [
-    { workload: 'W4', figure: 'turn 1,000 against turn 10', unit: 'µs', ours: lateUs, floor: earlyUs, target: '≤ 2× turn 10', ok: lateUs / earlyUs <= 2 },
-    { workload: 'W4', figure: '1,000 turns', unit: 'ms', ours: totalMs, floor: summarize(floorTotals).medianUs, target: '≤ 23 ms', ok: totalMs <= 23 },
+    {
+      workload: 'W4',
+      figure: 'turn 1,000 against turn 10',
+      unit: 'µs',
+      ours: lateUs,
+      floor: earlyUs,
+      target: '≤ 2× turn 10',
+      ok: lateUs / earlyUs <= 2,
+    },
+    {
+      workload: 'W4',
+      figure: '1,000 turns',
+      unit: 'ms',
+      ours: totalMs,
+      floor: summarize(floorTotals).medianUs,
+      target: '≤ 23 ms',
+      ok: totalMs <= 23,
+    },
   ];
 }

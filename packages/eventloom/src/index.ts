@@ -95,6 +95,7 @@ export {
   BaseToolset,
   CallbackContext,
   checkArtifactName,
+  checkName,
   checkRunConfig,
   checkStateDelta,
   checkStateKey,

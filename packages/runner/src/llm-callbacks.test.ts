@@ -494,6 +494,19 @@ test('when one callback fails the run, calls that run beside it are told to stop
   await stopped.promise;
 });
 
+test('when one callback fails the run, calls that wait for their turn are not begun', async () => {
+  const begun: unknown[] = [];
+  const { run } = await setUp([{ calls: [0, 1, 2].map((n) => ({ name: 'f', args: { n } })) }], {
+    tools: [toolOf(({ n }) => void begun.push(n))],
+    afterToolCallback: () => {
+      throw new RangeError('callback');
+    },
+  });
+  await expect(run({ maxParallelToolCalls: 1 })).rejects.toThrow('callback');
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  expect(begun).toEqual([0]);
+});
+
 // Plugins before the agent's own.
 
 /** Answers one callback. */

@@ -370,6 +370,7 @@ test('a consumer that stops reading ends the run: the agent is closed, its work 
       yield modelEvent('bot', 'one');
       expect.unreachable();
     } finally {
+      for (let turn = 0; turn < 5; turn++) await Promise.resolve();
       isCleaned = true;
     }
   });

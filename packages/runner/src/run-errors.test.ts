@@ -211,8 +211,10 @@ test('a plugin that fails when it is told changes nothing about the run', async 
 });
 
 test('an error of a plugin’s callback fails the run like one of the agent', async () => {
+  let signal: AbortSignal | undefined;
   class Failing extends BasePlugin {
-    override afterRunCallback(): never {
+    override afterRunCallback({ invocationContext }: { invocationContext: InvocationContext }): never {
+      signal = invocationContext.abortSignal;
       throw new RangeError('after');
     }
   }
@@ -226,6 +228,7 @@ test('an error of a plugin’s callback fails the run like one of the agent', as
   const { events, error } = await failing(runner);
   expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
   expect(events.map((event) => event.errorMessage)).toEqual([undefined, 'after']);
+  expect(signal?.aborted).toBe(true);
 });
 
 test('a plugin that refuses every event cannot hide why the run failed', async () => {

@@ -46,7 +46,8 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 async function setUp(script: Script, config: Partial<RunnerConfig> = {}) {
   const platform = fixedPlatform();
   const sessionService = new CountingService({ platform });
-  const runner = new Runner({ appName: 'app', agent: new CustomAgent(script), sessionService, platform, ...config });
+  const agent = new CustomAgent(script);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform, leaseTtlMs: 30_000, ...config });
   await sessionService.createSession(KEY);
   const stored = async () => {
     const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
@@ -392,4 +393,14 @@ test('a session that is busy is not taken for one to be made', async () => {
   expect(asked).toBe(1);
   a.open();
   await first;
+});
+
+test('a session is free again as soon as the lease time of a runner that died is over', async () => {
+  const { runner, platform, sessionService } = await setUp(async function* () {}, { leaseTtlMs: 2000 });
+  const other = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform, leaseTtlMs: 2000 });
+  await sessionService.acquireLease({ ...KEY, ttlMs: 2000 });
+  const run = other.run(saying('hi', { runConfig: { onBusy: 'queue' } }));
+  await platform.nextTimer();
+  platform.advance(2000);
+  await expect(run).resolves.toEqual([]);
 });

@@ -27,6 +27,11 @@ export interface RunnerConfig {
   readonly platform?: Platform | undefined;
   /** Makes a session that does not exist when a run names it. Default false: such a run fails. */
   readonly autoCreateSession?: boolean | undefined;
+  /**
+   * How long a session stays taken after the process that ran in it died; runs that live renew in time. Milliseconds, default
+   * 15,000. A tool that keeps the processor busy for longer than this may lose the session to another process.
+   */
+  readonly leaseTtlMs?: number | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
   readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
 }
@@ -54,6 +59,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'platform',
   'autoCreateSession',
   'sessionCache',
+  'leaseTtlMs',
 ]);
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
@@ -69,4 +75,6 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   if (typeof config.agent?.runAsync !== 'function') throw new ConfigurationError('Runner: agent must be an agent');
   if (typeof config.sessionService?.appendEvent !== 'function')
     throw new ConfigurationError('Runner: sessionService must be a session service');
+  if (config.leaseTtlMs !== undefined && !(config.leaseTtlMs > 0))
+    throw new ConfigurationError('Runner: leaseTtlMs must be a positive number of milliseconds');
 }

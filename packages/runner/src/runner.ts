@@ -47,7 +47,7 @@ export class Runner {
     this.platform = config.platform ?? systemPlatform;
     const cache = new SessionCache(config.sessionCache);
     this.#support = {
-      sessions: new SessionLoader(config.sessionService, cache, config.autoCreateSession ?? false),
+      sessions: new SessionLoader(config.sessionService, cache, config),
       keeper: new LeaseKeeper(config.sessionService, this.platform),
       active: new Map(),
     };

@@ -20,16 +20,30 @@ export interface LoadedSession {
   readonly isKept: boolean;
 }
 
+/** The runner's options that concern sessions. */
+export interface SessionLoaderOptions {
+  readonly autoCreateSession?: boolean | undefined;
+  readonly leaseTtlMs?: number | undefined;
+}
+
+const DEFAULT_LEASE_TTL_MS = 15_000;
+
 /** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
 export class SessionLoader {
   readonly #service: BaseSessionService;
   readonly #cache: SessionCache;
   readonly #autoCreate: boolean;
+  readonly #ttlMs: number;
 
-  constructor(service: BaseSessionService, cache: SessionCache, autoCreate: boolean) {
+  constructor(
+    service: BaseSessionService,
+    cache: SessionCache,
+    { autoCreateSession = false, leaseTtlMs = DEFAULT_LEASE_TTL_MS }: SessionLoaderOptions,
+  ) {
     this.#service = service;
     this.#cache = cache;
-    this.#autoCreate = autoCreate;
+    this.#autoCreate = autoCreateSession;
+    this.#ttlMs = leaseTtlMs;
   }
 
   /**
@@ -43,7 +57,7 @@ export class SessionLoader {
     abortSignal: AbortSignal | undefined,
   ): Promise<SessionLease> {
     const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs: waitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfig;
-    const request: AcquireLeaseRequest = { ...key, onBusy, waitMs, abortSignal };
+    const request: AcquireLeaseRequest = { ...key, ttlMs: this.#ttlMs, onBusy, waitMs, abortSignal };
     const lease = this.#service.acquireLease(request);
     return this.#autoCreate && canBegin ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
   }

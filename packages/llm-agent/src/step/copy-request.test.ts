@@ -33,7 +33,7 @@ test('a change at any depth of a copy leaves the request as it is', () => {
   copied.contents.pop();
   (copied.config.labels ?? {})['c'] = 'd';
   (copied.config.tools as { functionDeclarations: object[] }[])[0]?.functionDeclarations.push({ name: 'g' });
-  copied.toolsDict['g'] = tool;
+  Object.assign(copied.toolsDict, { g: tool });
   expect(request).toEqual(requestOf());
 });
 

@@ -1,0 +1,115 @@
+import { BaseTool, BaseToolset, ConfigurationError, StateKeyError } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { Agent } from './index.ts';
+import { LlmAgent } from './llm-agent.ts';
+import type { LlmAgentConfig } from './llm-agent-config.ts';
+
+const model = new ScriptedModel([]);
+
+function agentOf(config: object = {}): LlmAgent {
+  return new LlmAgent({ name: 'bot', model, ...config } as LlmAgentConfig);
+}
+
+function toolOf(name: string): FunctionTool {
+  return new FunctionTool({ name, description: '', execute: () => '' });
+}
+
+class Tools extends BaseToolset {
+  isClosed = false;
+
+  override async getTools(): Promise<BaseTool[]> {
+    return [];
+  }
+
+  override async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}
+
+test('what is not given has a value that changes nothing', () => {
+  expect(agentOf()).toMatchObject({
+    name: 'bot',
+    description: '',
+    instruction: '',
+    globalInstruction: '',
+    staticInstruction: '',
+    tools: [],
+    includeContents: 'default',
+    outputKey: undefined,
+    outputSchema: undefined,
+    disallowTransferToParent: false,
+    disallowTransferToPeers: false,
+    beforeModelCallback: [],
+    afterToolCallback: [],
+  });
+});
+
+test('one callback is a list of one, and lists are the agent’s own', () => {
+  const callback = () => undefined;
+  const tools = [toolOf('f')];
+  const agent = agentOf({ tools, beforeModelCallback: callback, afterModelCallback: [callback, callback] });
+  tools.push(toolOf('g'));
+  expect(agent.tools).toHaveLength(1);
+  expect(agent.beforeModelCallback).toEqual([callback]);
+  expect(agent.afterModelCallback).toEqual([callback, callback]);
+});
+
+test.each([
+  ['no name', { name: undefined }, 'agent name undefined'],
+  ['a name that is no identifier', { name: 'my agent' }, 'agent name "my agent"'],
+  ['the name of the user', { name: 'user' }, 'is reserved'],
+  ['no model', { model: undefined }, 'agent "bot": model must be the name of a model or a model object'],
+  ['an empty model name', { model: '' }, 'model must be'],
+  ['a model that is none', { model: {} }, 'model must be'],
+  ['an unknown option', { temperature: 1 }, 'agent "bot": temperature is not supported by this version'],
+  ['sub-agents', { subAgents: [] }, 'subAgents are not supported by this version'],
+  [
+    'tools as an option of the model',
+    { generateContentConfig: { tools: [] } },
+    'generateContentConfig.tools is set by the agent; use tools',
+  ],
+  [
+    'a system instruction as an option of the model',
+    { generateContentConfig: { systemInstruction: '' } },
+    'use instruction',
+  ],
+  [
+    'a response schema as an option of the model',
+    { generateContentConfig: { responseSchema: {} } },
+    'use outputSchema',
+  ],
+  [
+    'a JSON schema as an option of the model',
+    { generateContentConfig: { responseJsonSchema: {} } },
+    'use outputSchema',
+  ],
+  ['a function as a tool', { tools: [() => 1] }, 'wrap a function in FunctionTool'],
+  ['two tools of one name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
+  ['a schema that is none', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],
+])('%s is a configuration error', (_, config, message) => {
+  expect(() => agentOf(config)).toThrow(ConfigurationError);
+  expect(() => agentOf(config)).toThrow(message);
+});
+
+test('an output key that state cannot hold is refused', () => {
+  expect(() => agentOf({ outputKey: 'user:' })).toThrow(StateKeyError);
+});
+
+test('a schema is taken from zod and from JSON Schema', () => {
+  const json = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+  expect(agentOf({ outputSchema: z.object({ n: z.number() }) }).outputValueSchema?.json).toEqual(json);
+  expect(agentOf({ outputSchema: json }).outputValueSchema?.json).toEqual(json);
+});
+
+test('closing an agent closes its toolsets', async () => {
+  const tools = [new Tools(), new Tools()];
+  await agentOf({ tools: [...tools, toolOf('f')] }).close();
+  expect(tools.map(({ isClosed }) => isClosed)).toEqual([true, true]);
+});
+
+test('Agent is another name for it', () => {
+  expect(Agent).toBe(LlmAgent);
+});
