@@ -219,6 +219,19 @@ test('a model that cannot is given a tool by which it hands in the answer', asyn
   model.assertConsumed();
 });
 
+test('the answering tool is given to each request once, also in later steps and runs', async () => {
+  const handIn = { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] };
+  const { model, run } = await setUp([{ calls: [{ name: 'weather', args: {} }] }, handIn, handIn], TOOLS);
+  await run();
+  await run();
+  const names = model.requests.map(({ request }) =>
+    (request.config.tools as { functionDeclarations: { name: string }[] }[]).flatMap(({ functionDeclarations }) =>
+      functionDeclarations.map(({ name }) => name),
+    ),
+  );
+  expect(names).toEqual(Array<string[]>(3).fill(['weather', SET_MODEL_RESPONSE]));
+});
+
 test('an answer handed in with the wrong shape is told to the model, which can hand in another', async () => {
   const handIn = (args: Record<string, unknown>) => ({ calls: [{ name: SET_MODEL_RESPONSE, args }] });
   const { run } = await setUp([handIn({ city: 5 }), handIn({ city: 'Paris' })], TOOLS);

@@ -2,11 +2,16 @@ import {
   AgentError,
   createErrorEvent,
   type Event,
-  type EventParams,
   EventloomError,
+  type InvocationContext,
   ModelError,
+  type Platform,
+  RunAbortedError,
+  SessionNotFoundError,
+  StaleWriterError,
   toError,
 } from '@eventloom/core';
+import type { RunScope } from './run.ts';
 
 /** What a run throws: why it was aborted, Eventloom's own errors as they are, anything else as the cause of an AgentError. */
 export function toRunError(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
@@ -17,7 +22,39 @@ export function toRunError(thrown: unknown, abortReason: EventloomError | undefi
   return new AgentError(error.message === '' ? error.name : error.message, { cause: thrown });
 }
 
-/** The event that tells of a failed run. */
-export function runErrorEvent(params: EventParams, error: EventloomError): Event {
-  return createErrorEvent(params, ModelError.isInstance(error) ? error.errorCode : error.code, error.message);
+/** Failures after which nothing can or should be written. */
+const UNTOLD = [RunAbortedError, StaleWriterError, SessionNotFoundError];
+
+/** The committed error event of a failed run; none when one tells of it already, or none can be written. */
+export async function tellFailure(
+  { context, committer }: RunScope,
+  failure: EventloomError,
+  thrown: unknown,
+  author: string,
+): Promise<Event | undefined> {
+  if (context.isReported(thrown) || UNTOLD.some((type) => type.isInstance(failure))) return undefined;
+  const code = ModelError.isInstance(failure) ? failure.errorCode : failure.code;
+  try {
+    return await committer.commit(createErrorEvent(context.createEvent({ author }), code, failure.message));
+  } catch (error) {
+    reportTo(context.platform, error);
+    return undefined;
+  }
+}
+
+/** Tells every plugin of the failure. What one throws about it does not take the place of the failure. */
+export async function tellPlugins(context: InvocationContext, failure: EventloomError): Promise<void> {
+  if (!context.plugins.has('onRunErrorCallback')) return;
+  for (const plugin of context.plugins.plugins) {
+    try {
+      await plugin.onRunErrorCallback({ invocationContext: context, error: failure });
+    } catch (error) {
+      reportTo(context.platform, error);
+    }
+  }
+}
+
+/** For what goes wrong when a run's outcome is settled already. */
+export function reportTo(platform: Platform, error: unknown): void {
+  platform.background(Promise.reject(toError(error)));
 }

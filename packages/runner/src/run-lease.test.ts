@@ -177,7 +177,7 @@ test('an interrupted run that ends late does not hide the run that took its plac
   const stopped: string[] = [];
   const { runner } = await setUp(async function* (context) {
     const name = context.userContent?.parts?.[0]?.text ?? '';
-    context.abortSignal.addEventListener('abort', () => stopped.push(name));
+    context.abortSignal.addEventListener('abort', () => void stopped.push(name));
     if (name === 'a' || name === 'b') await gates[name].pass();
     yield modelEvent('bot', name);
   });

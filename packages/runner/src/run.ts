@@ -7,11 +7,9 @@ import {
   type EventloomError,
   type Invocation,
   InvocationContext,
-  ObjectType,
   RunAbortedError,
   type RunConfig,
   type SessionLease,
-  SessionNotFoundError,
   StaleWriterError,
   StreamingMode,
   toError,
@@ -19,7 +17,7 @@ import {
 import { EventCommitter } from './event-committer.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
-import { runErrorEvent } from './run-failure.ts';
+import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import type { RunAsyncParams } from './runner-config.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
@@ -193,50 +191,10 @@ export class Run {
   async stopAgent(events: AsyncGenerator<Event, void, void>): Promise<void> {
     this.stop();
     const closing = events.return(undefined).then(undefined, (error: unknown) => {
-      if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') this.#report(error);
+      if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError')
+        reportTo(this.#runner.platform, error);
     });
     if (!this.#isPulling) await closing;
-  }
-
-  /** The committed error event of a failed run; none when one tells of it already, or nothing can or should be written. */
-  async tellFailure(scope: RunScope, failure: EventloomError, thrown: unknown): Promise<Event | undefined> {
-    if (scope.context.isReported(thrown)) return undefined;
-    if ([RunAbortedError, StaleWriterError, SessionNotFoundError].some((type) => type.isInstance(failure))) {
-      return undefined;
-    }
-    const event = scope.context.createEvent({ author: this.#runner.agent.name });
-    try {
-      return await scope.committer.commit(runErrorEvent(event, failure));
-    } catch (error) {
-      this.#report(error);
-      return undefined;
-    }
-  }
-
-  /** Tells every plugin of the failure. What one throws about it does not take the place of the failure. */
-  async tellPlugins({ context }: RunScope, failure: EventloomError): Promise<void> {
-    if (!context.plugins.has('onRunErrorCallback')) return;
-    for (const plugin of context.plugins.plugins) {
-      try {
-        await plugin.onRunErrorCallback({ invocationContext: context, error: failure });
-      } catch (error) {
-        this.#report(error);
-      }
-    }
-  }
-
-  /** For what goes wrong when the run's outcome is settled already. */
-  #report(error: unknown): void {
-    this.#runner.platform.background(Promise.reject(toError(error)));
-  }
-
-  /** The event that ends the stream, when it is asked for. */
-  completionEvent(scope: RunScope, failure: EventloomError | undefined): Event | undefined {
-    if (!this.#config.completionEvent) return undefined;
-    const outcome = failure === undefined ? 'completed' : RunAbortedError.isInstance(failure) ? 'aborted' : 'failed';
-    const object = ObjectType.runnerCompletion;
-    const author = this.#runner.appName;
-    return scope.committer.complete(scope.context.createEvent({ author, object, customMetadata: { outcome } }));
   }
 
   /** Gives the session back. */
@@ -251,7 +209,7 @@ export class Run {
       await this.#runner.sessionService.releaseLease(this.#held.lease);
     } catch (error) {
       // The lease runs out by itself; the run is what it is.
-      this.#report(error);
+      reportTo(this.#runner.platform, error);
     }
   }
 }

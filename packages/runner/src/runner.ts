@@ -9,9 +9,10 @@ import {
   PluginManager,
   systemPlatform,
 } from '@eventloom/core';
+import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { Run, type RunSupport } from './run.ts';
-import { toRunError } from './run-failure.ts';
+import { tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
 import { checkRunnerConfig, type RunAsyncParams, type RunnerConfig } from './runner-config.ts';
 import { SessionCache } from './session-cache.ts';
@@ -114,11 +115,11 @@ export class Runner {
         if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
       } catch (thrown) {
         failure = toRunError(thrown, run.abortReason);
-        const event = await run.tellFailure(scope, failure, thrown);
+        const event = await tellFailure(scope, failure, thrown, this.agent.name);
         if (event) yield event;
-        await run.tellPlugins(scope, failure);
+        await tellPlugins(context, failure);
       }
-      const completion = run.completionEvent(scope, failure);
+      const completion = completionEvent(scope, failure);
       isDone = failure === undefined;
       if (completion) yield completion;
       if (failure) throw failure;
