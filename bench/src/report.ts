@@ -20,7 +20,7 @@ export function ratioRow(
   floor: number,
   maxRatio: number,
 ): Row {
-  return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}× floor`, ok: ours / floor <= maxRatio };
+  return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}×`, ok: ours / floor <= maxRatio };
 }
 
 /** A row whose target is a number. */

@@ -7,7 +7,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-export type Versions = Readonly<Record<string, string>>;
+type Versions = Readonly<Record<string, string>>;
 
 export interface Manifest {
   readonly name: string;

@@ -1,5 +1,6 @@
 import type { Runner } from '@eventloom/runner';
 import { createRunners } from './create-runners.ts';
+import { isBelow } from './services/is-below.ts';
 import { makeDataFolder } from './services/make-data-folder.ts';
 import { openArtifacts } from './services/open-artifacts.ts';
 import { openSessions } from './services/open-sessions.ts';
@@ -15,7 +16,7 @@ export interface Application {
 /** @param warn told, a line each, of what is left out */
 export async function openApplication(settings: Settings, warn: (line: string) => void): Promise<Application> {
   const { dataFolder, sessions, artifacts } = settings;
-  if (isBelow(dataFolder, sessions) || isBelow(dataFolder, artifacts)) makeDataFolder(dataFolder);
+  if ([sessions, artifacts].some((place) => isKeptIn(dataFolder, place))) makeDataFolder(dataFolder);
   const artifactService = openArtifacts(artifacts);
   const open = await openSessions(sessions);
   try {
@@ -34,7 +35,7 @@ export async function openApplication(settings: Settings, warn: (line: string) =
   }
 }
 
-function isBelow(folder: string, place: Settings['sessions'] | Settings['artifacts']): boolean {
+function isKeptIn(folder: string, place: Settings['sessions'] | Settings['artifacts']): boolean {
   if (place.kind === 'memory') return false;
-  return (place.kind === 'sqlite' ? place.file : place.folder).startsWith(folder);
+  return isBelow(folder, place.kind === 'sqlite' ? place.file : place.folder);
 }

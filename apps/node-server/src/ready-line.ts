@@ -11,8 +11,18 @@ export function readyLine(url: string, appNames: readonly string[]): string {
     newMessage: { parts: [{ text }] },
     streaming: true,
   };
-  const session = `${url}/apps/${encodeURIComponent(appName)}/users/me/sessions/first`;
-  const quoted = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
-  const curl = `curl -s -o /dev/null -X POST ${session} --next -sN ${url}/run_sse -H 'content-type: application/json' -d '${quoted}'`;
+  const session = quoted(`${url}/apps/${encoded(appName)}/users/me/sessions/first`);
+  const run = `${quoted(`${url}/run_sse`)} -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`;
+  const curl = `curl -gs -o /dev/null -X POST ${session} --next -gsN ${run}`;
   return `Eventloom serves ${appNames.join(', ')} at ${url} — try: ${curl}`;
+}
+
+/** For a path, and free of what a shell or curl takes for a sign of its own. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** As a shell takes it for one word, whatever is in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -49,6 +49,7 @@ describe('settings', () => {
     [['--port', 'x'], 'port "x": must be an integer from 0 to 65535'],
     [['--port', '65536'], 'port "65536"'],
     [['--sessions', 'postgres://x'], '--sessions postgres://x: must be sqlite:<file> or memory:'],
+    [['--sessions', 'sqlite::memory:'], '--sessions sqlite::memory:: write memory: to keep sessions in memory'],
     [['--sessions', 'sqlite:'], '--sessions sqlite:: must be'],
     [['--artifacts', 's3://x'], '--artifacts s3://x: must be file:<folder> or memory:'],
   ])('refuse %j', (args, message) => {

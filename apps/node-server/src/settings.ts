@@ -62,6 +62,7 @@ function readSessions(text: string | undefined, dataFolder: string, workingFolde
   if (text === undefined) return { kind: 'sqlite', file: join(dataFolder, 'sessions.sqlite') };
   if (text === 'memory:') return { kind: 'memory' };
   const file = /^sqlite:(.+)$/s.exec(text)?.[1];
+  if (file === ':memory:') throw new UsageError(`--sessions ${text}: write memory: to keep sessions in memory`);
   if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
   throw new UsageError(`--sessions ${text}: must be sqlite:<file> or memory:`);
 }

@@ -1,5 +1,6 @@
 import { createServer } from '@eventloom/server';
-import { type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
+import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
+import { missingKeyWarning } from './agents/missing-key-warning.ts';
 import { openApplication } from './application.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors/usage-error.ts';
@@ -10,7 +11,7 @@ import type { Terminal } from './terminal.ts';
 /** Serves until a signal ends it. Settles with the exit code. */
 export async function start(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
   const { host, port } = settings;
-  if (!/^(localhost|127\.|::1$|\[::1\]$)/.test(host) && !line.allowUnauthenticated) {
+  if (!isLoopbackHost(host) && !line.allowUnauthenticated) {
     throw new UsageError(
       `--host ${host}: other machines can reach it, and nobody is asked who they are; add --allow-unauthenticated if that is meant`,
     );
@@ -31,6 +32,8 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   }
   const done = Promise.withResolvers<void>();
   shutDownOnSignal(listening, done.resolve);
+  const warning = settings.gemini ? undefined : missingKeyWarning(application.runners);
+  if (warning !== undefined) terminal.warn(warning);
   terminal.print(
     readyLine(
       listening.url,

@@ -49,20 +49,21 @@ export async function sqliteSession(): Promise<Row[]> {
       target: '≤ 1.2× turn 10',
       ok: late / early <= 1.2,
     },
-    ratioRow(
-      'W8',
-      'bytes written per turn',
-      'B',
-      median(ours, (cost) => cost.bytesWritten) / TURNS,
-      median(floor, (cost) => cost.bytesWritten) / TURNS,
-      3,
-    ),
     {
       workload: 'W8',
-      figure: 'bytes of event JSON per turn',
+      figure: 'bytes written per turn, against the floor',
       unit: 'B',
-      ours: median(ours, (cost) => cost.bytesStored) / TURNS,
+      ours: median(ours, (cost) => cost.bytesWritten) / TURNS,
+      floor: median(floor, (cost) => cost.bytesWritten) / TURNS,
     },
+    ratioRow(
+      'W8',
+      'bytes written per turn, against its events',
+      'B',
+      median(ours, (cost) => cost.bytesWritten) / TURNS,
+      median(ours, (cost) => cost.bytesStored) / TURNS,
+      3,
+    ),
   ];
 }
 

@@ -10,9 +10,10 @@ export type {
   FunctionResponse,
   Part,
   PartialArg,
+  VendorValue,
 } from './content/content.ts';
 export { contentText } from './content/content-text.ts';
-export { decodeBase64, encodeBase64 } from './content/base64.ts';
+export { decodeBase64, encodeBase64, isBase64 } from './content/base64.ts';
 export type { CopyJsonOptions, JsonFault, JsonObject, JsonValue } from './content/json.ts';
 export { copyJson, getOwn, setOwn } from './content/json.ts';
 
@@ -20,7 +21,7 @@ export type { Event, NodeEvent } from './event/event.ts';
 export { getStructuredOutput, STRUCTURED_OUTPUT } from './event/event.ts';
 export type { EventActions, EventCompaction, ToolConfirmation } from './event/event-actions.ts';
 export { createEventActions, isEmptyActions, mergeEventActions } from './event/event-actions.ts';
-export type { EventParams } from './event/create-event.ts';
+export type { EventParams, EventParams as CreateEventParams } from './event/create-event.ts';
 export { createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
 export {
   getFunctionCalls,
@@ -30,8 +31,10 @@ export {
   isFinalResponse,
   isRunnerCompletion,
 } from './event/event-predicates.ts';
+export { stringifyContent } from './event/stringify-content.ts';
 export { hasTag, withTag } from './event/event-tags.ts';
 export { cloneEvent } from './event/clone-event.ts';
+export { sealEvent } from './event/seal-event.ts';
 export { ObjectType, objectTypeOf } from './event/object-type.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
 export { serializeEvent } from './event/serialize-event.ts';
@@ -62,7 +65,7 @@ export type {
   SingleAgentCallback,
   SingleAgentErrorCallback,
 } from './agent/base-agent.ts';
-export { BaseAgent } from './agent/base-agent.ts';
+export { BaseAgent, isBaseAgent } from './agent/base-agent.ts';
 export { toList } from './agent/to-list.ts';
 export type { RunConfig } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
@@ -77,13 +80,13 @@ export { ReadonlyContext } from './context/readonly-context.ts';
 export { ToolContext } from './context/tool-context.ts';
 
 export type { BaseToolParams, RunAsyncToolRequest, ToolProcessLlmRequest } from './tool/base-tool.ts';
-export { BaseTool } from './tool/base-tool.ts';
+export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { ToolPredicate } from './tool/base-toolset.ts';
-export { BaseToolset } from './tool/base-toolset.ts';
+export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { FunctionDeclaration } from './tool/function-declaration.ts';
 
 export type { ModelResolver } from './model/base-llm.ts';
-export { BaseLlm } from './model/base-llm.ts';
+export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection } from './model/base-llm-connection.ts';
 export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
 export { appendInstructions, appendTools, createLlmRequest } from './model/llm-request.ts';
@@ -98,7 +101,13 @@ export type {
 export { ResponseAggregator } from './model/response-aggregator.ts';
 
 export { checkName } from './session/check-name.ts';
-export type { Session, SessionJson, SessionKey } from './session/session.ts';
+export type {
+  Session,
+  SessionJson,
+  SessionKey,
+  SessionKey as CompositeSessionKey,
+  SessionKey as DeleteSessionRequest,
+} from './session/session.ts';
 export { sessionKeyOf, toSessionJson } from './session/session.ts';
 export type { AcquireLeaseRequest, OnBusy, SessionLease } from './session/session-lease.ts';
 export type {

@@ -25,7 +25,7 @@ test('the types of core are here', () => {
   const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
   const exported = (text: string, source: string): string[] =>
     Array.from(text.matchAll(new RegExp(String.raw`export type \{([^}]*)\} from '${source}`, 'g')), ([, names = '']) =>
-      names.split(',').map((name) => name.trim()),
+      names.split(',').map((name) => name.replace(/^.* as /s, '').trim()),
     ).flat();
   const missing = exported(read('../../core/src/index.ts'), './').filter(
     (name) => !exported(read('index.ts'), '@eventloom/core').includes(name),

@@ -14,9 +14,12 @@ export type {
   Blob,
   CallbackContextParams,
   CodeExecutionResult,
+  CompositeSessionKey,
   Content,
   CopyJsonOptions,
+  CreateEventParams,
   CreateSessionRequest,
+  DeleteSessionRequest,
   ErrorInfo,
   Event,
   EventActions,
@@ -76,6 +79,7 @@ export type {
   ToolProcessLlmRequest,
   Transcription,
   UsageMetadata,
+  VendorValue,
 } from '@eventloom/core';
 export {
   AbortGuard,
@@ -127,7 +131,12 @@ export {
   InvalidMessageError,
   InvalidRequestError,
   InvocationContext,
+  isBaseAgent,
+  isBaseLlm,
+  isBaseTool,
+  isBaseToolset,
   isDoneResponse,
+  isBase64,
   isEmptyActions,
   isFinalResponse,
   isRunnerCompletion,
@@ -147,6 +156,7 @@ export {
   ResponseAggregator,
   RUN_CONFIG_DEFAULTS,
   RunAbortedError,
+  sealEvent,
   serializeEvent,
   SessionAlreadyExistsError,
   SessionBusyError,
@@ -160,6 +170,7 @@ export {
   StateValueError,
   StreamingMode,
   STRUCTURED_OUTPUT,
+  stringifyContent,
   systemPlatform,
   TEMP_PREFIX,
   toError,
@@ -183,9 +194,10 @@ export type {
   StandardSchemaWithJson,
   ToolExecuteArgument,
   ToolExecuteFunction,
+  ToolInputParameters,
   ToolOptions,
 } from '@eventloom/tools';
-export { FunctionTool, LongRunningFunctionTool, ValueSchema } from '@eventloom/tools';
+export { FunctionTool, isFunctionTool, LongRunningFunctionTool, ValueSchema } from '@eventloom/tools';
 
 export type {
   AfterModelCallback,
@@ -204,7 +216,7 @@ export type {
   SingleToolErrorCallback,
   ToolUnion,
 } from '@eventloom/llm-agent';
-export { Agent, injectSessionState, LlmAgent, SET_MODEL_RESPONSE } from '@eventloom/llm-agent';
+export { Agent, injectSessionState, isLlmAgent, LlmAgent, SET_MODEL_RESPONSE } from '@eventloom/llm-agent';
 
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';

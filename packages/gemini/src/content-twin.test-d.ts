@@ -1,8 +1,8 @@
 import type * as core from '@eventloom/core';
 import type * as genai from '@google/genai';
 
-// Core's content types are twins of the client's: what a Gemini program passes around is accepted as it is, and no field of a
-// part is unknown. These types are checked by `tsc`; there is nothing to run.
+// Core's content types are twins of the client's: what a Gemini program passes around is accepted as it is, what the runtime
+// gives can be handed to the client as it is, and no field of a part is unknown. These types are checked by `tsc`; there is nothing to run.
 
 /** Fails to compile unless `From` can be handed in where `To` is asked for. */
 type Accepts<To, From extends To> = [To, From];
@@ -21,6 +21,19 @@ export type ContentIsAccepted = [
   Accepts<core.PartialArg, genai.PartialArg>,
 ];
 
+export type ContentIsGiven = [
+  Accepts<genai.Content, core.Content>,
+  Accepts<genai.Part, core.Part>,
+  Accepts<genai.FunctionCall, core.FunctionCall>,
+  Accepts<genai.FunctionResponse, core.FunctionResponse>,
+  Accepts<genai.Blob, core.Blob>,
+  Accepts<genai.FileData, core.FileData>,
+  Accepts<genai.ExecutableCode, core.ExecutableCode>,
+  Accepts<genai.CodeExecutionResult, core.CodeExecutionResult>,
+  Accepts<genai.PartialArg, core.PartialArg>,
+  Accepts<genai.FunctionDeclaration, core.FunctionDeclaration>,
+];
+
 export type RequestsAreAccepted = [
   Accepts<core.FunctionDeclaration, genai.FunctionDeclaration>,
   Accepts<core.GenerateContentConfig, Pick<genai.GenerateContentConfig, keyof genai.GenerateContentConfig>>,
@@ -35,6 +48,22 @@ export type ResponsesAreAccepted = [
   Accepts<NonNullable<core.LlmResponse['groundingMetadata']>, genai.GroundingMetadata>,
   Accepts<NonNullable<core.LlmResponse['citationMetadata']>, genai.CitationMetadata>,
   Accepts<NonNullable<core.LlmResponse['logprobsResult']>, genai.LogprobsResult>,
+];
+
+type FieldsOf<T, Value> = { [K in keyof T]-?: IsAny<T[K]> extends Value ? K : never }[keyof T];
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+/** Only fields that hold an enum of the client's are unchecked. */
+export type OnlyEnumsAreUnchecked = [
+  MustBe<'mediaResolution' | 'mediaProcessing', FieldsOf<core.Part, true>>,
+  MustBe<never, FieldsOf<core.Content, true>>,
+  MustBe<never, FieldsOf<core.FunctionCall, true>>,
+  MustBe<'scheduling', FieldsOf<core.FunctionResponse, true>>,
+  MustBe<never, FieldsOf<core.Blob, true>>,
+  MustBe<never, FieldsOf<core.FileData, true>>,
+  MustBe<'language', FieldsOf<core.ExecutableCode, true>>,
+  MustBe<'outcome', FieldsOf<core.CodeExecutionResult, true>>,
+  MustBe<'behavior', FieldsOf<core.FunctionDeclaration, true>>,
 ];
 
 export type NoFieldIsUnknown = [

@@ -1,6 +1,6 @@
 // The agent whose work is done by a language model.
 
-export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export { isLlmAgent, LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export type {
   AfterModelCallback,
   AfterToolCallback,

@@ -18,6 +18,7 @@ class Silent extends BaseAgent {
 function contextOf(state: Record<string, unknown>): InvocationContext {
   return InvocationContext.create({
     invocationId: 'e-1',
+    rootAgent: new Silent({ name: 'root' }),
     session: {
       id: 's',
       appName: 'app',
@@ -68,7 +69,6 @@ test.each([
   ['Hello {name}!', 'Hello Ada!'],
   ['{user:name} {app:name} {temp:name}', 'Grace Desk now'],
   ['{name}{name}', 'AdaAda'],
-  ['{ name }', 'Ada'],
   ['{größe} {$price}', 'XL 5'],
 ])('a key in braces is filled in: %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
@@ -123,12 +123,29 @@ test.each([
   '{ unclosed',
   'unopened }',
   '{{}}',
+  '{ name }',
+  '{name }',
+  '{ name?}',
+  '{name ?}',
+  '{{ name }}',
+  '{ artifact.notes.txt }',
+  '{{{name}}}',
+  '{{{{name}}}}',
+  '{{name}',
+  '{{{name}}',
+  '{{missing}',
 ])('anything else in braces stays as it is: %s', async (template) => {
   expect(await fill(template, STATE)).toBe(template);
 });
 
 test('double braces are filled in like single ones', async () => {
   expect(await fill('{{name}} {{missing?}}', STATE)).toBe('Ada ');
+});
+
+test('braces that stay do not keep the ones beside them from being filled in', async () => {
+  expect(await fill('{ name } {name} {{{name}}} {{name}} {{name} {name}', STATE)).toBe(
+    '{ name } Ada {{{name}}} Ada {{name} Ada',
+  );
 });
 
 test('JSON around a key is kept and the key is filled in', async () => {
@@ -164,4 +181,10 @@ test('text without braces costs nothing and comes back as it is', async () => {
 
 test('an instruction function can fill its text from the context it gets', async () => {
   expect(await injectSessionState('{name}', new ReadonlyContext(contextOf(STATE)))).toBe('Ada');
+});
+
+test('a placeholder inside JSON is filled, and the braces around it stay', async () => {
+  expect(await fill('{"name": "{name}", "again": {"deep": {{name}}}}', STATE)).toBe(
+    '{"name": "Ada", "again": {"deep": Ada}}',
+  );
 });

@@ -9,8 +9,8 @@ import {
   sessionKeyOf,
 } from '@eventloom/core';
 
-/** One or more braces around something without braces: `{key}`, `{{key}}`. */
-const PLACEHOLDER = /\{+([^{}]*)\}+/g;
+/** Something without braces, and all the braces around it. */
+const PLACEHOLDER = /(\{+)([^{}]*)(\}+)/g;
 /** Identifiers joined by dots behind an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
@@ -19,7 +19,8 @@ const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 /**
  * Fills state and artifacts into an instruction: `{key}`, `{user:key}`, `{app:key}`, `{temp:key}`, `{artifact.name}`; with `?` at
  * the end what is missing becomes empty. A key with dots is looked up as it is first, then as a path into an object. Null is
- * empty, text is itself, anything else is JSON. Whatever else stands in braces stays as it is.
+ * empty, text is itself, anything else is JSON. `{{key}}` is the same as `{key}`. Whatever else stands in braces stays as it is,
+ * also a key with spaces or with more braces in front: `{ key }`, `{{{key}}}`, `{{key}`.
  *
  * An agent's instruction text is filled by itself; an instruction function fills its own by calling this.
  *
@@ -34,16 +35,20 @@ export async function injectSessionState(
   let text = '';
   let end = 0;
   for (const match of template.matchAll(PLACEHOLDER)) {
-    text += template.slice(end, match.index) + (await fill(match[0], match[1] ?? '', context));
-    end = match.index + match[0].length;
+    const [whole, opening = '', inner = '', closing = ''] = match;
+    const surplus = closing.length - opening.length;
+    if (surplus < 0 || opening.length > 2) continue;
+    // What closes more than the placeholder closes something around it: JSON, say.
+    const placeholder = whole.slice(0, whole.length - surplus);
+    text += template.slice(end, match.index) + (await fill(placeholder, inner, context));
+    end = match.index + placeholder.length;
   }
   return text + template.slice(end);
 }
 
 async function fill(placeholder: string, inner: string, context: InvocationContext): Promise<string> {
-  const trimmed = inner.trim();
-  const optional = trimmed.endsWith('?');
-  const name = optional ? trimmed.slice(0, -1) : trimmed;
+  const optional = inner.endsWith('?');
+  const name = optional ? inner.slice(0, -1) : inner;
   const artifact = ARTIFACT.exec(name)?.[1];
   if (artifact !== undefined) return fillArtifact(artifact, optional, context);
   if (!STATE_KEY.test(name)) return placeholder;

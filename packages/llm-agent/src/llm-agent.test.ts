@@ -1,10 +1,10 @@
-import { BaseTool, BaseToolset, ConfigurationError, StateKeyError } from '@eventloom/core';
+import { BaseAgent, BaseTool, BaseToolset, ConfigurationError, type Event, StateKeyError } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { Agent } from './index.ts';
-import { LlmAgent } from './llm-agent.ts';
+import { isLlmAgent, LlmAgent } from './llm-agent.ts';
 import type { LlmAgentConfig } from './llm-agent-config.ts';
 
 const model = new ScriptedModel([]);
@@ -112,4 +112,43 @@ test('closing an agent closes its toolsets', async () => {
 
 test('Agent is another name for it', () => {
   expect(Agent).toBe(LlmAgent);
+});
+
+class Silent extends BaseAgent {
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
+
+test('isLlmAgent knows the LLM agents of another loaded copy of this package, and no other agent', async () => {
+  vi.resetModules();
+  const copy = await import('./llm-agent.ts');
+  expect(copy.LlmAgent).not.toBe(LlmAgent);
+  for (const agent of [agentOf(), new copy.LlmAgent({ name: 'bot', model: 'm' })]) {
+    expect(isLlmAgent(agent)).toBe(true);
+    expect(copy.isLlmAgent(agent)).toBe(true);
+  }
+  for (const value of [undefined, null, 'bot', LlmAgent, { name: 'bot', model }, new Silent({ name: 'bot' })])
+    expect(isLlmAgent(value)).toBe(false);
+});
+
+test('an agent takes tools and toolsets of another loaded copy of core, and closes the toolsets', async () => {
+  vi.resetModules();
+  const core = await import('@eventloom/core');
+  class ForeignTool extends core.BaseTool {
+    async runAsync(): Promise<unknown> {
+      return '';
+    }
+  }
+  const close = vi.fn<() => Promise<void>>(async () => undefined);
+  class ForeignTools extends core.BaseToolset {
+    readonly close = close;
+
+    async getTools(): Promise<BaseTool[]> {
+      return [];
+    }
+  }
+  const foreign = new ForeignTool({ name: 'f', description: '' });
+  expect(foreign).not.toBeInstanceOf(BaseTool);
+  expect(() => agentOf({ tools: [foreign, toolOf('f')] })).toThrow('two tools have the name "f"');
+  await agentOf({ tools: [foreign, new ForeignTools()] }).close();
+  expect(close).toHaveBeenCalledOnce();
 });

@@ -1,12 +1,12 @@
 import {
   BaseAgent,
   type BaseLlm,
-  BaseTool,
-  BaseToolset,
   checkStateKey,
   ConfigurationError,
   type Event,
   type InvocationContext,
+  isBaseTool,
+  isBaseToolset,
   toList,
 } from '@eventloom/core';
 import { ValueSchema } from '@eventloom/tools';
@@ -24,6 +24,8 @@ import {
 } from './llm-agent-config.ts';
 import { StaticRequest } from './static-request.ts';
 import { runSteps } from './step/run-steps.ts';
+
+const BRAND = Symbol.for('eventloom.llm-agent');
 
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
 export class LlmAgent extends BaseAgent {
@@ -84,14 +86,23 @@ export class LlmAgent extends BaseAgent {
       config.outputSchema === undefined ? undefined : new ValueSchema(config.outputSchema, `${owner}: outputSchema`);
   }
 
+  get [BRAND](): true {
+    return true;
+  }
+
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     return runSteps(this, context);
   }
 
   /** Closes the agent's toolsets. */
   override async close(): Promise<void> {
-    for (const tool of this.tools) if (tool instanceof BaseToolset) await tool.close();
+    for (const tool of this.tools) if (isBaseToolset(tool)) await tool.close();
   }
+}
+
+/** True for LLM agents, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isLlmAgent(value: unknown): value is LlmAgent {
+  return typeof value === 'object' && value !== null && BRAND in value;
 }
 
 function checkModel(owner: string, model: unknown): void {
@@ -122,8 +133,8 @@ function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['gener
 function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
   const names = new Set<string>();
   for (const tool of tools) {
-    if (tool instanceof BaseToolset) continue;
-    if (!(tool instanceof BaseTool))
+    if (isBaseToolset(tool)) continue;
+    if (!isBaseTool(tool))
       throw new ConfigurationError(`${owner}: tools must be tools or toolsets; wrap a function in FunctionTool`);
     if (names.has(tool.name)) throw new ConfigurationError(`${owner}: two tools have the name "${tool.name}"`);
     names.add(tool.name);

@@ -1,4 +1,4 @@
-import { BaseTool, type FunctionDeclaration } from '@eventloom/core';
+import { BaseTool, type FunctionDeclaration, isBaseTool } from '@eventloom/core';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 
@@ -17,19 +17,14 @@ export class StaticRequest {
     this.#agent = agent;
   }
 
-  /** True when the instructions are text with nothing to fill in. */
-  get isInstructionPlain(): boolean {
-    return isPlain(this.#agent.globalInstruction) && isPlain(this.#agent.instruction);
-  }
-
   /** The agent's tools, when all of them do nothing to a request but add themselves. */
   get tools(): StaticTools | undefined {
     return (this.#tools ??= { value: staticTools(this.#agent) }).value;
   }
 }
 
-/** Text with nothing to fill in. */
-function isPlain(instruction: string | InstructionProvider): instruction is string {
+/** True for text with nothing to fill in. */
+export function isPlainInstruction(instruction: string | InstructionProvider): instruction is string {
   return typeof instruction === 'string' && !instruction.includes('{');
 }
 
@@ -42,7 +37,7 @@ function staticTools(agent: LlmAgent): StaticTools | undefined {
   const toolsDict = Object.create(null) as Record<string, BaseTool>;
   const declarations: FunctionDeclaration[] = [];
   for (const tool of agent.tools) {
-    if (!(tool instanceof BaseTool) || !isPlainTool(tool)) return undefined;
+    if (!isBaseTool(tool) || !isPlainTool(tool)) return undefined;
     toolsDict[tool.name] = tool;
     const declaration = tool._getDeclaration();
     if (declaration) declarations.push(declaration);

@@ -1,7 +1,9 @@
 import {
   type BaseSessionService,
+  createEventActions,
   type Event,
   type InvocationContext,
+  InvalidEventError,
   ObjectType,
   type Platform,
   type RunConfig,
@@ -57,8 +59,7 @@ export class EventCommitter {
 
   async #commitAsAsked(event: Event): Promise<Event> {
     const changed = await this.#context.plugins.first('onEventCallback', { invocationContext: this.#context, event });
-    if (!changed) return this.#store(event);
-    return this.#store({ ...changed, id: event.id, invocationId: event.invocationId, timestamp: event.timestamp });
+    return this.#store(changed ? this.complete(withIdentityOf(event, changed)) : event);
   }
 
   #store(event: Event): Promise<Event> {
@@ -75,8 +76,11 @@ export class EventCommitter {
 
   /** The event with what is missing filled in, and with what the run puts on every event. */
   complete(event: Event): Event {
+    if (typeof event !== 'object' || event === null) {
+      throw new InvalidEventError(`agent "${this.#agentName}" yielded ${event === null ? 'null' : typeof event}, not an event`);
+    }
     const isComplete =
-      event.id !== '' && event.timestamp !== 0 && event.author !== '' && event.executionId !== undefined;
+      Boolean(event.id) && Boolean(event.timestamp) && Boolean(event.author) && event.executionId !== undefined && event.actions !== undefined;
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
     return this.stamp({
       ...event,
@@ -85,6 +89,7 @@ export class EventCommitter {
       author: event.author || this.#agentName,
       timestamp: event.timestamp || this.#platform.now() / 1000,
       executionId: event.executionId ?? this.#invocationId,
+      actions: createEventActions(event.actions),
     });
   }
 
@@ -98,4 +103,10 @@ export class EventCommitter {
       ...(customMetadata === undefined ? {} : { customMetadata: { ...customMetadata, ...event.customMetadata } }),
     };
   }
+}
+
+/** A plugin's event in the place of another: which event it is, when it was, and whether it is a chunk is not the plugin's to say. */
+function withIdentityOf(event: Event, { partial: _, ...changed }: Event): Event {
+  const { id, invocationId, timestamp, partial } = event;
+  return { ...changed, id, invocationId, timestamp, ...(partial === undefined ? {} : { partial }) };
 }

@@ -2,4 +2,5 @@
 
 export { Runner } from './runner.ts';
 export type { RunStream } from './run-stream.ts';
-export type { RunAsyncParams, RunnerConfig } from './runner-config.ts';
+export type { RunAsyncParams } from './run-params.ts';
+export type { RunnerConfig } from './runner-config.ts';

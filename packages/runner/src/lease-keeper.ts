@@ -44,7 +44,7 @@ export class LeaseKeeper {
     this.#dueMs = 0;
     if (this.#held.size === 0) return;
     this.#dueMs = nowMs + periodMs;
-    this.#callOff = this.#platform.schedule(periodMs, () => this.#tick(ttlMs, this.#platform.now()));
+    this.#callOff = this.#platform.schedule(periodMs, () => this.#tick(ttlMs, this.#platform.now()), { idle: true });
     for (const held of this.#held) {
       const idleMs = nowMs - held.renewedMs;
       // Below zero is the time of an event that an agent dated itself.

@@ -34,7 +34,7 @@ test.each([
   ['a part of nothing but null', { parts: [{ text: null }] }, 'parts[0] is empty'],
   ['a text that is no string', { parts: [{ text: 5 }] }, 'parts[0] has a text that is no string'],
   ['empty texts', { parts: [{ text: '' }, { text: '' }] }, 'is empty'],
-  ['a function call', { parts: [{ functionCall: { name: 'f' } }] }, 'parts[0] is a function call'],
+  ['a function call', { parts: [{ functionCall: { name: 'f' } }] }, 'parts[0] is a functionCall'],
   [
     'a response without an id',
     { parts: [{ functionResponse: { name: 'f' } }] },

@@ -6,8 +6,8 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   InvalidMessageError,
-  type Part,
 } from '@eventloom/core';
+import { faultOfUserPart } from './user-part.ts';
 
 /**
  * A copy of the message of a new run, with its role.
@@ -24,28 +24,14 @@ export function checkNewMessage(message: Content): Content {
     fail(`has the role ${JSON.stringify(content.role)}; what starts a run has the role "user"`);
   let responses = 0;
   for (const [index, part] of content.parts.entries()) {
-    const fault = faultOf(part);
+    const fault = faultOfUserPart(part);
     if (fault !== undefined) fail(`parts[${index}] ${fault}`);
     if (part.functionResponse) responses++;
   }
   if (responses > 0 && responses < content.parts.length)
     fail('mixes function responses with other parts; send them in messages of their own');
-  if (content.parts.every((part) => part.text === '')) fail('is empty');
+  if (content.parts.every((part) => part.text?.trim() === '')) fail('is empty');
   return { ...content, role: 'user' };
-}
-
-function faultOf(part: Part): string | undefined {
-  if (typeof part !== 'object' || part === null) return 'is not an object';
-  if (part.functionCall) return 'is a function call; only models make those';
-  const answer = part.functionResponse;
-  if (answer && !answer.id) return 'is a function response without the id of its call';
-  const response: unknown = answer?.response ?? {};
-  if (typeof response !== 'object' || Array.isArray(response)) {
-    return 'is a function response whose response is not an object';
-  }
-  if (!Object.values(part).some((value) => value !== null)) return 'is empty';
-  if (typeof (part.text ?? '') !== 'string') return 'has a text that is no string';
-  return undefined;
 }
 
 function fail(fault: string): never {

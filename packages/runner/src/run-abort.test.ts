@@ -15,7 +15,8 @@ import { fixedPlatform, Gate, modelEvent, ScriptedModel } from '@eventloom/testi
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import type { RunAsyncParams, RunnerConfig } from './runner-config.ts';
+import type { RunAsyncParams } from './run-params.ts';
+import type { RunnerConfig } from './runner-config.ts';
 
 type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
 

@@ -20,7 +20,8 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import type { RunAsyncParams, RunnerConfig } from './runner-config.ts';
+import type { RunAsyncParams } from './run-params.ts';
+import type { RunnerConfig } from './runner-config.ts';
 
 type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
 
@@ -241,7 +242,7 @@ test('a plugin that refuses every event cannot hide why the run failed', async (
   const { runner } = await setUp(throwing, { plugins });
   const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
   expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
-  expect(events.map((event) => event.object)).toEqual(['runner.completion']);
+  expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   await isFree(runner);
 });
 

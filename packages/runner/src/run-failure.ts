@@ -34,8 +34,15 @@ export async function tellFailure(
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || UNTOLD.some((type) => type.isInstance(failure))) return undefined;
   const code = ModelError.isInstance(failure) ? failure.errorCode : failure.code;
+  const event = committer.complete(createErrorEvent(context.createEvent({ author }), code, failure.message));
   try {
-    return await committer.commit(createErrorEvent(context.createEvent({ author }), code, failure.message));
+    return await committer.commit(event);
+  } catch (error) {
+    if (error !== thrown) reportTo(context.platform, error);
+  }
+  // A plugin that fails on events must not keep the failure from being told.
+  try {
+    return await committer.append(event);
   } catch (error) {
     reportTo(context.platform, error);
     return undefined;

@@ -12,7 +12,8 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import type { RunAsyncParams, RunnerConfig } from './runner-config.ts';
+import type { RunAsyncParams } from './run-params.ts';
+import type { RunnerConfig } from './runner-config.ts';
 
 type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
 

@@ -1,6 +1,5 @@
 import {
   AbortGuard,
-  checkRunConfig,
   checkStateDelta,
   type Content,
   type Event,
@@ -19,7 +18,7 @@ import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
-import type { RunAsyncParams } from './runner-config.ts';
+import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
 import { createUserEvent, saveInputBlobs } from './user-event.ts';
 
@@ -60,10 +59,10 @@ export class Run {
     this.#runner = runner;
     this.#support = support;
     this.#params = params;
-    this.#config = params.runConfig ?? {};
+    checkRunParams(params);
+    this.#config = toRunConfig(params);
     this.#invocationId = invocationId;
     this.#sessionName = `${params.userId}\0${params.sessionId}`;
-    checkRunConfig(this.#config);
     this.#message = checkNewMessage(params.newMessage);
     this.#stateDelta = params.stateDelta ? checkStateDelta(params.stateDelta) : {};
   }
@@ -130,9 +129,10 @@ export class Run {
   }
 
   #createInvocation({ session, derived }: LoadedSession, lease: SessionLease, message: Content): MutableInvocation {
-    const { platform, pluginManager, artifactService, memoryService, models, sessionService } = this.#runner;
+    const { agent, platform, pluginManager, artifactService, memoryService, models, sessionService } = this.#runner;
     return {
       invocationId: this.#invocationId,
+      rootAgent: agent,
       session,
       derived,
       runConfig: this.#config,

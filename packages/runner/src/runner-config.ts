@@ -5,10 +5,8 @@ import {
   type BasePlugin,
   type BaseSessionService,
   ConfigurationError,
-  type Content,
   type ModelResolver,
   type Platform,
-  type RunConfig,
 } from '@eventloom/core';
 
 /** What a runner is made of. */
@@ -34,18 +32,6 @@ export interface RunnerConfig {
   readonly leaseTtlMs?: number | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
   readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
-}
-
-/** What one run is given. */
-export interface RunAsyncParams {
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly newMessage: Content;
-  /** Written to state together with the message. Keys with their scope prefix. */
-  readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
-  readonly runConfig?: RunConfig | undefined;
-  /** Aborts the run, which then throws RunAbortedError. */
-  readonly abortSignal?: AbortSignal | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([

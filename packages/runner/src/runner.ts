@@ -14,7 +14,8 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { Run, type RunSupport } from './run.ts';
 import { tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
-import { checkRunnerConfig, type RunAsyncParams, type RunnerConfig } from './runner-config.ts';
+import type { RunAsyncParams } from './run-params.ts';
+import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
 import { SessionCache } from './session-cache.ts';
 import { SessionLoader } from './session-loader.ts';
 

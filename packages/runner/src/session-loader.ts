@@ -3,6 +3,7 @@ import {
   type BaseSessionService,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
+  sealEvent,
   type RunConfig,
   type Session,
   type SessionKey,
@@ -73,11 +74,11 @@ export class SessionLoader {
   async load(key: SessionKey, cacheKey: string, window: GetSessionConfig | undefined): Promise<LoadedSession> {
     const cached = window ? undefined : this.#cache.take(cacheKey);
     const config = cached ? { afterSeq: cached.lastSeq } : window;
-    const session = (await this.#service.getSession({ ...key, config })) ?? missing(key);
+    const session = sealed((await this.#service.getSession({ ...key, config })) ?? missing(key));
     if (!cached) return { session, derived: new Map(), isKept: !window && session.lastSeq > 0 };
     const { events, derived, lastSeq, incarnation } = cached;
     if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
-      const whole = (await this.#service.getSession({ ...key })) ?? missing(key);
+      const whole = sealed((await this.#service.getSession({ ...key })) ?? missing(key));
       return { session: whole, derived: new Map(), isKept: true };
     }
     for (const event of session.events) events.push(event);
@@ -96,4 +97,10 @@ function missing(key: SessionKey): never {
   throw new SessionNotFoundError(
     `session ${JSON.stringify(key.sessionId)} of user ${JSON.stringify(key.userId)}: does not exist`,
   );
+}
+
+/** What was read is shared by all runs that it is kept for, and by the requests made of it. */
+function sealed(session: Session): Session {
+  for (const event of session.events) sealEvent(event);
+  return session;
 }

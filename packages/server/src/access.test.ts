@@ -95,6 +95,45 @@ describe('a server that asks who they are', () => {
     expect(await send(server, path, as('bob'))).toMatchObject({ status: 404, code: 'RUN_NOT_FOUND' });
   });
 
+  test.each([
+    ['POST', '/apps/app/users/ann/sessions', { state: { 'app:a': 1 } }],
+    ['POST', '/apps/app/users/ann/sessions/new', { 'app:a': 1 }],
+    ['POST', '/apps/app/users/ann/sessions', { events: [{ author: 'user', actions: { stateDelta: { 'app:a': 1 } } }] }],
+    ['POST', '/apps/app/users/ann/sessions', { events: [{ author: 'user', actions: { removedState: ['app:a'] } }] }],
+    ['PATCH', '/apps/app/users/ann/sessions/s', { stateDelta: { 'app:a': 1 } }],
+    ['POST', '/run', { ...(JSON.parse(run('ann')) as object), stateDelta: { 'app:a': 1 } }],
+    ['POST', '/run_sse', { ...(JSON.parse(run('ann')) as object), stateDelta: { 'app:a': 1 } }],
+  ])('lets them write what others see only when the hook says so: %s %s %j', async (method, path, body) => {
+    for (const mayWriteAppState of [undefined, true]) {
+      const { server, sessions } = createApp({ authenticate: () => ({ userId: 'ann', mayWriteAppState }) });
+      await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+      const answer = await send(server, path, { method, body: JSON.stringify(body) });
+      expect([answer.status, answer.code]).toEqual(mayWriteAppState ? [200, undefined] : [403, 'FORBIDDEN']);
+      if (!mayWriteAppState) expect(answer.text).toContain('shared by all users of the app');
+    }
+  });
+
+  test('lets them write state of their own', async () => {
+    const { server } = createApp({ authenticate });
+    const body = '{"state":{"user:a":1,"b":2}}';
+    const answer = await send(server, '/apps/app/users/ann/sessions', { method: 'POST', body, ...as('ann') });
+    expect(answer.status).toBe(200);
+  });
+
+  test.each([null, undefined])('answers nobody for whom the hook says %j', async (user) => {
+    const { server } = createApp({ authenticate: () => user });
+    expect(await send(server, '/list-apps')).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+  });
+
+  test.each([true, 'ann', {}, { userId: '' }, { userId: 5 }, { user: 'ann' }, false])(
+    'answers nobody when the hook answers %j, which is no user',
+    async (user) => {
+      const authenticate = (): never => user as never;
+      const { server } = createApp({ authenticate, onError: () => undefined });
+      expect(await send(server, '/list-apps')).toMatchObject({ status: 500, code: 'CONFIGURATION' });
+    },
+  );
+
   test('answers under any name', async () => {
     const { server } = createApp({ authenticate });
     expect((await send(server, '/list-apps', { host: 'agents.example', ...as('ann') })).status).toBe(200);
@@ -169,6 +208,8 @@ describe('origins', () => {
 describe('options', () => {
   test.each([
     ['an option that does not exist', { authentication: () => undefined }],
+    ['a hook that is no function', { authenticate: 'secret' }],
+    ['no hook at all', { authenticate: null }],
     ['an origin with a path', { origins: ['https://app.example/'] }],
     ['a limit that does not exist', { limits: { maxRunBytes: 1 } }],
     ['a limit below 0', { limits: { maxRuns: -1 } }],

@@ -1,4 +1,4 @@
-import { EventloomError, systemPlatform } from '@eventloom/core';
+import { ConfigurationError, EventloomError, systemPlatform } from '@eventloom/core';
 import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
@@ -109,12 +109,21 @@ function addRoutes(app: Hono, routes: readonly Route[], server: ServerContext, o
   }
 }
 
-/** @throws UnauthenticatedError when the hook knows nobody */
+/** @throws UnauthenticatedError when the hook knows nobody, ConfigurationError when its answer is no user */
 async function identify(context: Context, { authenticate }: ServerOptions): Promise<AuthenticatedUser | undefined> {
   if (!authenticate) return undefined;
-  const user = await authenticate(context.req.raw);
-  if (user) return user;
-  throw new UnauthenticatedError('the request does not say who it comes from, or is not believed');
+  const user: unknown = await authenticate(context.req.raw);
+  if (user === undefined || user === null) {
+    throw new UnauthenticatedError('the request does not say who it comes from, or is not believed');
+  }
+  if (isUser(user)) return user;
+  throw new ConfigurationError('authenticate must answer { userId } with a text that is not empty, or undefined');
+}
+
+/** A hook in JavaScript answers what it likes, and a mistake of it must let nobody in. */
+function isUser(value: unknown): value is AuthenticatedUser {
+  if (typeof value !== 'object' || value === null || !('userId' in value)) return false;
+  return typeof value.userId === 'string' && value.userId !== '';
 }
 
 /** Reports the failures that are the server's own, each once: a run's failure is also the answer to its request. */

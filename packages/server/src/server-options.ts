@@ -6,6 +6,11 @@ import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
 export interface AuthenticatedUser {
   /** The only user whose sessions, runs and artifacts the request can name. */
   readonly userId: string;
+  /**
+   * True lets the request itself write state under `app:`, which all users of the app see. Default: it is refused with 403. What an
+   * agent writes in a run is not looked at.
+   */
+  readonly mayWriteAppState?: boolean | undefined;
 }
 
 /** What a server is made of. */
@@ -13,11 +18,11 @@ export interface ServerOptions {
   /** The apps, each under its runner's `appName`. Their services are the caller's to close. */
   readonly runners: readonly Runner[];
   /**
-   * Says who a request comes from; undefined refuses it. Asked for every request but the probes `/health`, `/livez` and `/readyz`. It
+   * Says who a request comes from; undefined or null refuses it. Asked for every request but the probes `/health`, `/livez` and `/readyz`. It
    * must not read the request's body.
    */
   readonly authenticate?:
-    | ((request: Request) => AuthenticatedUser | undefined | Promise<AuthenticatedUser | undefined>)
+    | ((request: Request) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>)
     | undefined;
   /**
    * Without `authenticate`, only requests to a loopback host are answered (`localhost`, `127.0.0.1`, `[::1]`), so that no web page can
@@ -60,6 +65,10 @@ export function checkServerOptions(options: ServerOptions): void {
     if (names.has(runner.appName))
       throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
     names.add(runner.appName);
+  }
+  const { authenticate } = options;
+  if (authenticate !== undefined && typeof authenticate !== 'function') {
+    throw new ConfigurationError('createServer: authenticate must be a function of the request');
   }
   for (const origin of options.origins ?? []) checkOrigin(origin);
   for (const [limit, value] of Object.entries(options.limits ?? {})) checkLimit(limit, value);

@@ -4,6 +4,7 @@ import {
   type Event,
   InvalidRequestError,
   type Platform,
+  sealEvent,
   setOwn,
   stateScopeOf,
   type StateWrite,
@@ -24,7 +25,9 @@ export const NO_WRITES: readonly StateWrite[] = [];
 
 /**
  * Checks an event's state and says what is to be stored. An event that came without an id or a time gets them here.
+ * The event is sealed: what is stored is JSON, and nobody changes it any more.
  * @throws StateKeyError and StateValueError
+ * @throws InvalidEventError for an event that is not JSON
  * @throws InvalidRequestError for a timestamp that is no number
  */
 export function planAppend(event: Event, nowMs: number, platform: Platform): AppendPlan {
@@ -36,9 +39,9 @@ export function planAppend(event: Event, nowMs: number, platform: Platform): App
   const stateDelta = hasKeys(event.actions.stateDelta) ? checkStateDelta(event.actions.stateDelta) : undefined;
   const removedState = event.actions.removedState?.length ? event.actions.removedState : undefined;
   if (removedState) for (const key of removedState) checkStateKey(key);
-  if (!stateDelta && !removedState) return { event: stored, writes: NO_WRITES, stateDelta, removedState };
+  if (!stateDelta && !removedState) return { event: sealEvent(stored), writes: NO_WRITES, stateDelta, removedState };
   return {
-    event: withoutTemp(stored, stateDelta, removedState),
+    event: sealEvent(withoutTemp(stored, stateDelta, removedState)),
     writes: toStateWrites(stateDelta ?? {}, removedState),
     stateDelta,
     removedState,

@@ -1,19 +1,27 @@
 import {
   AbortGuard,
+  BaseAgent,
+  BaseTool,
   ConfigurationError,
   createLlmRequest,
+  type Event,
   InvocationContext,
   PluginManager,
   systemPlatform,
   ToolContext,
 } from '@eventloom/core';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { FunctionTool, type ToolOptions } from './function-tool.ts';
+import { FunctionTool, isFunctionTool, type ToolOptions } from './function-tool.ts';
+
+class Silent extends BaseAgent {
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
 
 function toolContext(): ToolContext {
   const invocationContext = InvocationContext.create({
     invocationId: 'e-1',
+    rootAgent: new Silent({ name: 'root' }),
     session: {
       id: 's',
       appName: 'app',
@@ -173,3 +181,21 @@ test.each([
 function answer(): unknown {
   return '';
 }
+
+test('isFunctionTool knows the function tools of another loaded copy of this package, and no other tool', async () => {
+  vi.resetModules();
+  const copy = await import('./function-tool.ts');
+  expect(copy.FunctionTool).not.toBe(FunctionTool);
+  const options = { name: 'a', description: 'd', execute: answer };
+  for (const tool of [new FunctionTool(options), new copy.FunctionTool(options)]) {
+    expect(isFunctionTool(tool)).toBe(true);
+    expect(copy.isFunctionTool(tool)).toBe(true);
+  }
+  class Other extends BaseTool {
+    async runAsync(): Promise<unknown> {
+      return answer();
+    }
+  }
+  for (const value of [undefined, null, answer, FunctionTool, options, new Other(options)])
+    expect(isFunctionTool(value)).toBe(false);
+});

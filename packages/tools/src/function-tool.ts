@@ -8,19 +8,22 @@ import {
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { ValueSchema } from './schema/value-schema.ts';
 
+/** What a tool's `parameters` may be. */
+export type ToolInputParameters = SchemaLike | undefined;
+
 /** What a tool's function is called with: what its schema lets through, or an empty object without a schema. */
-export type ToolExecuteArgument<P extends SchemaLike | undefined> = P extends SchemaLike
+export type ToolExecuteArgument<P extends ToolInputParameters> = P extends SchemaLike
   ? InferSchema<P>
   : Record<string, unknown>;
 
 /** The function behind a tool. Sync or async; work that keeps the processor busy blocks everything else meanwhile. */
-export type ToolExecuteFunction<P extends SchemaLike | undefined> = (
+export type ToolExecuteFunction<P extends ToolInputParameters> = (
   args: ToolExecuteArgument<P>,
   toolContext: ToolContext,
 ) => unknown;
 
 /** What a function tool is made of. */
-export interface ToolOptions<P extends SchemaLike | undefined = undefined> {
+export interface ToolOptions<P extends ToolInputParameters = undefined> {
   /** Default: the function's own name. */
   readonly name?: string;
   /** When and how to use it: the model reads this. */
@@ -31,13 +34,14 @@ export interface ToolOptions<P extends SchemaLike | undefined = undefined> {
   readonly isLongRunning?: boolean;
 }
 
+const BRAND = Symbol.for('eventloom.function-tool');
 const OPTIONS = new Set(['name', 'description', 'parameters', 'execute', 'isLongRunning', 'requireConfirmation']);
 
 /**
  * A function that a model can call. Arguments are checked against the schema before the function runs; what is wrong with them is
  * told to the model, which can then call again.
  */
-export class FunctionTool<P extends SchemaLike | undefined = undefined> extends BaseTool {
+export class FunctionTool<P extends ToolInputParameters = undefined> extends BaseTool {
   readonly #execute: ToolExecuteFunction<P>;
   readonly #parameters: ValueSchema | undefined;
   #declaration: FunctionDeclaration | undefined;
@@ -59,6 +63,10 @@ export class FunctionTool<P extends SchemaLike | undefined = undefined> extends 
     this.#parameters = options.parameters === undefined ? undefined : new ValueSchema(options.parameters, owner);
   }
 
+  get [BRAND](): true {
+    return true;
+  }
+
   override _getDeclaration(): FunctionDeclaration {
     return (this.#declaration ??= {
       name: this.name,
@@ -76,4 +84,9 @@ export class FunctionTool<P extends SchemaLike | undefined = undefined> extends 
     }
     return this.#execute(checked.value as ToolExecuteArgument<P>, toolContext);
   }
+}
+
+/** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputParameters> {
+  return typeof value === 'object' && value !== null && BRAND in value;
 }

@@ -1,7 +1,7 @@
 // Tools: functions that a model can call, and the schemas their arguments are checked with.
 
-export type { ToolExecuteArgument, ToolExecuteFunction, ToolOptions } from './function-tool.ts';
-export { FunctionTool } from './function-tool.ts';
+export type { ToolExecuteArgument, ToolExecuteFunction, ToolInputParameters, ToolOptions } from './function-tool.ts';
+export { FunctionTool, isFunctionTool } from './function-tool.ts';
 export { LongRunningFunctionTool } from './long-running-function-tool.ts';
 export type {
   InferSchema,

@@ -4,9 +4,11 @@ import { pathToFileURL } from 'node:url';
 import { type BaseAgent, toError } from '@eventloom/core';
 import { AgentLoadError } from '../errors/agent-load-error.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import { typescriptHint } from './typescript-hint.ts';
+import { withoutExit } from './without-exit.ts';
 
 /** An agent that was found in a folder, under the folder's name. */
-export interface LoadedAgent {
+interface LoadedAgent {
   readonly appName: string;
   readonly agent: BaseAgent;
 }
@@ -62,7 +64,7 @@ function listFolders(folder: string): string[] {
 }
 
 async function loadAgent(file: string): Promise<BaseAgent> {
-  const exported: unknown = await withinTime(import(pathToFileURL(file).href));
+  const exported: unknown = await withoutExit(() => withinTime(import(pathToFileURL(file).href)));
   const { rootAgent, default: byDefault } = exported as Record<string, unknown>;
   const agent = rootAgent ?? byDefault;
   if (isAgent(agent)) return agent;
@@ -97,8 +99,9 @@ function describe(cause: unknown, file: string): string {
   const [message = ''] = cause.message.split('\n');
   const said = message === '' ? cause.name : message;
   const named = cause.name === 'Error' || cause instanceof AgentLoadError ? said : `${cause.name}: ${said}`;
+  const told = `${named}${typescriptHint(cause)}`;
   const place = cause.stack
     ?.split('\n')
     .find((line) => line.includes(file) && !line.includes(said) && !line.startsWith('- '));
-  return place === undefined ? named : `${named} (${place.trim().replace(/^at /, '')})`;
+  return place === undefined ? told : `${told} (${place.trim().replace(/^at /, '')})`;
 }

@@ -19,7 +19,7 @@ export const COMMANDS: Readonly<Record<CommandName, string>> = {
   ask: 'run one turn in the terminal and print its events',
 };
 
-export const OPTIONS = {
+const OPTIONS = {
   agents: {
     type: 'string',
     value: 'folder',

@@ -69,11 +69,58 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(/agent empty \(.*agent\.mts\): exports neither rootAgent nor a default\n/);
   });
 
+  test('is served when an agent ends the process while it is loaded, which is named', async () => {
+    using folder = temporaryFolder();
+    writeAgents(folder.path, {
+      'agents/good/agent.ts': ECHO,
+      'agents/exits/agent.ts': 'process.exit(3);',
+      'agents/hides/agent.ts': `${ECHO} import { exit } from 'node:process'; try { exit(4); } catch {}`,
+      'agents/late/agent.ts': 'await Promise.resolve(); process.exit();',
+    });
+    await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['good']);
+    const { code, stderr } = await server.end('SIGTERM');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/agent exits \(.*\): called process\.exit\(3\) while it was loaded/);
+    expect(stderr).toMatch(/agent hides \(.*\): called process\.exit\(4\) while it was loaded/);
+    expect(stderr).toMatch(/agent late \(.*\): called process\.exit\(\) while it was loaded/);
+  });
+
+  test('goes on being served when an agent throws where nobody catches it, which is reported', async () => {
+    using folder = temporaryFolder();
+    const thrower = `setTimeout(() => { throw new Error('thrown in a timer'); }); void Promise.reject(new Error('forgotten'));`;
+    writeAgents(folder.path, { 'agents/good/agent.ts': `${ECHO} ${thrower}` });
+    await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+    expect((await ask(server.url, 'good')).status).toBe(200);
+    const { code, stderr } = await server.end('SIGTERM');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('thrown in a timer')]);
+    expect(stderr).toContain('forgotten');
+  });
+
+  test('says how TypeScript must be written when an agent expects a compiler', async () => {
+    using folder = temporaryFolder();
+    writeAgents(folder.path, {
+      'agents/enum/agent.ts': 'enum A { B } export const rootAgent = A.B;',
+      'agents/bare/agent.ts': `import { x } from './tool'; export const rootAgent = x;`,
+      'agents/bare/tool.ts': 'export const x = 1;',
+      'agents/compiled/agent.ts': `import { x } from './tool.js'; export const rootAgent = x;`,
+      'agents/compiled/tool.ts': 'export const x = 1;',
+      'agents/missing/agent.ts': `import { x } from './nothing.ts'; export const rootAgent = x;`,
+    });
+    const { stderr } = await runProgram(['--agents', 'agents', '--port', '0'], { folder: folder.path });
+    expect(stderr).toMatch(/agent enum .*: write erasable syntax only/);
+    expect(stderr).toMatch(/agent bare .*: import the file under its own name, .*tool\.ts/);
+    expect(stderr).toMatch(/agent compiled .*: import the file under its own name, .*tool\.ts/);
+    expect(stderr).toMatch(/agent missing .*Cannot find module(?!.*under its own name)/);
+  });
+
   test('says what is missing when an agent names a Gemini model and there is no key', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, { 'agents/plain/agent.js': BY_DEFAULT });
     await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
     const response = await ask(server.url, 'plain');
+    const { stderr } = await server.end('SIGTERM');
+    expect(stderr).toMatch(/^eventloom: no key is set.*: plain \(gemini-flash-latest\); set GEMINI_API_KEY/);
     expect([response.status, await response.json()]).toEqual([
       500,
       { error: expect.stringContaining('set GEMINI_API_KEY'), code: 'CONFIGURATION' },

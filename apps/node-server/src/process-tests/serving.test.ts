@@ -1,4 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Event, SessionJson } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
@@ -106,8 +108,21 @@ describe('options', { timeout: 30_000 }, () => {
 
   test('do not let everybody in without saying so', async () => {
     using folder = temporaryFolder();
-    const result = await runProgram(['--host', '0.0.0.0'], { folder: folder.path });
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-unauthenticated') });
+    for (const host of ['0.0.0.0', '127.evil.example']) {
+      const result = await runProgram(['--host', host], { folder: folder.path });
+      expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-unauthenticated') });
+    }
+  });
+
+  test('that name a file for the folder of the artifacts are refused', async () => {
+    using folder = temporaryFolder();
+    writeFileSync(join(folder.path, 'file'), '');
+    const args = ['--port', '0', '--sessions', 'memory:', '--artifacts', 'file:file'];
+    expect(await runProgram(args, { folder: folder.path })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `eventloom: --artifacts file:${join(folder.path, 'file')}: is no folder; name one, or a path where one can be made\n`,
+    });
   });
 
   test('that name a port which is taken fail with a clear line', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Content } from '../content/content.ts';
 import { AbortGuard } from '../context/abort-guard.ts';
 import { InvocationContext } from '../context/invocation-context.ts';
@@ -7,7 +7,7 @@ import type { Event } from '../event/event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { BasePlugin } from '../plugin/base-plugin.ts';
 import { PluginManager } from '../plugin/plugin-manager.ts';
-import { BaseAgent, type BaseAgentConfig } from './base-agent.ts';
+import { BaseAgent, type BaseAgentConfig, isBaseAgent } from './base-agent.ts';
 
 function say(text: string): Content {
   return { role: 'model', parts: [{ text }] };
@@ -42,6 +42,7 @@ async function* fail(): AsyncGenerator<Event, void, void> {
 function contextOf(plugins: BasePlugin[] = [], abort = new AbortGuard()): InvocationContext {
   return InvocationContext.create({
     invocationId: 'e-1',
+    rootAgent: new Worker({ name: 'root' }, sayWork),
     session: {
       id: 's',
       appName: 'app',
@@ -289,4 +290,20 @@ test('one agent serves several runs at once', async () => {
   const agent = new Worker({ beforeAgentCallback: (context) => context.state.set('a', 1) });
   const runs = await Promise.all([said(agent), said(agent), said(agent)]);
   expect(runs).toEqual(Array.from({ length: 3 }, () => [{ a: 1 }, 'work']));
+});
+
+test('isBaseAgent knows the agents of another loaded copy of this package, and nothing else', async () => {
+  vi.resetModules();
+  const copy = await import('./base-agent.ts');
+  expect(copy.BaseAgent).not.toBe(BaseAgent);
+  class Foreign extends copy.BaseAgent {
+    protected runAsyncImpl(): AsyncGenerator<Event, void, void> {
+      return fail();
+    }
+  }
+  for (const agent of [new Worker(), new Foreign({ name: 'worker' })]) {
+    expect(isBaseAgent(agent)).toBe(true);
+    expect(copy.isBaseAgent(agent)).toBe(true);
+  }
+  for (const value of [undefined, null, 'worker', Worker, { name: 'worker' }]) expect(isBaseAgent(value)).toBe(false);
 });

@@ -32,6 +32,7 @@ export interface BaseAgentConfig {
   readonly onAgentErrorCallback?: OnAgentErrorCallback;
 }
 
+const BRAND = Symbol.for('eventloom.agent');
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
 
 /**
@@ -61,6 +62,10 @@ export abstract class BaseAgent {
     this.beforeAgentCallback = toList(config.beforeAgentCallback);
     this.afterAgentCallback = toList(config.afterAgentCallback);
     this.onAgentErrorCallback = toList(config.onAgentErrorCallback);
+  }
+
+  get [BRAND](): true {
+    return true;
   }
 
   /** The agent's work: yields events until it is done. */
@@ -115,6 +120,11 @@ export abstract class BaseAgent {
       (await firstContent(this.afterAgentCallback, after));
     yield* callbackEvent(after, added);
   }
+}
+
+/** True for agents, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isBaseAgent(value: unknown): value is BaseAgent {
+  return typeof value === 'object' && value !== null && BRAND in value;
 }
 
 async function firstContent<P>(

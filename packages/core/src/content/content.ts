@@ -1,7 +1,15 @@
 /**
- * Content and its parts: structural twins of the @google/genai types of the same names (pinned by `gemini`'s type test), so
- * that what a Gemini program passes around is accepted as it is, while this package imports no vendor.
+ * Content and its parts: structural twins of the @google/genai types of the same names (pinned both ways by `gemini`'s type
+ * test), so that what a Gemini program passes around is accepted as it is, and what the runtime gives can be handed to the
+ * vendor's client as it is, while this package imports no vendor.
  */
+
+/**
+ * A value for which the vendor has an enum, such as `Language`: on the wire a string. Text cannot be assigned to an enum and
+ * naming the enum would import the vendor, so the type checks nothing.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
+export type VendorValue = any;
 
 /** Who says it, and what: one turn, or a piece of one. */
 export interface Content {
@@ -28,8 +36,8 @@ export interface Part {
   toolCall?: object;
   toolResponse?: object;
   audioTranscription?: object;
-  mediaResolution?: object | string;
-  mediaProcessing?: object | string;
+  mediaResolution?: VendorValue;
+  mediaProcessing?: VendorValue;
   speechMetadata?: object;
 }
 
@@ -60,7 +68,7 @@ export interface FunctionResponse {
   name?: string;
   response?: Record<string, unknown>;
   parts?: object[];
-  scheduling?: string;
+  scheduling?: VendorValue;
   willContinue?: boolean;
 }
 
@@ -81,13 +89,13 @@ export interface FileData {
 /** Code that the model wants to run. */
 export interface ExecutableCode {
   code?: string;
-  language?: string;
+  language?: VendorValue;
   id?: string;
 }
 
 /** What came of running it. */
 export interface CodeExecutionResult {
-  outcome?: string;
+  outcome?: VendorValue;
   output?: string;
   id?: string;
 }

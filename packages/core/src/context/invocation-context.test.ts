@@ -80,6 +80,7 @@ function contextOf(
   let ids = 0;
   return InvocationContext.create({
     invocationId: 'e-1',
+    rootAgent: new Quiet({ name: 'root' }),
     session: { ...session, state: {} },
     runConfig: options.runConfig ?? {},
     userContent: { role: 'user', parts: [{ text: 'hi' }] },
@@ -111,8 +112,8 @@ describe('forAgent', () => {
     expect(second.forAgent(agent)).toMatchObject({ executionId: 'e-uuid-2', parentExecutionId: 'e-uuid-1' });
   });
 
-  test('there is no agent before the first', () => {
-    expect(() => contextOf().agent).toThrow(ConfigurationError);
+  test('before the first agent started, the agent is the root', () => {
+    expect(contextOf().agent.name).toBe('root');
   });
 });
 

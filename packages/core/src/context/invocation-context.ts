@@ -3,7 +3,6 @@ import type { RunConfig } from '../agent/run-config.ts';
 import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
 import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
@@ -19,6 +18,8 @@ import type { AbortGuard } from './abort-guard.ts';
 /** What all agents of one invocation share. Made by the runner. */
 export interface Invocation {
   readonly invocationId: string;
+  /** The agent that the runner was made with. */
+  readonly rootAgent: BaseAgent;
   readonly session: Session;
   readonly runConfig: RunConfig;
   /** The message that set the invocation off. */
@@ -114,10 +115,9 @@ export class InvocationContext {
     return this.session.userId;
   }
 
-  /** The agent that this context is for. @throws ConfigurationError before the first agent started */
+  /** The agent that this context is for; the root agent where none has started yet. */
   get agent(): BaseAgent {
-    if (!this.#agent) throw new ConfigurationError('no agent runs in this invocation yet');
-    return this.#agent;
+    return this.#agent ?? this.invocation.rootAgent;
   }
 
   get runConfig(): RunConfig {

@@ -52,12 +52,15 @@ describe('toExecutionView', () => {
   test.each([
     createEvent({ invocationId: 'e-1', author: 'a' }),
     createEvent({ invocationId: 'e-1', executionId: 'e-1', requestId: 'mine' }),
+    createEvent({ invocationId: 'e-1', requestId: 'e-1' }),
+    createEvent({ invocationId: 'e-1', executionId: 'e-2', requestId: 'e-1' }),
+    createEvent({ requestId: '' }),
     createEvent({ invocationId: 'e-1', executionId: 'e-2', parentExecutionId: 'e-1', tags: ['t'] }),
   ])('is undone by fromExecutionView, and neither changes its argument: %j', (event) => {
     const before = structuredClone(event);
     const view = toExecutionView(event);
     const viewBefore = structuredClone(view);
-    expect(fromExecutionView(view)).toEqual(event);
+    expect(fromExecutionView(view)).toStrictEqual(event);
     expect(event).toEqual(before);
     expect(view).toEqual(viewBefore);
   });

@@ -8,6 +8,8 @@ export interface ExecutionView extends Event {
   readonly requestId: string;
   readonly parentInvocationId?: string;
   readonly rootInvocationId: string;
+  /** The `requestId` of an event that names its own invocation as its request; other events have none here. */
+  readonly ownRequestId?: string;
 }
 
 /** The event in that view; `fromExecutionView` undoes it. */
@@ -18,13 +20,15 @@ export function toExecutionView(event: Event): ExecutionView {
     invocationId: event.executionId ?? event.invocationId,
     ...(event.parentExecutionId === undefined ? {} : { parentInvocationId: event.parentExecutionId }),
     rootInvocationId: event.invocationId,
+    ...(event.requestId === event.invocationId ? { ownRequestId: event.requestId } : {}),
   };
 }
 
 /** The event that a view was made of. */
 export function fromExecutionView(view: ExecutionView): Event {
-  const { requestId, parentInvocationId: _parent, rootInvocationId, ...event } = view;
-  return { ...event, invocationId: rootInvocationId, ...(requestId === rootInvocationId ? {} : { requestId }) };
+  const { requestId, parentInvocationId: _parent, rootInvocationId, ownRequestId, ...event } = view;
+  const isNamed = requestId !== rootInvocationId || ownRequestId !== undefined;
+  return { ...event, invocationId: rootInvocationId, ...(isNamed ? { requestId } : {}) };
 }
 
 /** One agent execution: its own events in order, and the executions it started. */

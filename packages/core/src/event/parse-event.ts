@@ -1,4 +1,5 @@
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { toError } from '../errors/to-error.ts';
 import type { Event } from './event.ts';
 import { createEventActions } from './event-actions.ts';
 import { mergeTags } from './event-tags.ts';
@@ -63,7 +64,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new InvalidEventError(`event: not JSON: ${(cause as Error).message}`, { cause, path: 'event' });
+    throw new InvalidEventError(`event: not JSON: ${toError(cause).message}`, { cause, path: 'event' });
   }
 }
 

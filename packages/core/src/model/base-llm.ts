@@ -3,6 +3,8 @@ import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
+const BRAND = Symbol.for('eventloom.llm');
+
 /** Finds the model that a name stands for, or undefined when it knows none. */
 export type ModelResolver = (model: string) => BaseLlm | undefined;
 
@@ -13,6 +15,10 @@ export abstract class BaseLlm {
 
   constructor({ model }: { readonly model: string }) {
     this.model = model;
+  }
+
+  get [BRAND](): true {
+    return true;
   }
 
   /**
@@ -38,4 +44,9 @@ export abstract class BaseLlm {
   connect(_request: LlmRequest, _abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
     return Promise.reject(new ConfigurationError(`model "${this.model}": has no live connection`));
   }
+}
+
+/** True for models, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isBaseLlm(value: unknown): value is BaseLlm {
+  return typeof value === 'object' && value !== null && BRAND in value;
 }

@@ -11,8 +11,11 @@ export interface Platform {
   newEventId(): string;
   /** A unique id without order: UUID version 4. */
   newUuid(): string;
-  /** Calls back once after `delayMs`. The returned function calls it off. A pending timer keeps no process alive. */
-  schedule(delayMs: number, callback: () => void): () => void;
+  /**
+   * Calls back once after `delayMs`. The returned function calls it off. A pending timer keeps the process alive, because
+   * somebody waits for it; one that is `idle` (upkeep that nobody waits for) does not.
+   */
+  schedule(delayMs: number, callback: () => void, options?: { readonly idle?: boolean }): () => void;
   /** Work that goes on after the answer was sent. Its rejection is the platform's to report. */
   background(work: Promise<unknown>): void;
 }
@@ -22,10 +25,11 @@ export const systemPlatform: Platform = {
   now: () => Date.now(),
   newEventId: () => uuidV7(Date.now()),
   newUuid: uuidV4,
-  schedule(delayMs, callback) {
+  schedule(delayMs, callback, { idle = false } = {}) {
     const timer: unknown = setTimeout(callback, delayMs);
-    if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+    if (idle && typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function') {
       timer.unref();
+    }
     return () => clearTimeout(timer as number);
   },
   background(work) {

@@ -90,11 +90,13 @@ export abstract class BaseSessionService {
 
   /**
    * Appends an event and returns it as it was stored (without `temp:` keys). An id that the session has already is a no-op that
-   * returns the stored event. A partial event is returned untouched and stored nowhere.
+   * returns the stored event. A partial event is returned untouched and stored nowhere. The event is sealed by the call: writing
+   * to it afterwards is a TypeError.
    * @throws SessionNotFoundError, also when the session was deleted and made anew
    * @throws StaleWriterError when the lease is no longer the session's; nothing is changed
    * @throws SessionBusyError without a lease, when the session stays busy
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
+   * @throws InvalidEventError for an event that is not JSON; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): Promise<Event>;
 

@@ -76,7 +76,7 @@ export class State {
 }
 
 /** The JSON copy of a state value. @throws StateValueError */
-export function toStateValue(key: string, value: unknown): unknown {
+function toStateValue(key: string, value: unknown): unknown {
   const copied = copyJson(value);
   if ('value' in copied) return copied.value;
   const { path, reason } = copied.fault;

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { createLlmRequest } from '../model/llm-request.ts';
-import { BaseTool } from './base-tool.ts';
+import { BaseTool, isBaseTool } from './base-tool.ts';
 import type { FunctionDeclaration } from './function-declaration.ts';
 
 class Lookup extends BaseTool {
@@ -41,4 +41,21 @@ test('a tool adds itself to a model request', async () => {
   expect(llmRequest.config.tools).toEqual([
     { functionDeclarations: [{ name: 'lookup', description: 'finds things' }] },
   ]);
+});
+
+test('isBaseTool knows the tools of another loaded copy of this package, and nothing else', async () => {
+  vi.resetModules();
+  const copy = await import('./base-tool.ts');
+  expect(copy.BaseTool).not.toBe(BaseTool);
+  class Foreign extends copy.BaseTool {
+    runAsync(): Promise<unknown> {
+      return Promise.resolve('found');
+    }
+  }
+  for (const tool of [new Lookup({ name: 'a', description: 'd' }), new Foreign({ name: 'a', description: 'd' })]) {
+    expect(isBaseTool(tool)).toBe(true);
+    expect(copy.isBaseTool(tool)).toBe(true);
+  }
+  for (const value of [undefined, null, 'a', Lookup, { name: 'a', description: 'd' }])
+    expect(isBaseTool(value)).toBe(false);
 });

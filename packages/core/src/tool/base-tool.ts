@@ -24,6 +24,7 @@ export interface BaseToolParams {
   readonly isLongRunning?: boolean;
 }
 
+const BRAND = Symbol.for('eventloom.tool');
 const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
 
 /** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
@@ -44,6 +45,10 @@ export abstract class BaseTool {
     this.isLongRunning = params.isLongRunning ?? false;
   }
 
+  get [BRAND](): true {
+    return true;
+  }
+
   /** What the model is told; undefined for a tool that the model's own service runs. */
   _getDeclaration(): FunctionDeclaration | undefined {
     return undefined;
@@ -59,4 +64,9 @@ export abstract class BaseTool {
   processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {
     appendTools(llmRequest, [this]);
   }
+}
+
+/** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isBaseTool(value: unknown): value is BaseTool {
+  return typeof value === 'object' && value !== null && BRAND in value;
 }

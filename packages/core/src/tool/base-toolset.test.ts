@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ReadonlyContext } from '../context/readonly-context.ts';
 import { BaseTool } from './base-tool.ts';
-import { BaseToolset } from './base-toolset.ts';
+import { BaseToolset, isBaseToolset } from './base-toolset.ts';
 
 class Named extends BaseTool {
   runAsync(): Promise<unknown> {
@@ -12,7 +12,7 @@ class Named extends BaseTool {
 /** A toolset of three tools that shows which of them its filter lets pass. */
 class Three extends BaseToolset {
   getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
-    const tools = ['a', 'b', 'c'].map((name) => new Named({ name, description: '' }));
+    const tools = ['a', 'b', 'c'].map((name) => new Named({ name: this.prefixed(name), description: '' }));
     return Promise.resolve(context ? tools.filter((tool) => this.isToolSelected(tool, context)) : tools);
   }
 
@@ -31,4 +31,29 @@ test('an empty filter lets every tool pass, a list those it names, a predicate t
   expect(await namesOf(new Three(['c', 'a', 'z']))).toEqual(['a', 'c']);
   expect(await namesOf(new Three((tool) => tool.name > 'a'))).toEqual(['b', 'c']);
   expect(await namesOf(new Three(() => false))).toEqual([]);
+});
+
+test('a toolset names its tools with its prefix, and the filter sees the names that the tools have', async () => {
+  expect(await namesOf(new Three([], 'my'))).toEqual(['my_a', 'my_b', 'my_c']);
+  expect(await namesOf(new Three([], ''))).toEqual(['a', 'b', 'c']);
+  expect(await namesOf(new Three(['my_a', 'b'], 'my'))).toEqual(['my_a']);
+});
+
+test('isBaseToolset knows the toolsets of another loaded copy of this package, and nothing else', async () => {
+  vi.resetModules();
+  const copy = await import('./base-toolset.ts');
+  expect(copy.BaseToolset).not.toBe(BaseToolset);
+  class Foreign extends copy.BaseToolset {
+    getTools(): Promise<BaseTool[]> {
+      return Promise.resolve([]);
+    }
+
+    async close(): Promise<void> {}
+  }
+  for (const toolset of [new Three(), new Foreign()]) {
+    expect(isBaseToolset(toolset)).toBe(true);
+    expect(copy.isBaseToolset(toolset)).toBe(true);
+  }
+  for (const value of [undefined, null, 'a', Three, {}, new Named({ name: 'a', description: '' })])
+    expect(isBaseToolset(value)).toBe(false);
 });

@@ -1,12 +1,14 @@
-/** What a model is told of a tool. */
+import type { VendorValue } from '../content/content.ts';
+
+/** What a model is told of a tool: a twin of @google/genai's type of the same name. */
 export interface FunctionDeclaration {
   name?: string;
   description?: string;
   /** The arguments as JSON Schema. */
   parametersJsonSchema?: unknown;
   /** The arguments in the vendor's own schema dialect, instead. */
-  parameters?: unknown;
+  parameters?: object;
   responseJsonSchema?: unknown;
-  response?: unknown;
-  behavior?: unknown;
+  response?: object;
+  behavior?: VendorValue;
 }

@@ -1,8 +1,5 @@
 import { type Platform, RunAbortedError } from '@eventloom/core';
 
-/** The longest delay that timers take. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 /** Waits by the platform's clock. @throws RunAbortedError as soon as the signal fires */
 export async function wait(delayMs: number, platform: Platform, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -11,13 +8,10 @@ export async function wait(delayMs: number, platform: Platform, signal: AbortSig
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
   const cancel = platform.schedule(delayMs, resolve);
-  // A pending timer of the platform keeps no process alive, and a call that is under way should.
-  const alive = setTimeout(() => undefined, LONGEST_MS);
   try {
     await promise;
   } finally {
     cancel();
-    clearTimeout(alive);
     signal?.removeEventListener('abort', abort);
   }
 }

@@ -27,8 +27,10 @@ function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, u
     lastSeq: events.length,
     incarnation: 'i',
   };
+  const agent = new Named({ name });
   return InvocationContext.create({
     invocationId: 'e-1',
+    rootAgent: agent,
     session,
     runConfig: {},
     userContent: undefined,
@@ -40,7 +42,7 @@ function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, u
     models: undefined,
     derived,
     recordToolCall: async () => undefined,
-  }).forAgent(new Named({ name }));
+  }).forAgent(agent);
 }
 
 function textsOf(contents: readonly Content[]): (string | undefined)[] {

@@ -2,16 +2,16 @@ import { appendInstructions, type InvocationContext, type LlmRequest, ReadonlyCo
 import { injectSessionState } from '../instruction-template.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { InstructionProvider } from '../llm-agent-config.ts';
+import { isPlainInstruction } from '../static-request.ts';
 import type { RequestProcessor } from './request-processor.ts';
 
 /** Instructions: the global one, the static one as it stands, the agent's own. */
 export const addInstructions: RequestProcessor = (request, { agent, context }) => {
-  if (!agent.staticRequest.isInstructionPlain) return addResolved(request, agent, context);
-  appendInstructions(request, [
-    agent.globalInstruction as string,
-    agent.staticInstruction,
-    agent.instruction as string,
-  ]);
+  const { globalInstruction, staticInstruction, instruction } = agent;
+  if (!isPlainInstruction(globalInstruction) || !isPlainInstruction(instruction)) {
+    return addResolved(request, agent, context);
+  }
+  appendInstructions(request, [globalInstruction, staticInstruction, instruction]);
   return undefined;
 };
 

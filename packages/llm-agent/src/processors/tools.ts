@@ -1,9 +1,10 @@
 import {
   appendTools,
-  BaseTool,
+  type BaseTool,
   CallbackContext,
   ConfigurationError,
   type InvocationContext,
+  isBaseTool,
   type LlmRequest,
   ReadonlyContext,
   ToolContext,
@@ -51,7 +52,7 @@ async function addResolvedTools(
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
   const readonlyContext = new ReadonlyContext(context);
   const lists = await Promise.all(
-    agent.tools.map(async (tool) => (tool instanceof BaseTool ? [tool] : tool.getTools(readonlyContext))),
+    agent.tools.map(async (tool) => (isBaseTool(tool) ? [tool] : tool.getTools(readonlyContext))),
   );
   const tools = lists.flat();
   const names = new Set<string>();

@@ -7,18 +7,19 @@ import { type LlmRequest, setOwn } from '@eventloom/core';
 export function copyRequest(request: LlmRequest): LlmRequest {
   return {
     ...request,
-    contents: copy(request.contents),
-    config: copy(request.config),
+    contents: copyPlain(request.contents),
+    config: copyPlain(request.config),
     toolsDict: Object.assign(Object.create(null) as LlmRequest['toolsDict'], request.toolsDict),
   };
 }
 
-function copy<T>(value: T): T {
+/** A copy at any depth of lists and plain objects. */
+export function copyPlain<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copy) as T;
+  if (Array.isArray(value)) return value.map(copyPlain) as T;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   const copied: Record<string, unknown> = {};
-  for (const key in value) setOwn(copied, key, copy<unknown>(value[key]));
+  for (const key in value) setOwn(copied, key, copyPlain<unknown>(value[key]));
   return copied as T;
 }

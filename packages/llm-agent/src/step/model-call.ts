@@ -61,7 +61,8 @@ export class ModelCall {
 
   async #after(response: LlmResponse): Promise<LlmResponse> {
     try {
-      return await this.#askAfter(response);
+      const answer = await this.#askAfter(response);
+      return answer === response ? response : withPartialOf(response, answer);
     } catch (error) {
       this.#failure = { error };
       throw error;
@@ -99,4 +100,9 @@ export class ModelCall {
     }
     return undefined;
   }
+}
+
+/** A response in the place of another is a chunk when that was one: callbacks say what, not which. */
+function withPartialOf({ partial }: LlmResponse, { partial: _, ...answer }: LlmResponse): LlmResponse {
+  return partial === undefined ? answer : { ...answer, partial };
 }

@@ -89,10 +89,11 @@ export class ModelReply {
     return event;
   }
 
-  /** Every call that is to be run has an id, so that its response finds it. */
+  /** Every call that is to be run has an id of its own, so that its response finds it. */
   #withCallId(part: Part, calls: readonly FunctionCall[]): Part {
     const call = part.functionCall;
-    if (!call || call.id || !calls.includes(call)) return part;
+    if (!call || !calls.includes(call)) return part;
+    if (call.id && calls.find((other) => other.id === call.id) === call) return part;
     return { ...part, functionCall: { ...call, id: `adk-${this.#step.context.platform.newUuid()}` } };
   }
 

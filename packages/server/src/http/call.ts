@@ -1,4 +1,4 @@
-import { InvalidRequestError, type SessionKey } from '@eventloom/core';
+import { InvalidRequestError, type SessionKey, stateScopeOf } from '@eventloom/core';
 import { parseBody } from '@eventloom/core/schemas';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
@@ -7,7 +7,9 @@ import { AppNotFoundError } from '../errors/app-not-found-error.ts';
 import { ForbiddenError } from '../errors/forbidden-error.ts';
 import type { ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
+import { quotedName } from './quoted-name.ts';
 import { readJsonBody } from './read-json-body.ts';
+import { checkId } from './check-id.ts';
 import type { BodySpec } from './route.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
@@ -70,17 +72,20 @@ export class Call {
     throw new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps names those there are`);
   }
 
-  /** The user in the path. @throws ForbiddenError */
+  /** The user in the path. @throws InvalidRequestError @throws ForbiddenError */
   userId(): string {
     const userId = this.param('userId');
+    checkId('userId', userId);
     this.confine(userId);
     return userId;
   }
 
-  /** The session in the path. @throws AppNotFoundError @throws ForbiddenError */
+  /** The session in the path. @throws InvalidRequestError @throws AppNotFoundError @throws ForbiddenError */
   sessionKey(): SessionKey {
     const userId = this.userId();
-    return { appName: this.runner().appName, userId, sessionId: this.param('sessionId') };
+    const sessionId = this.param('sessionId');
+    checkId('sessionId', sessionId);
+    return { appName: this.runner().appName, userId, sessionId };
   }
 
   /** @throws ForbiddenError when the request comes from another user than this one */
@@ -88,6 +93,18 @@ export class Call {
     if (this.#user && this.#user.userId !== userId) {
       throw new ForbiddenError(
         `the request comes from user ${JSON.stringify(this.#user.userId)} and names another one`,
+      );
+    }
+  }
+
+  /** @throws ForbiddenError when one of the keys is shared by all users of the app, and the request's user may not write those */
+  confineState(field: string, keys: Iterable<string>): void {
+    if (!this.#user || this.#user.mayWriteAppState === true) return;
+    for (const key of keys) {
+      if (stateScopeOf(key) !== 'app') continue;
+      throw new ForbiddenError(
+        `${field}: the key ${quotedName(key)} is shared by all users of the app, and user ` +
+          `${JSON.stringify(this.#user.userId)} may not write those; the authenticate hook allows it with mayWriteAppState: true`,
       );
     }
   }

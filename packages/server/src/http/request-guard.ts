@@ -1,5 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { ForbiddenError } from '../errors/forbidden-error.ts';
+import { checkRequestTarget } from './request-target.ts';
 
 /** From where a server lets itself be called. */
 export interface RequestGuardOptions {
@@ -12,7 +13,8 @@ const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Refuses what a web page of somebody else could send: requests from a foreign origin, and requests under a name that somebody
- * made to point here (DNS rebinding). Also refuses a path that does not decode.
+ * made to point here (DNS rebinding). Also refuses a path that does not decode, and one with
+ * steps; a `Request` has mostly resolved those, so what hands requests on checks the target itself where it can (see `./node`).
  *
  * @throws ForbiddenError @throws InvalidRequestError
  */
@@ -30,6 +32,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
       `this server does not answer pages of the origin ${origin}; name it in origins to allow it`,
     );
   }
+  checkRequestTarget(request.url);
   checkPath(url.pathname);
 }
 

@@ -5,6 +5,9 @@ import type { Call } from './call.ts';
 /** The name of a schema among the components of the OpenAPI document. */
 export type ComponentName = keyof ReturnType<typeof toOpenApiSchemas>;
 
+/** A query parameter: what it means, and its type when that is no text. */
+export type QuerySpec = string | { readonly type: 'integer' | 'number'; readonly description: string };
+
 /** A body that a route takes: what checks it, and where the document says it. */
 export interface BodySpec<S extends z.ZodType = z.ZodType> {
   readonly component: ComponentName;
@@ -27,12 +30,16 @@ export interface Route {
   readonly operationId: string;
   readonly summary: string;
   /** Query parameters and headers that the route looks at, with what they mean. */
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, QuerySpec>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: BodySpec;
   readonly answer: AnswerSpec;
+  /** What it means when there is nothing to answer: status 204. */
+  readonly noContent?: string;
   /** The statuses of the errors that are particular to the route. */
   readonly errors?: readonly number[];
+  /** The statuses that are answered with a body of the answer's own schema, and what they mean. */
+  readonly alsoAnswers?: Readonly<Record<number, string>>;
   /** True for what is answered to everybody. */
   readonly isPublic?: boolean;
   handle(call: Call): Response | Promise<Response>;

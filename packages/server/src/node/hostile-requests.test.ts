@@ -10,11 +10,12 @@ import { type NodeServer, serve } from './serve.ts';
 
 const MAX_BYTES = 100_000;
 const failures: unknown[] = [];
+const sessionService = new InMemorySessionService();
 let server: NodeServer;
 
 beforeAll(async () => {
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
   const limits = { maxBodyBytes: MAX_BYTES };
   server = await serve(createServer({ runners: [runner], limits, onError: (error) => failures.push(error) }), {
     port: 0,
@@ -89,9 +90,9 @@ describe('a body', () => {
 
 describe('a request line', () => {
   test.each([
-    ['a step up', 'GET /apps/app/users/../../../etc/passwd HTTP/1.1', 404],
+    ['a step up', 'GET /apps/app/users/../../../etc/passwd HTTP/1.1', 400],
     ['an encoded step up', 'GET /apps/app/users/ann/sessions/s/artifacts/..%2f..%2fetc%2fpasswd HTTP/1.1', 404],
-    ['an encoded dot', 'GET /apps/app/users/%2e%2e/%2e%2e/%2e%2e/etc HTTP/1.1', 404],
+    ['an encoded dot', 'GET /apps/app/users/%2e%2e/%2e%2e/%2e%2e/etc HTTP/1.1', 400],
     ['a lone percent sign', 'GET /apps/app/users/%/sessions HTTP/1.1', 400],
     ['bytes that are no UTF-8', 'GET /apps/app/users/%ff/sessions HTTP/1.1', 400],
     ['an address that is no path', 'GET http://[/ HTTP/1.1', 400],
@@ -103,6 +104,20 @@ describe('a request line', () => {
     const answer = await sendRaw(`${line}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/\r\n\r\n\{"error":".+","code":"[A-Z_]+"\}$/);
+  });
+
+  test.each([
+    'DELETE /apps/app/users/ann/sessions/x/artifacts/%2e%2e/%2e%2e/victim HTTP/1.1',
+    'DELETE /apps/zzz/%2E./app/users/ann/sessions/victim HTTP/1.1',
+    'DELETE /zzz\\..\\apps/app/users/ann/sessions/victim HTTP/1.1',
+    'DELETE http://localhost/zzz/%2e%2e/apps/app/users/ann/sessions/victim HTTP/1.1',
+  ])('with steps acts on nothing: %s', async (line) => {
+    const session = { appName: 'app', userId: 'ann', sessionId: 'victim' };
+    await sessionService.deleteSession(session);
+    await sessionService.createSession(session);
+    const answer = await sendRaw(`${line}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"\}$/);
+    expect(await sessionService.getSession(session)).toBeDefined();
   });
 
   test.each(['a b', 'evil.example@localhost', 'localhost/x'])('with the host %j is refused', async (host) => {

@@ -5,6 +5,8 @@ import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
 import type { EventloomServer } from '../create-server.ts';
 import { errorBody } from '../http/error-body.ts';
 import { errorResponse } from '../http/error-response.ts';
+import { checkRequestTarget } from '../http/request-target.ts';
+import { isLoopbackHost } from './is-loopback-host.ts';
 
 /** Where and how to listen. */
 export interface ServeOptions {
@@ -28,7 +30,6 @@ export interface NodeServer {
   shutDown(): Promise<void>;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/;
 /** What connections get to take the end of what was written to them. */
 const FLUSH_MS = 1000;
 const DEFAULT_DRAIN_MS = 10_000;
@@ -39,7 +40,7 @@ const DEFAULT_DRAIN_MS = 10_000;
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS } = options;
-  if (!LOOPBACK.test(host) && !server.isGuarded) {
+  if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(
       `host ${host}: other machines can reach it, and the server asks nobody who they are; ` +
         'give createServer an authenticate hook, or allowUnauthenticated: true if everybody may do everything',
@@ -51,9 +52,16 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
       errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
   });
   const http = createHttpServer((request, response) => {
-    if (!hasTwoHosts(request)) return void listener(request, response);
-    response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
-    response.end(JSON.stringify(errorBody(new InvalidRequestError('the request names more than one host'))));
+    try {
+      checkRaw(request);
+    } catch (error) {
+      const body = JSON.stringify(errorBody(error));
+      const length = Buffer.byteLength(body);
+      response.writeHead(400, { 'content-type': 'application/json', 'content-length': length, connection: 'close' });
+      response.end(body);
+      return;
+    }
+    void listener(request, response);
   });
   http.on('clientError', answerMalformed);
   await listen(http, port, host);
@@ -88,6 +96,12 @@ async function shutDown(http: Server, server: EventloomServer, drainMs: number):
   const timer = setTimeout(() => http.closeAllConnections(), FLUSH_MS);
   await closed;
   clearTimeout(timer);
+}
+
+/** Refuses what can only be seen before the request is parsed. @throws InvalidRequestError */
+function checkRaw(request: IncomingMessage): void {
+  if (hasTwoHosts(request)) throw new InvalidRequestError('the request names more than one host');
+  checkRequestTarget(request.url ?? '');
 }
 
 /** What checks the host must see the one that something in front of this server may have seen. (RFC 9112, 3.2.) */

@@ -1,19 +1,21 @@
-import { toOpenApiSchemas } from '@eventloom/core/schemas';
-import type { AnswerSpec, BodySpec, ComponentName, Route } from '../http/route.ts';
+import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, Route } from '../http/route.ts';
+import { componentSchemas } from './component-schemas.ts';
 
-/** Errors that every route can answer with. */
-const COMMON_ERRORS = [400, 401, 403, 404];
+/** Errors that every address can answer with; those that ask who the request comes from have 401 too. */
+const COMMON_ERRORS = [400, 403, 405, 500];
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is malformed; the message names what and where',
   401: 'The request does not say who it comes from',
   403: 'The request names another user, or comes from a place that is not answered',
   404: 'There is no such app, session, run, artifact or address',
+  405: 'The address does not take this method; the header Allow names those it takes',
   409: 'The session exists already, or is busy, or the run was aborted',
   410: 'The events that were asked for are not kept any more',
   413: 'The body is too large',
   422: 'The agent needs state that the session does not have',
   429: 'As many readers follow the run as are served',
+  500: 'The server or an agent failed',
   502: 'The model failed',
   503: 'The server takes no run now',
 };
@@ -26,17 +28,17 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
     openapi: '3.1.0',
     info: { title: 'Eventloom', version, description: 'Runs agents in sessions and streams their events.' },
     paths,
-    components: { schemas: toOpenApiSchemas() },
+    components: { schemas: componentSchemas() },
   };
 }
 
-function operation({ operationId, summary, path, query, headers, body, answer, errors = [] }: Route): object {
+function operation(route: Route): object {
+  const { operationId, summary, path, query, headers, body, answer, noContent, alsoAnswers = {} } = route;
   const parameters = [
     ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameter('path', name)),
     ...Object.entries(query ?? {}).map(([name, description]) => parameter('query', name, description)),
     ...Object.entries(headers ?? {}).map(([name, description]) => parameter('header', name, description)),
   ];
-  const statuses = [...COMMON_ERRORS, ...(body ? [413] : []), ...errors].toSorted((a, b) => a - b);
   return {
     operationId,
     summary,
@@ -44,14 +46,34 @@ function operation({ operationId, summary, path, query, headers, body, answer, e
     ...(body ? { requestBody: requestBody(body) } : {}),
     responses: {
       200: { description: 'OK', content: answerContent(answer) },
-      ...Object.fromEntries(statuses.map((status) => [status, errorAnswer(status)])),
+      ...(noContent === undefined ? {} : { 204: { description: noContent } }),
+      ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status)])),
+      ...Object.fromEntries(
+        Object.entries(alsoAnswers).map(([status, description]) => [
+          status,
+          { description, content: answerContent(answer) },
+        ]),
+      ),
     },
   };
 }
 
-function parameter(place: 'path' | 'query' | 'header', name: string, description?: string): object {
-  const isRequired = place === 'path';
-  return { name, in: place, required: isRequired, ...(description ? { description } : {}), schema: { type: 'string' } };
+function errorStatuses({ isPublic = false, path, body, errors = [] }: Route): number[] {
+  const namesSomething = path.includes('{') || body !== undefined;
+  const statuses = [
+    ...COMMON_ERRORS,
+    ...(isPublic ? [] : [401]),
+    ...(namesSomething ? [404] : []),
+    ...(body ? [413] : []),
+    ...errors,
+  ];
+  return statuses.toSorted((a, b) => a - b);
+}
+
+function parameter(place: 'path' | 'query' | 'header', name: string, spec: QuerySpec = ''): object {
+  const { type, description } = typeof spec === 'string' ? { type: 'string', description: spec } : spec;
+  const schema = type === 'string' ? { type } : { type, minimum: 0 };
+  return { name, in: place, required: place === 'path', ...(description === '' ? {} : { description }), schema };
 }
 
 function requestBody({ component, isOptional = false }: BodySpec): object {
@@ -61,7 +83,12 @@ function requestBody({ component, isOptional = false }: BodySpec): object {
 function answerContent(answer: AnswerSpec): object {
   if ('stream' in answer) {
     return {
-      'text/event-stream': { schema: { type: 'string', description: `Each data line is a ${answer.stream} as JSON.` } },
+      'text/event-stream': {
+        schema: {
+          type: 'string',
+          description: `Each data line is JSON: the schema ${answer.stream}, or ErrorBody on the last line of a run that failed.`,
+        },
+      },
     };
   }
   if ('schema' in answer) return json(answer.schema);

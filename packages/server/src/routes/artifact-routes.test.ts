@@ -46,6 +46,23 @@ describe('artifacts', () => {
     expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:b.txt']]);
   });
 
+  test('of a session go with it, and those of its user stay', async () => {
+    const { send, save } = await setUp();
+    await save('a.txt', 'one');
+    await save('folder/b.txt', 'two');
+    await save('user:c.txt', 'three');
+    const session = '/apps/app/users/ann/sessions/s';
+    expect(await send('DELETE', session)).toEqual([200, null]);
+    expect(await send('POST', session)).toMatchObject([200, { id: 's' }]);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:c.txt']]);
+  });
+
+  test('that are not there are named in a message that stays short', async () => {
+    const { send } = await setUp(false);
+    const [status, body] = await send('GET', `${ARTIFACTS}/${'x'.repeat(5000)}`);
+    expect([status, JSON.stringify(body).length < 300]).toEqual([404, true]);
+  });
+
   test.each(['folder/a b.txt', 'ä.txt', '100%.txt', '__proto__', '日本.txt'])('can be named %j', async (name) => {
     const { send, save } = await setUp();
     await save(name, 'it');

@@ -2,6 +2,7 @@ import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/cor
 import { ArtifactNotFoundError } from '../errors/artifact-not-found-error.ts';
 import { type Call, parseCount } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
+import { quotedName } from '../http/quoted-name.ts';
 import type { Route } from '../http/route.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
@@ -38,7 +39,7 @@ async function loadPart(call: Call, version: number | undefined): Promise<Part> 
   const part = await call.runner().artifactService?.loadArtifact({ ...key, filename, version });
   if (part) return part;
   const which = version === undefined ? 'no artifact' : `no version ${version} of`;
-  throw new ArtifactNotFoundError(`session ${JSON.stringify(key.sessionId)} has ${which} ${JSON.stringify(filename)}`);
+  throw new ArtifactNotFoundError(`session ${JSON.stringify(key.sessionId)} has ${which} ${quotedName(filename)}`);
 }
 
 /** @throws SessionNotFoundError: artifacts are asked for through a session that is there */
@@ -64,7 +65,7 @@ export const artifactRoutes: readonly Route[] = [
     path: ARTIFACT,
     operationId: 'loadArtifact',
     summary: 'An artifact as a part, in its latest version or the one asked for',
-    query: { version: 'The version; default the latest.' },
+    query: { version: { type: 'integer', description: 'The version; default the latest.' } },
     answer: { component: 'Part' },
     handle: load,
   },

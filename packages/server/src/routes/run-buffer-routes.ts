@@ -47,9 +47,12 @@ export const runBufferRoutes: readonly Route[] = [
     path: RUN,
     operationId: 'followRun',
     summary: 'Streams the events of a run that is in flight or just ended; 204 when it ended and there is no more',
-    query: { lastEventId: 'The id of the last event that came; what follows it is streamed.' },
+    query: {
+      lastEventId: { type: 'integer', description: 'The id of the last event that came; what follows it is streamed.' },
+    },
     headers: { 'Last-Event-ID': 'The same, and it wins.' },
     answer: { stream: 'Event' },
+    noContent: 'The run has ended, and there is no more',
     errors: [410, 429],
     handle: follow,
   },

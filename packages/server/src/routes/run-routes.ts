@@ -3,6 +3,7 @@ import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas'
 import { ResumeUnsupportedError } from '../errors/resume-unsupported-error.ts';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
+import { checkId } from '../http/check-id.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
@@ -35,7 +36,10 @@ function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
 
 function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedRun {
   const { appName, userId, sessionId, newMessage, stateDelta } = body;
+  checkId('userId', userId);
+  checkId('sessionId', sessionId);
   call.confine(userId);
+  call.confineState('stateDelta', Object.keys(stateDelta ?? {}));
   const runner = call.runner(appName);
   const key: SessionKey = { appName, userId, sessionId };
   const runConfig: RunConfig = {

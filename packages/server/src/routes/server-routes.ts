@@ -43,7 +43,7 @@ export const serverRoutes: readonly Route[] = [
     operationId: 'readyz',
     summary: 'Says whether the server takes runs; 503 when it is shutting down',
     answer: { schema: OK },
-    errors: [503],
+    alsoAnswers: { 503: 'The server is shutting down' },
     isPublic: true,
     handle: answerReadiness,
   },

@@ -95,12 +95,30 @@ describe('creating a session', () => {
       ],
       'events[1].id: is the id of an earlier event',
     ],
+    ['a control character in an author', [{ author: 'a\0b' }], 'events[0].author: holds a control character'],
+    [
+      'a name that no artifact has',
+      [{ author: 'a' }, { author: 'a', actions: { artifactDelta: { '../x': 0 } } }],
+      'events[1].actions.artifactDelta: artifact name "../x": has the segment .., which would leave its folder',
+    ],
+    [
+      'a version below 0',
+      [{ author: 'a', actions: { artifact_delta: { 'a.txt': -1 } } }],
+      'events[0].actions.artifactDelta: "a.txt" has the version -1; versions are integers from 0',
+    ],
     ['something that is no event', [{ author: 5 }], 'events[0].author: must be a string, is the number 5'],
   ])('with %s is refused and leaves nothing', async (_what, events, error) => {
     const { send } = setUp();
     const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });
     expect([status, json['error']]).toEqual([400, error]);
     expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+
+  test('with an artifact name that is far too long is refused in few words', async () => {
+    const { send } = setUp();
+    const events = [{ author: 'a', actions: { artifactDelta: { ['x'.repeat(100_000)]: 0 } } }];
+    const { status, json } = await send('POST', SESSIONS, { events });
+    expect([status, String(json['error']).length < 300]).toEqual([400, true]);
   });
 
   test('with events that cannot be stored leaves no session', async () => {

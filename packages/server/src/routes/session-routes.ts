@@ -1,13 +1,16 @@
 import {
+  type BaseArtifactService,
   type GetSessionConfig,
   InvalidRequestError,
+  isUserArtifact,
   type ListSessionsRequest,
   type Session,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { createSessionBodySchema, parseBody, patchSessionBodySchema } from '@eventloom/core/schemas';
+import { createSessionBodySchema, type EventJson, parseBody, patchSessionBodySchema } from '@eventloom/core/schemas';
 import type { Call } from '../http/call.ts';
+import { checkId } from '../http/check-id.ts';
 import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { sessionText } from '../http/session-text.ts';
@@ -31,6 +34,8 @@ async function create(call: Call): Promise<Response> {
   const userId = call.userId();
   const runner = call.runner();
   const { sessionId, state, events } = await call.body(CREATE);
+  if (sessionId !== undefined) checkId('sessionId', sessionId);
+  confineStart(call, state, events);
   const session = await createSession(runner, server.platform, { userId, sessionId, state, events });
   return jsonTextResponse(sessionText(session));
 }
@@ -44,8 +49,18 @@ async function createWithId(call: Call): Promise<Response> {
     );
   }
   const { state, events } = body;
+  confineStart(call, state, events);
   const session = await createSession(call.runner(), call.server.platform, { userId, sessionId, state, events });
   return jsonTextResponse(sessionText(session));
+}
+
+/** What a session starts with is written like any other state. @throws ForbiddenError */
+function confineStart(call: Call, state: object = {}, events: readonly EventJson[] = []): void {
+  call.confineState('state', Object.keys(state));
+  for (const [index, { actions }] of events.entries()) {
+    const { stateDelta, removedState = [] } = actions;
+    call.confineState(`events[${index}].actions`, [...Object.keys(stateDelta), ...removedState]);
+  }
 }
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
@@ -82,15 +97,25 @@ async function get(call: Call): Promise<Response> {
 async function patch(call: Call): Promise<Response> {
   const key = call.sessionKey();
   const { stateDelta } = await call.body(PATCH);
+  call.confineState('stateDelta', Object.keys(stateDelta));
   await patchState(call.runner(), key, stateDelta);
   return jsonTextResponse(sessionText(await readSession(call, key)));
 }
 
 async function remove(call: Call): Promise<Response> {
   const key = call.sessionKey();
+  const { sessionService, artifactService } = call.runner();
   await call.server.runs.forgetSession(key);
-  await call.runner().sessionService.deleteSession(key);
+  if (artifactService) await deleteArtifacts(artifactService, key);
+  await sessionService.deleteSession(key);
   return jsonResponse(null);
+}
+
+/** Before the session: one that is made under its id must find none of them. What is the user's stays. */
+async function deleteArtifacts(artifactService: BaseArtifactService, key: SessionKey): Promise<void> {
+  for (const filename of await artifactService.listArtifactKeys(key)) {
+    if (!isUserArtifact(filename)) await artifactService.deleteArtifact({ ...key, filename });
+  }
 }
 
 async function readSession(call: Call, key: SessionKey, config?: GetSessionConfig): Promise<Session> {
@@ -118,7 +143,10 @@ export const sessionRoutes: readonly Route[] = [
     path: SESSIONS,
     operationId: 'listSessions',
     summary: `The user's sessions, newest first, without their events; the header ${NEXT_CURSOR} is there when there are more`,
-    query: { limit: 'At most so many; default and maximum 1000.', cursor: `The ${NEXT_CURSOR} of the page before.` },
+    query: {
+      limit: { type: 'integer', description: 'At most so many; default and maximum 1000.' },
+      cursor: `The ${NEXT_CURSOR} of the page before.`,
+    },
     answer: { component: 'Session', isList: true },
     handle: list,
   },
@@ -138,8 +166,8 @@ export const sessionRoutes: readonly Route[] = [
     operationId: 'getSession',
     summary: 'A session with its events',
     query: {
-      numRecentEvents: 'Only the newest so many.',
-      afterTimestamp: 'Only events at or after this time, in seconds.',
+      numRecentEvents: { type: 'integer', description: 'Only the newest so many.' },
+      afterTimestamp: { type: 'number', description: 'Only events at or after this time, in seconds.' },
     },
     answer: { component: 'Session' },
     handle: get,
@@ -158,7 +186,8 @@ export const sessionRoutes: readonly Route[] = [
     method: 'delete',
     path: SESSION,
     operationId: 'deleteSession',
-    summary: 'Ends the runs of a session and deletes it; a session that is not there is no error',
+    summary:
+      'Ends the runs of a session and deletes it with its artifacts, those named user: excepted; a session that is not there is no error',
     answer: { schema: { type: 'null' } },
     handle: remove,
   },

@@ -142,9 +142,9 @@ export class RunReader implements RunFollower {
   }
 }
 
-function tooSlow({ invocationId, buffer, key }: HostedRun): EventloomError {
+function tooSlow({ invocationId, buffer, key, isEnded }: HostedRun): EventloomError {
   return new SlowReaderError(
     `this connection fell behind the run ${invocationId}, whose oldest kept event is number ${buffer.firstSeq}; ` +
-      `the run goes on: read session ${JSON.stringify(key.sessionId)} for what was missed`,
+      `${isEnded ? 'the run has ended' : 'the run goes on'}: read session ${JSON.stringify(key.sessionId)} for what was missed`,
   );
 }

@@ -49,11 +49,7 @@ const say = (text: string, partial?: boolean): Event =>
 
 /** The ids and data of what a reader gets, until its stream ends. */
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<string[]> {
-  const text = await new Response(stream).text();
-  return text
-    .split('\n\n')
-    .filter((frame) => frame !== '')
-    .map(shorten);
+  return (await readTexts(stream)).map(shorten);
 }
 
 function shorten(frame: string): string {
@@ -62,6 +58,10 @@ function shorten(frame: string): string {
   if (data === null) return frame;
   const { id: text, code } = data as { id?: string; code?: string };
   return `${id} ${text ?? code}`;
+}
+
+async function readTexts(stream: ReadableStream<Uint8Array>): Promise<string[]> {
+  return (await new Response(stream).text()).split('\n\n').filter((frame) => frame !== '');
 }
 
 describe('a run', () => {
@@ -160,6 +160,15 @@ describe('the writes of a reader', () => {
 });
 
 describe('a reader that is slower than what is kept', () => {
+  test('is not told that a run goes on which has ended', async () => {
+    const { registry } = setUp({ maxRunChars: 300 });
+    const run = registry.start(KEY, streamOf(say('one'), say('two'), say('three'), say('four')));
+    const { stream } = registry.read(run, 0);
+    await run.ended;
+    const [told = ''] = await readTexts(stream);
+    expect([shorten(told), told.includes('goes on')]).toEqual(['- SLOW_READER', false]);
+  });
+
   test('is let go with a reason, and the run goes on', async () => {
     const { registry } = setUp({ maxRunChars: 300 });
     const gate = new Gate();
@@ -167,7 +176,9 @@ describe('a reader that is slower than what is kept', () => {
     const { stream } = registry.read(run, 0);
     await gate.reached;
     expect(run.buffer.firstSeq).toBeGreaterThan(1);
-    expect(await readAll(stream)).toEqual(['- SLOW_READER']);
+    const [told = ''] = await readTexts(stream);
+    expect(shorten(told)).toBe('- SLOW_READER');
+    expect(told).toContain('the run goes on');
     gate.open();
     await run.ended;
     expect(run.buffer.at(5)).toContain('five');
@@ -299,6 +310,17 @@ describe('draining', () => {
     await drained;
     expect(await frames).toEqual(['retry: 2000', '1 one']);
     expect(run.failure).toBeUndefined();
+  });
+
+  test('asks readers that come while it lasts to come again too', async () => {
+    const { registry } = setUp();
+    const gate = new Gate();
+    const run = registry.start(KEY, streamOf(gate, say('one')));
+    const drained = registry.drain(1000);
+    const frames = readAll(registry.read(run, 0).stream);
+    gate.open();
+    await drained;
+    expect(await frames).toEqual(['retry: 2000', '1 one']);
   });
 
   test('stops a run at its next commit in the second half', async () => {

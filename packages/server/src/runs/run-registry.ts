@@ -87,6 +87,7 @@ export class RunRegistry implements RunHost {
     }
     const reader = new RunReader(run, afterSeq, this, (closed) => this.#heartbeat.leave(closed));
     this.#heartbeat.join(reader);
+    if (this.#isDraining) reader.say(sseRetry(RECONNECT_AFTER_MS));
     return reader;
   }
 

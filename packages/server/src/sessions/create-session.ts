@@ -1,13 +1,17 @@
 import {
+  checkArtifactName,
   createEventActions,
   type Event,
   InvalidRequestError,
   type Platform,
   type Session,
   sessionKeyOf,
+  toError,
 } from '@eventloom/core';
 import type { EventJson } from '@eventloom/core/schemas';
 import type { Runner } from '@eventloom/runner';
+import { hasControlCharacter } from '../http/check-id.ts';
+import { quotedName } from '../http/quoted-name.ts';
 
 /** A session to be made. */
 export interface SessionToCreate {
@@ -27,8 +31,6 @@ export async function createSession(
   platform: Platform,
   { userId, sessionId, state, events = [] }: SessionToCreate,
 ): Promise<Session> {
-  checkAddressable('userId', userId);
-  if (sessionId !== undefined) checkAddressable('sessionId', sessionId);
   checkEvents(events);
   const session = await sessionService.createSession({ appName, userId, sessionId, state });
   if (events.length === 0) return session;
@@ -49,20 +51,34 @@ export async function createSession(
   return session;
 }
 
-/** A name that the path of an address cannot hold: it would be taken for a step up. */
-function checkAddressable(field: string, name: string): void {
-  if (name === '.' || name === '..') throw new InvalidRequestError(`${field}: must not be ${JSON.stringify(name)}`);
-}
-
 function checkEvents(events: readonly EventJson[]): void {
   const ids = new Set<string>();
   for (const [index, event] of events.entries()) {
     if (event.partial === true)
       throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
     if (event.author === '') throw new InvalidRequestError(`events[${index}].author: is missing`);
+    if (hasControlCharacter(event.author))
+      throw new InvalidRequestError(`events[${index}].author: holds a control character`);
+    checkArtifactDelta(`events[${index}].actions.artifactDelta`, event.actions.artifactDelta);
     if (event.id !== '' && ids.has(event.id))
       throw new InvalidRequestError(`events[${index}].id: is the id of an earlier event`);
     ids.add(event.id);
+  }
+}
+
+function checkArtifactDelta(field: string, artifactDelta: Readonly<Record<string, number>>): void {
+  for (const [filename, version] of Object.entries(artifactDelta)) {
+    try {
+      checkArtifactName(filename);
+    } catch (cause) {
+      const fault = toError(cause).message.replace(JSON.stringify(filename), () => quotedName(filename));
+      throw new InvalidRequestError(`${field}: ${fault}`, { cause });
+    }
+    if (!Number.isSafeInteger(version) || version < 0) {
+      throw new InvalidRequestError(
+        `${field}: ${quotedName(filename)} has the version ${version}; versions are integers from 0`,
+      );
+    }
   }
 }
 

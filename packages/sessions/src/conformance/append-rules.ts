@@ -1,4 +1,4 @@
-import { type Event, SessionNotFoundError } from '@eventloom/core';
+import { type Event, InvalidEventError, SessionNotFoundError } from '@eventloom/core';
 import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
@@ -46,6 +46,38 @@ export const appendRules: readonly SessionRule[] = [
       const returned = await service.appendEvent({ session, event: RICH_EVENT });
       expect.same('the returned event', returned, RICH_EVENT);
       expect.same('the stored event', (await readSession(subject)).events, [RICH_EVENT]);
+    },
+  },
+  {
+    id: 'append.sealed',
+    title: 'Writing to an event that was appended, returned or read changes nothing stored.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const event = sampleEvent('one');
+      const returned = await service.appendEvent({ session, event });
+      const read = await readSession(subject);
+      for (const held of [event, returned, session.events[0], read.events[0]]) {
+        const part = expect.present('the first part', held?.content?.parts?.[0]);
+        Reflect.set(part, 'text', 'rewritten');
+        Reflect.set(expect.present('the event', held).actions.stateDelta, 'rewritten', true);
+      }
+      expect.same('the stored events', (await readSession(subject)).events, [sampleEvent('one')]);
+    },
+  },
+  {
+    id: 'append.json-only',
+    title: 'An event that is not JSON is refused with InvalidEventError, and nothing is stored.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const cycle: Record<string, unknown> = {};
+      cycle['itself'] = cycle;
+      for (const value of [new Map(), () => 1, Number.NaN, 1n, cycle]) {
+        const event = sampleEvent('one', { customMetadata: { list: [value] } });
+        await expect.rejects(`an append with a ${typeof value}`, service.appendEvent({ session, event }), InvalidEventError);
+      }
+      expect.same('the stored events', (await readSession(subject)).events, []);
     },
   },
   {

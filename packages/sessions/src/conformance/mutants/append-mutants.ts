@@ -4,6 +4,13 @@ import { brokenEvents } from './broken-events.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const appendMutants: readonly Mutant[] = [
+  brokenDriver('append.sealed', 'hands out the very object that it keeps', (driver) => ({
+    appendEvent: (append) => driver.appendEvent({ ...append, event: structuredClone(append.event) }),
+  })),
+  brokenService('append.json-only', 'stores what JSON leaves of an event', (service) => ({
+    appendEvent: (request) =>
+      service.appendEvent({ ...request, event: JSON.parse(JSON.stringify(request.event)) as Event }),
+  })),
   brokenDriver('append.returns-stored', 'stores only the fields it knows', (driver) => ({
     appendEvent: (append) =>
       driver.appendEvent({ ...append, event: { ...append.event, somethingNew: undefined } as Event }),

@@ -1,0 +1,25 @@
+import { expect, test, vi } from 'vitest';
+import { BaseLlm, isBaseLlm } from './base-llm.ts';
+import type { LlmResponse } from './llm-response.ts';
+
+class Mute extends BaseLlm {
+  async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+    yield {};
+  }
+}
+
+test('isBaseLlm knows the models of another loaded copy of this package, and nothing else', async () => {
+  vi.resetModules();
+  const copy = await import('./base-llm.ts');
+  expect(copy.BaseLlm).not.toBe(BaseLlm);
+  class Foreign extends copy.BaseLlm {
+    async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      yield {};
+    }
+  }
+  for (const model of [new Mute({ model: 'm' }), new Foreign({ model: 'm' })]) {
+    expect(isBaseLlm(model)).toBe(true);
+    expect(copy.isBaseLlm(model)).toBe(true);
+  }
+  for (const value of [undefined, null, 'gemini', Mute, { model: 'm' }]) expect(isBaseLlm(value)).toBe(false);
+});

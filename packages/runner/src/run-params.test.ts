@@ -1,0 +1,121 @@
+import { BasePlugin, ConfigurationError, type Event, type InvocationContext } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import type { RunAsyncParams } from './run-params.ts';
+import type { RunnerConfig } from './runner-config.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const HI: RunAsyncParams = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+
+async function setUp(
+  steps: ScriptedStep[],
+  agentConfig: Partial<LlmAgentConfig> = {},
+  config: Partial<RunnerConfig> = {},
+) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const model = new ScriptedModel(steps);
+  const agent = new LlmAgent({ name: 'bot', model, ...agentConfig });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform, ...config });
+  await sessionService.createSession(KEY);
+  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  return { runner, model, stored };
+}
+
+test.each([
+  ['a parameter of a later version', { invocationId: 'e-1' }, 'runAsync: invocationId is not supported'],
+  ['a misspelt parameter', { statedelta: {} }, 'runAsync: statedelta is not supported'],
+  ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta must be an object'],
+  ['metadata that is not JSON', { customMetadata: { at: new Date(0) } }, 'customMetadata.at: is a Date'],
+])('%s is refused and nothing is written', async (_, params, message) => {
+  const { runner, stored } = await setUp([]);
+  const run = runner.run({ ...HI, ...params } as RunAsyncParams);
+  await expect(run).rejects.toThrow(ConfigurationError);
+  await expect(runner.run({ ...HI, ...params } as RunAsyncParams)).rejects.toThrow(message);
+  expect(await stored()).toEqual([]);
+});
+
+test('metadata of a run is on every event, over that of its config, and stays the caller’s to change', async () => {
+  const { runner, stored } = await setUp(['hello']);
+  const customMetadata = { deep: { a: 1 } };
+  await runner.run({ ...HI, customMetadata, runConfig: { customMetadata: { deep: 0, other: true } } });
+  customMetadata.deep.a = 2;
+  for (const event of await stored()) expect(event.customMetadata).toEqual({ deep: { a: 1 }, other: true });
+});
+
+test('run-level hooks see the root agent', async () => {
+  const seen: string[] = [];
+  class Watching extends BasePlugin {
+    override onUserMessageCallback({ invocationContext }: { invocationContext: InvocationContext }): undefined {
+      seen.push(invocationContext.agent.name);
+    }
+    override beforeRunCallback({ invocationContext }: { invocationContext: InvocationContext }): undefined {
+      seen.push(invocationContext.agent.name);
+    }
+  }
+  const { runner } = await setUp(['hello'], {}, { plugins: [new Watching('watching')] });
+  await runner.run(HI);
+  expect(seen).toEqual(['bot', 'bot']);
+});
+
+test('a callback that replaces what a model says replaces chunks by chunks and the whole by the whole', async () => {
+  const afterModelCallback = () => ({ content: { role: 'model', parts: [{ text: 'X' }] } });
+  const { runner } = await setUp([{ chunks: ['a', 'b'] }], { afterModelCallback });
+  const events = await runner.run({ ...HI, runConfig: { streamingMode: 'sse' } });
+  expect(events.map(({ partial, content }) => [partial ?? false, content?.parts?.[0]?.text])).toEqual([
+    [true, 'X'],
+    [true, 'X'],
+    [false, 'X'],
+  ]);
+});
+
+test('a plugin cannot make a chunk a stored event, nor an event without an author', async () => {
+  class Rewriting extends BasePlugin {
+    override onEventCallback({ event }: { event: Event }) {
+      const { partial: _, ...rest } = event;
+      return { ...rest, author: '' };
+    }
+  }
+  const { runner, stored } = await setUp([{ chunks: ['a', 'b'] }], {}, { plugins: [new Rewriting('rewriting')] });
+  const events = await runner.run({ ...HI, runConfig: { streamingMode: 'sse' } });
+  expect(events.map(({ partial, author }) => [partial ?? false, author])).toEqual([
+    [true, 'bot'],
+    [true, 'bot'],
+    [false, 'bot'],
+  ]);
+  expect(await stored()).toHaveLength(2);
+});
+
+test('two calls of one reply with the same id are told apart', async () => {
+  const call = (n: number) => ({ id: 'same', name: 'unknown', args: { n } });
+  const { runner } = await setUp([{ calls: [call(1), call(2)] }, 'done']);
+  const [calls, responses] = await runner.run(HI);
+  const ids = calls?.content?.parts?.map((part) => part.functionCall?.id);
+  expect(ids?.[0]).toBe('same');
+  expect(ids?.[1]).toMatch(/^adk-/);
+  expect(responses?.content?.parts?.map((part) => part.functionResponse?.id)).toEqual(ids);
+});
+
+test('a model that writes to its request cannot change the agent', async () => {
+  const generateContentConfig = { labels: { a: '1' } };
+  const steps: ScriptedStep[] = [0, 1].map(() => (request) => {
+    const labels = request.config.labels ?? {};
+    const before = labels['a'];
+    labels['a'] = '9';
+    return `label ${before}`;
+  });
+  const { runner } = await setUp(steps, { generateContentConfig });
+  const texts = [...(await runner.run(HI)), ...(await runner.run(HI))].map((event) => event.content?.parts?.[0]?.text);
+  expect(texts).toEqual(['label 1', 'label 1']);
+});
+
+test('whoever writes to a stored event is told, and the history stays as it was', async () => {
+  const { runner, stored } = await setUp(['hello', 'again']);
+  const [answer] = await runner.run(HI);
+  expect(() => Object.assign(answer?.content?.parts?.[0] ?? {}, { text: 'forged' })).toThrow(TypeError);
+  await runner.run(HI);
+  expect((await stored()).map((event) => event.content?.parts?.[0]?.text)).toEqual(['hi', 'hello', 'hi', 'again']);
+});

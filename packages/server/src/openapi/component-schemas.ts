@@ -1,0 +1,45 @@
+import { toOpenApiSchemas } from '@eventloom/core/schemas';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * The schemas of the document. Those of core say what is answered; what a request may leave out of an event, or write in another
+ * way, is said here.
+ */
+export function componentSchemas(): Record<string, object> {
+  const schemas = toOpenApiSchemas();
+  const actions = 'Left-out deltas are empty.';
+  return {
+    ...schemas,
+    EventActionsInput: inputOf(schemas.EventActions, [], actions),
+    EventInput: withProperties(inputOf(schemas.Event, ['author'], INPUT), {
+      id: { type: 'string', description: 'Made up when it is left out.' },
+      invocationId: { type: 'string', description: 'Made up when it is left out.' },
+      author: { type: 'string', minLength: 1, description: "`user`, or the agent's name." },
+      timestamp: {
+        anyOf: [{ type: 'number' }, { type: 'string', format: 'date-time' }],
+        description: 'Seconds since the epoch, or RFC 3339; now when it is left out.',
+      },
+      actions: { $ref: '#/components/schemas/EventActionsInput' },
+      partial: { const: false, description: 'Chunks are not stored.' },
+    }),
+    CreateSessionBody: withProperties(schemas.CreateSessionBody, {
+      events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' } },
+    }),
+    RunBody: withProperties(schemas.RunBody, {
+      invocationId: { type: 'string', description: 'Resuming a run is not supported yet: a body with it is refused.' },
+    }),
+  };
+}
+
+const INPUT =
+  'An event as a request gives it. Keys may be in snake case too, and null is the same as leaving one out. Author is required.';
+
+function inputOf(schema: object, required: readonly string[], description: string): Schema {
+  return { ...schema, required, description };
+}
+
+function withProperties(schema: object, properties: Schema): Schema {
+  const own = 'properties' in schema && typeof schema.properties === 'object' ? schema.properties : {};
+  return { ...schema, properties: { ...own, ...properties } };
+}

@@ -1,0 +1,130 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { createServer, type EventloomServer } from '../create-server.ts';
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly schema: object }[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+type Content = Readonly<Record<string, { readonly schema: object }>>;
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+function createApp(): EventloomServer {
+  const tool = new FunctionTool({
+    name: 'set_mood',
+    description: 'Sets the mood.',
+    execute: (_args, context) => context.state.set('mood', 'good'),
+  });
+  const model = new ScriptedModel([{ calls: [{ name: 'set_mood' }] }, 'done']);
+  const agent = new LlmAgent({ name: 'agent', model, tools: [tool] });
+  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+  return createServer({ runners: [runner], onError: () => undefined });
+}
+
+async function readDocument(server: EventloomServer = createApp()): Promise<Document> {
+  return (await (await server.fetch(new Request('http://localhost/openapi.json'))).json()) as Document;
+}
+
+/** Checks values against a schema of the document, with those it refers to. */
+function checkerOf({ components }: Document, schema: object | undefined): z.ZodType {
+  const text = JSON.stringify({ ...schema, $defs: components.schemas });
+  return z.fromJSONSchema(JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')));
+}
+
+const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
+const SESSION = `${SESSIONS}/{sessionId}`;
+const RUN = { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+const EVENTS = [
+  { author: 'user', content: { parts: [{ text: 'hi' }] } },
+  { author: 'agent', actions: {}, timestamp: 1 },
+];
+
+test('answers are what the document says of their status, and bodies that are taken what it says of bodies', async () => {
+  const server = createApp();
+  const document = await readDocument(server);
+  const check = async (
+    status: number,
+    method: string,
+    path: string,
+    { body, query = '' }: { body?: object; query?: string } = {},
+  ): Promise<void> => {
+    const names: Record<string, string> = { appName: 'app', userId: 'ann', sessionId: 's', filename: 'a.txt' };
+    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] ?? name);
+    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+    const response = await server.fetch(new Request(`http://localhost${address}${query}`, init));
+    const json: unknown = await response.json();
+    expect([method, address, response.status]).toEqual([method, address, status]);
+    const operation = document.paths[path]?.[method.toLowerCase()];
+    const schema = operation?.responses[status]?.content?.['application/json']?.schema;
+    expect(schema, `${method} ${path} ${status} is in the document`).toBeDefined();
+    expect(checkerOf(document, schema).safeParse(json)).toMatchObject({ success: true });
+    if (status !== 200 || body === undefined) return;
+    const taken = operation?.requestBody?.content['application/json']?.schema;
+    expect(checkerOf(document, taken).safeParse(body)).toMatchObject({ success: true });
+  };
+  await check(200, 'GET', '/health');
+  await check(200, 'GET', '/version');
+  await check(200, 'GET', '/list-apps');
+  await check(200, 'POST', SESSIONS, { body: { sessionId: 's', state: { a: 1 }, events: EVENTS } });
+  await check(409, 'POST', SESSION);
+  await check(400, 'POST', SESSIONS, { body: { events: [{}] } });
+  await check(200, 'POST', '/run', { body: RUN });
+  await check(200, 'GET', SESSION);
+  await check(200, 'GET', SESSIONS);
+  await check(400, 'GET', SESSIONS, { query: '?limit=x' });
+  await check(200, 'PATCH', SESSION, { body: { stateDelta: { a: 2 } } });
+  await check(404, 'GET', `${SESSION}/artifacts/{filename}`);
+  await check(200, 'GET', `${SESSION}/artifacts`);
+  await check(200, 'DELETE', SESSION);
+  await check(404, 'GET', SESSION);
+  await check(404, 'POST', '/run', { body: RUN });
+  await check(400, 'POST', '/run', { body: { ...RUN, invocationId: 'e-1' } });
+  await server.drain(0);
+  await check(503, 'GET', '/readyz');
+  await check(503, 'POST', '/run', { body: RUN });
+});
+
+test('the schemas can refuse: an event that is given is looser than one that is answered', async () => {
+  const document = await readDocument();
+  const answered = checkerOf(document, { $ref: '#/components/schemas/Event' });
+  const given = checkerOf(document, { $ref: '#/components/schemas/EventInput' });
+  const [event] = EVENTS;
+  expect([given.safeParse(event).success, answered.safeParse(event).success]).toEqual([true, false]);
+  expect(given.safeParse({ content: {} }).success).toBe(false);
+});
+
+test('what a route cannot answer is not said of it', async () => {
+  const { paths } = await readDocument();
+  const statuses = (path: string, method: string): string[] => Object.keys(paths[path]?.[method]?.responses ?? {});
+  expect(statuses('/health', 'get')).toEqual(['200', '400', '403', '405', '500']);
+  expect(statuses('/list-apps', 'get')).toContain('401');
+  expect(statuses(`${SESSION}/runs/{invocationId}`, 'get')).toContain('204');
+  expect(statuses('/run', 'post')).toEqual(expect.arrayContaining(['405', '413', '500']));
+});
+
+test('numbers in a query are said to be numbers', async () => {
+  const { paths } = await readDocument();
+  const typeOf = (path: string, name: string): unknown =>
+    paths[path]?.['get']?.parameters?.find((parameter) => parameter.name === name)?.schema;
+  expect(typeOf(SESSIONS, 'limit')).toEqual({ type: 'integer', minimum: 0 });
+  expect(typeOf(SESSIONS, 'cursor')).toEqual({ type: 'string' });
+  expect(typeOf(SESSION, 'numRecentEvents')).toEqual({ type: 'integer', minimum: 0 });
+  expect(typeOf(SESSION, 'afterTimestamp')).toEqual({ type: 'number', minimum: 0 });
+});
+
+test('resuming is said to be refused', async () => {
+  const { components } = await readDocument();
+  expect(components.schemas['RunBody']).toMatchObject({
+    properties: { invocationId: { description: expect.stringContaining('refused') } },
+  });
+});
