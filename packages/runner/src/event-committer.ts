@@ -77,10 +77,16 @@ export class EventCommitter {
   /** The event with what is missing filled in, and with what the run puts on every event. */
   complete(event: Event): Event {
     if (typeof event !== 'object' || event === null) {
-      throw new InvalidEventError(`agent "${this.#agentName}" yielded ${event === null ? 'null' : typeof event}, not an event`);
+      throw new InvalidEventError(
+        `agent "${this.#agentName}" yielded ${event === null ? 'null' : typeof event}, not an event`,
+      );
     }
     const isComplete =
-      Boolean(event.id) && Boolean(event.timestamp) && Boolean(event.author) && event.executionId !== undefined && event.actions !== undefined;
+      Boolean(event.id) &&
+      Boolean(event.timestamp) &&
+      Boolean(event.author) &&
+      event.executionId !== undefined &&
+      event.actions !== undefined;
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
     return this.stamp({
       ...event,

@@ -75,5 +75,10 @@ function sealValue(value: unknown, depth: number): Fault | undefined {
 
 /** A plain object of another realm. */
 function isForeignPlain(value: object, prototype: unknown): boolean {
-  return typeof prototype === 'object' && prototype !== null && Object.getPrototypeOf(prototype) === null && !Array.isArray(value);
+  return (
+    typeof prototype === 'object' &&
+    prototype !== null &&
+    Object.getPrototypeOf(prototype) === null &&
+    !Array.isArray(value)
+  );
 }

@@ -75,7 +75,11 @@ export const appendRules: readonly SessionRule[] = [
       cycle['itself'] = cycle;
       for (const value of [new Map(), () => 1, Number.NaN, 1n, cycle]) {
         const event = sampleEvent('one', { customMetadata: { list: [value] } });
-        await expect.rejects(`an append with a ${typeof value}`, service.appendEvent({ session, event }), InvalidEventError);
+        await expect.rejects(
+          `an append with a ${typeof value}`,
+          service.appendEvent({ session, event }),
+          InvalidEventError,
+        );
       }
       expect.same('the stored events', (await readSession(subject)).events, []);
     },
