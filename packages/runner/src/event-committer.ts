@@ -112,7 +112,8 @@ export class EventCommitter {
 }
 
 /** A plugin's event in the place of another: which event it is, when it was, and whether it is a chunk is not the plugin's to say. */
-function withIdentityOf(event: Event, { partial: _, ...changed }: Event): Event {
+function withIdentityOf(event: Event, replacement: Event): Event {
   const { id, invocationId, timestamp, partial } = event;
+  const { partial: _, ...changed } = replacement;
   return { ...changed, id, invocationId, timestamp, ...(partial === undefined ? {} : { partial }) };
 }

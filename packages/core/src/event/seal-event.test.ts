@@ -9,10 +9,12 @@ function eventWith(customMetadata: Record<string, unknown>): Event {
 }
 
 test('a sealed event cannot be written to at any depth', () => {
-  const event = sealEvent(eventWith({ list: [{ a: 1 }] }));
+  const list = [{ a: 1 }];
+  const event = sealEvent(eventWith({ list }));
   expect(() => Object.assign(event, { author: 'other' })).toThrow(TypeError);
   expect(() => Object.assign(event.content?.parts?.[0] ?? {}, { text: 'other' })).toThrow(TypeError);
-  expect(() => (event.customMetadata?.['list'] as unknown[]).push(1)).toThrow(TypeError);
+  expect(() => list.push({ a: 2 })).toThrow(TypeError);
+  expect(() => Object.assign(list[0] ?? {}, { a: 2 })).toThrow(TypeError);
   expect(() => Object.assign(event.actions.stateDelta, { a: 1 })).toThrow(TypeError);
 });
 

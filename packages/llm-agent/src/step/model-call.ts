@@ -103,6 +103,7 @@ export class ModelCall {
 }
 
 /** A response in the place of another is a chunk when that was one: callbacks say what, not which. */
-function withPartialOf({ partial }: LlmResponse, { partial: _, ...answer }: LlmResponse): LlmResponse {
+function withPartialOf({ partial }: LlmResponse, replacement: LlmResponse): LlmResponse {
+  const { partial: _, ...answer } = replacement;
   return partial === undefined ? answer : { ...answer, partial };
 }
