@@ -28,6 +28,7 @@ async function setUp(
 test.each([
   ['a parameter of a later version', { invocationId: 'e-1' }, 'runAsync: invocationId is not supported'],
   ['a misspelt parameter', { statedelta: {} }, 'runAsync: statedelta is not supported'],
+  ['the name of another app', { appName: 'other' }, 'this runner is of app "app"'],
   ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta must be an object'],
   ['metadata that is not JSON', { customMetadata: { at: new Date(0) } }, 'customMetadata.at: is a Date'],
 ])('%s is refused and nothing is written', async (_, params, message) => {

@@ -2,6 +2,8 @@ import { checkRunConfig, ConfigurationError, type Content, copyJson, type RunCon
 
 /** What one run is given. */
 export interface RunAsyncParams {
+  /** The runner's own, for those who hand in a whole session key; another one is refused. */
+  readonly appName?: string | undefined;
   readonly userId: string;
   readonly sessionId: string;
   readonly newMessage: Content;
@@ -15,6 +17,7 @@ export interface RunAsyncParams {
 }
 
 const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
+  'appName',
   'userId',
   'sessionId',
   'newMessage',
@@ -25,11 +28,16 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
 ]);
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
-export function checkRunParams(params: RunAsyncParams): void {
+export function checkRunParams(params: RunAsyncParams, appName: string): void {
   for (const name in params) {
     if (PARAMS.has(name)) continue;
     const known = [...PARAMS].join(', ');
     throw new ConfigurationError(`runAsync: ${name} is not supported by this version; it has ${known}`);
+  }
+  if (params.appName !== undefined && params.appName !== appName) {
+    throw new ConfigurationError(
+      `runAsync: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
+    );
   }
   checkRecord('stateDelta', params.stateDelta);
   checkRecord('runConfig', params.runConfig);

@@ -59,7 +59,7 @@ export class Run {
     this.#runner = runner;
     this.#support = support;
     this.#params = params;
-    checkRunParams(params);
+    checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params);
     this.#invocationId = invocationId;
     this.#sessionName = `${params.userId}\0${params.sessionId}`;
