@@ -3,7 +3,7 @@ import { parseCommandLine } from './command-line/parse-command-line.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 function settingsOf(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Settings {
-  return readSettings(parseCommandLine(args), environment, '/work');
+  return readSettings(parseCommandLine(args), environment, '/srv/app');
 }
 
 describe('settings', () => {
@@ -11,9 +11,9 @@ describe('settings', () => {
     expect(settingsOf([])).toEqual({
       port: 8000,
       host: '127.0.0.1',
-      dataFolder: '/work/.eventloom',
-      sessions: { kind: 'sqlite', file: '/work/.eventloom/sessions.sqlite' },
-      artifacts: { kind: 'file', folder: '/work/.eventloom/artifacts' },
+      dataFolder: '/srv/app/.eventloom',
+      sessions: { kind: 'sqlite', file: '/srv/app/.eventloom/sessions.sqlite' },
+      artifacts: { kind: 'file', folder: '/srv/app/.eventloom/artifacts' },
       agentsFolder: undefined,
       gemini: undefined,
       demoModel: 'gemini-flash-latest',
@@ -29,7 +29,7 @@ describe('settings', () => {
       '--data',
       'd',
     ]);
-    expect([sessions, artifacts]).toEqual([{ kind: 'sqlite', file: '/work/a b.db' }, { kind: 'memory' }]);
+    expect([sessions, artifacts]).toEqual([{ kind: 'sqlite', file: '/srv/app/a b.db' }, { kind: 'memory' }]);
   });
 
   test('take the port from the command line before the environment', () => {

@@ -59,7 +59,7 @@ export class Runner {
    * Runs the agent on a message and yields its events.
    *
    * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, StateKeyError, StateValueError,
-   * SessionNotFoundError, SessionBusyError. Later: RunAbortedError when aborted, StaleWriterError when another writer took the
+   * SessionNotFoundError, SessionBusyError, AgentError around what a plugin threw at the message. Later: RunAbortedError when aborted, StaleWriterError when another writer took the
    * session, and otherwise, after an error event, the error that ended the run (AgentError around what is not Eventloom's own).
    */
   runAsync(params: RunAsyncParams): RunStream {

@@ -28,8 +28,9 @@ export function showAppend(session: Session, plan: AppendPlan, seq: number, nowM
   session.events.push(plan.event);
   session.lastSeq = seq;
   session.lastUpdateTime = nowMs / 1000;
-  if (plan.stateDelta) applyStateDelta(session.state, plan.stateDelta);
-  if (plan.removedState) for (const key of plan.removedState) delete session.state[key];
+  const state = writableState(session);
+  if (plan.stateDelta) applyStateDelta(state, plan.stateDelta);
+  if (plan.removedState) for (const key of plan.removedState) delete state[key];
 }
 
 /** Brings a session object up to date with what was read after its `lastSeq`. Its `temp:` keys stay. */
@@ -37,14 +38,21 @@ export function showStored(session: Session, stored: StoredSession): void {
   const missing = stored.lastSeq - session.lastSeq;
   if (missing <= 0 || stored.incarnation !== session.incarnation) return;
   for (const event of stored.events.slice(-missing)) session.events.push(event);
-  for (const key in session.state) if (stateScopeOf(key) !== 'temp') delete session.state[key];
-  for (const { scope, key, value } of stored.state) setOwn(session.state, prefixedKey(scope, key), value);
+  const state = writableState(session);
+  for (const key in state) if (stateScopeOf(key) !== 'temp') delete state[key];
+  for (const { scope, key, value } of stored.state) setOwn(state, prefixedKey(scope, key), value);
   session.lastSeq = stored.lastSeq;
   session.lastUpdateTime = stored.updatedAtMs / 1000;
 }
 
 /** Shows the `temp:` keys of an append, which are stored nowhere. */
 export function showTemp(session: Session, { stateDelta, removedState }: AppendPlan): void {
-  for (const key in stateDelta) if (stateScopeOf(key) === 'temp') setOwn(session.state, key, stateDelta[key]);
-  for (const key of removedState ?? []) if (stateScopeOf(key) === 'temp') delete session.state[key];
+  const state = writableState(session);
+  for (const key in stateDelta) if (stateScopeOf(key) === 'temp') setOwn(state, key, stateDelta[key]);
+  for (const key of removedState ?? []) if (stateScopeOf(key) === 'temp') delete state[key];
+}
+
+/** The view of a session's state is read-only to all but the service that keeps it up to date. */
+function writableState({ state }: Session): Record<string, unknown> {
+  return state;
 }

@@ -76,7 +76,7 @@ test('a name reads back from its folders, and no two names share one, even where
   ];
   const owner = { appName: 'app', userId: 'user', sessionId: undefined };
   const paths = names.map((name) =>
-    artifactPath('/root', { ...owner, name })
+    artifactPath('/data', { ...owner, name })
       .split('/')
       .slice(6),
   );

@@ -160,7 +160,7 @@ describe('after callbacks', () => {
     const agent = new Worker(
       { afterAgentCallback: ({ state }) => state.set('sum', (state.get<number>('n') ?? 0) + 1) },
       async function* (context) {
-        context.session.state['n'] = 2;
+        Reflect.set(context.session.state, 'n', 2);
         yield context.createEvent({ content: say('work') });
       },
     );

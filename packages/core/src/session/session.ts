@@ -13,7 +13,7 @@ export interface Session {
   readonly appName: string;
   readonly userId: string;
   /** The merged view of the app's, the user's and the session's state, keys with their prefixes. Written through `context.state`. */
-  readonly state: Record<string, unknown>;
+  readonly state: Readonly<Record<string, unknown>>;
   /** In the order they were appended; all of them, or the window that was asked for. */
   readonly events: Event[];
   /** Seconds since the epoch of the last append, or of the creation. */

@@ -97,7 +97,7 @@ export const sessionRules: readonly SessionRule[] = [
       await appendAll(service, session, ['one']);
       const read = await readSession(subject);
       read.events.push(sampleEvent('not appended'));
-      read.state['extra'] = true;
+      Reflect.set(read.state, 'extra', true);
       for (const key of ['list', 'app:list']) (read.state[key] as number[]).push(2);
       (read.state['user:deep'] as { inner: number[] }).inner.push(2);
       const again = await readSession(subject);

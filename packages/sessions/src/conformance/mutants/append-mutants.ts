@@ -94,7 +94,7 @@ export const appendMutants: readonly Mutant[] = [
       const { session } = request;
       const behind = session.lastSeq;
       const stored = await service.appendEvent(request);
-      if (session.lastSeq > behind + 1) delete session.state['temp:scratch'];
+      if (session.lastSeq > behind + 1) Reflect.deleteProperty(session.state, 'temp:scratch');
       return stored;
     },
   })),
