@@ -1,4 +1,4 @@
-import { BasePlugin, ConfigurationError, type Event, type InvocationContext } from '@eventloom/core';
+import { BasePlugin, ConfigurationError, type Event, type InvocationContext, type LlmResponse } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
@@ -119,4 +119,22 @@ test('whoever writes to a stored event is told, and the history stays as it was'
   expect(() => Object.assign(answer?.content?.parts?.[0] ?? {}, { text: 'forged' })).toThrow(TypeError);
   await runner.run(HI);
   expect((await stored()).map((event) => event.content?.parts?.[0]?.text)).toEqual(['hi', 'hello', 'hi', 'again']);
+});
+
+test('what a model and a callback say stays theirs to change and to use again', async () => {
+  const response = { content: { role: 'model', parts: [{ text: '0' }] } };
+  const texts: unknown[] = [];
+  const afterModelCallback = ({ response: given }: { response: LlmResponse }): undefined => {
+    const part = given.content?.parts?.[0];
+    if (part) part.text = `${part.text}!`;
+  };
+  const { runner, stored } = await setUp([{ response }, { response }], { afterModelCallback });
+  for (const run of [1, 2]) {
+    for (const event of await runner.run(HI)) texts.push([run, event.content?.parts?.[0]?.text]);
+  }
+  expect(texts).toEqual([
+    [1, '0!'],
+    [2, '0!!'],
+  ]);
+  expect((await stored())[1]?.content?.parts).toEqual([{ text: '0!' }]);
 });

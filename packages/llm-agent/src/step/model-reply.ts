@@ -10,6 +10,7 @@ import {
   type TimingInfo,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { copyPlain } from './copy-request.ts';
 import { callsToRun } from './open-calls.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
@@ -68,8 +69,10 @@ export class ModelReply {
   }
 
   /** The event of a whole response. `actions` are what callbacks changed on the way. */
-  whole(response: LlmResponse, actions: EventActions): Event {
+  whole(said: LlmResponse, actions: EventActions): Event {
     const { context } = this.#step;
+    // The event is sealed when it is stored; what a model or a callback made stays theirs to change and to use again.
+    const response = copyPlain(said);
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent({ ...response, actions });
     if (event.partial !== undefined) delete event.partial;
