@@ -1,4 +1,12 @@
-import { BasePlugin, ConfigurationError, type Event, type InvocationContext, type LlmResponse } from '@eventloom/core';
+import {
+  BaseAgent,
+  BaseLlm,
+  BasePlugin,
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  type LlmResponse,
+} from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
@@ -137,4 +145,38 @@ test('what a model and a callback say stays theirs to change and to use again', 
     [2, '0!!'],
   ]);
   expect((await stored())[1]?.content?.parts).toEqual([{ text: '0!' }]);
+});
+
+test('whoever writes to a chunk changes nothing of the whole', async () => {
+  const chunks = ['a', 'b'].map((text) => ({ content: { role: 'model', parts: [{ text }] }, partial: true }));
+  class ChunksOnly extends BaseLlm {
+    override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      yield* chunks;
+    }
+  }
+  const { runner, stored } = await setUp([], { model: new ChunksOnly({ model: 'chunks' }) });
+  for await (const event of runner.runAsync({ ...HI, runConfig: { streamingMode: 'sse' } })) {
+    if (!event.partial) continue;
+    Object.assign(event.content?.parts?.[0] ?? {}, { text: 'forged' });
+    event.actions.stateDelta['seen'] = true;
+  }
+  expect((await stored()).at(-1)?.content?.parts).toEqual([{ text: 'ab' }]);
+});
+
+test('an agent goes on with its own objects after it yielded them', async () => {
+  class Counting extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const content = { role: 'model', parts: [{ text: '1' }] };
+      const count = { value: 1 };
+      yield context.createEvent({ content, actions: { stateDelta: { count } } });
+      content.parts[0] = { text: '2' };
+      count.value = 2;
+      yield context.createEvent({ content, actions: { stateDelta: { count } } });
+    }
+  }
+  const { runner, stored } = await setUp([], {}, { agent: new Counting({ name: 'counting' }) });
+  await runner.run(HI);
+  const [, first, second] = await stored();
+  expect([first?.content?.parts, first?.actions.stateDelta]).toEqual([[{ text: '1' }], { count: { value: 1 } }]);
+  expect([second?.content?.parts, second?.actions.stateDelta]).toEqual([[{ text: '2' }], { count: { value: 2 } }]);
 });

@@ -101,6 +101,7 @@ function missing(key: SessionKey): never {
 
 /** What was read is shared by all runs that it is kept for, and by the requests made of it. */
 function sealed(session: Session): Session {
-  for (const event of session.events) sealEvent(event);
+  const { events } = session;
+  for (const [index, event] of events.entries()) if (!Object.isFrozen(event)) events[index] = sealEvent(event);
   return session;
 }

@@ -55,12 +55,14 @@ describe('DriverSessionService', () => {
     expect(session.events).toEqual([]);
   });
 
-  test('keeps in-memory events by reference, so an append costs no copy', async () => {
+  test('keeps one sealed copy of an in-memory event, and gives that one to all', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ appName: 'app', userId: 'user', sessionId: 'session' });
     const event = createEvent({ id: 'one', timestamp: 1, author: 'user' });
-    expect(await service.appendEvent({ session, event })).toBe(event);
+    const stored = await service.appendEvent({ session, event });
+    expect([stored === event, Object.isFrozen(stored), Object.isFrozen(event)]).toEqual([false, true, false]);
+    expect(session.events[0]).toBe(stored);
     const read = await service.getSession({ appName: 'app', userId: 'user', sessionId: 'session' });
-    expect(read?.events[0]).toBe(event);
+    expect(read?.events[0]).toBe(stored);
   });
 });

@@ -6,7 +6,7 @@ import type { Content } from '../content/content.ts';
 import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
-import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import { createEventActions } from '../event/event-actions.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -194,16 +194,10 @@ export class InvocationContext {
       author: params.author ?? this.#agent?.name ?? this.appName,
       timestamp: params.timestamp ?? invocation.platform.now() / 1000,
       executionId: this.executionId,
-      actions: params.partial === true ? IGNORED_ACTIONS : createEventActions(params.actions),
+      actions: createEventActions(params.partial === true ? undefined : params.actions),
     };
     if (branch !== undefined) event.branch = branch;
     if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
     return event;
   }
 }
-
-/** The actions of every partial event, which are ignored: there are thousands of them to a reply. */
-const IGNORED_ACTIONS: EventActions = Object.freeze({
-  stateDelta: Object.freeze({}),
-  artifactDelta: Object.freeze({}),
-});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
 import { createEvent } from './create-event.ts';
-import { type Event, STRUCTURED_OUTPUT } from './event.ts';
+import { type Event, getStructuredOutput, STRUCTURED_OUTPUT } from './event.ts';
 import { sealEvent } from './seal-event.ts';
 
 function eventWith(customMetadata: Record<string, unknown>): Event {
@@ -13,18 +13,25 @@ test('a sealed event cannot be written to at any depth', () => {
   const event = sealEvent(eventWith({ list }));
   expect(() => Object.assign(event, { author: 'other' })).toThrow(TypeError);
   expect(() => Object.assign(event.content?.parts?.[0] ?? {}, { text: 'other' })).toThrow(TypeError);
-  expect(() => list.push({ a: 2 })).toThrow(TypeError);
-  expect(() => Object.assign(list[0] ?? {}, { a: 2 })).toThrow(TypeError);
+  const sealed = event.customMetadata?.['list'] as { a: number }[] | undefined;
+  expect(() => sealed?.push({ a: 2 })).toThrow(TypeError);
+  expect(() => Object.assign(sealed?.[0] ?? {}, { a: 2 })).toThrow(TypeError);
+  list.push({ a: 2 });
+  expect(event.customMetadata).toEqual({ list: [{ a: 1 }] });
   expect(() => Object.assign(event.actions.stateDelta, { a: 1 })).toThrow(TypeError);
 });
 
 test('sealing keeps what an event says, and its structured output as it is', () => {
   const output = { when: new Map([['a', 1]]) };
   const event = { ...eventWith({ nothing: null, missing: undefined, n: 1.5 }), [STRUCTURED_OUTPUT]: output };
-  expect(sealEvent(event)).toBe(event);
-  expect(event.customMetadata).toEqual({ nothing: null, n: 1.5 });
-  output.when.set('b', 2);
-  expect(Object.isFrozen(output)).toBe(false);
+  const sealed = sealEvent(event);
+  expect(sealed.customMetadata).toEqual({ nothing: null, n: 1.5 });
+  expect(getStructuredOutput(sealed)).toBe(output);
+  expect([Object.isFrozen(output), Object.isFrozen(event), Object.isFrozen(event.actions)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
 });
 
 describe('what is not JSON', () => {
@@ -42,4 +49,13 @@ describe('what is not JSON', () => {
     expect(() => sealEvent(eventWith({ value }))).toThrow(InvalidEventError);
     expect(() => sealEvent(eventWith({ value }))).toThrow(message);
   });
+});
+
+test('what is frozen on the outside only is copied and checked like anything else', () => {
+  const part = { text: 'fine' };
+  const content = Object.freeze({ role: 'model', parts: Object.freeze([part]) as never });
+  const sealed = sealEvent(createEvent({ id: '1', content }));
+  part.text = 'changed';
+  expect(sealed.content?.parts).toEqual([{ text: 'fine' }]);
+  expect(() => sealEvent(eventWith(Object.freeze({ at: new Date(0) })))).toThrow(InvalidEventError);
 });

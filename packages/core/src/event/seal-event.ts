@@ -1,84 +1,95 @@
+import { setOwn } from '../content/json.ts';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
-import type { Event } from './event.ts';
+import { type Event, STRUCTURED_OUTPUT } from './event.ts';
 
 /** How deep an event may nest. */
 const MAX_DEPTH = 200;
 
-/** Why something is not JSON, and the keys from it up to the event, gathered on the way back. */
-interface Fault {
-  readonly reason: string;
+/** One copy under way: what was wrong, and the keys from there up to the event, gathered on the way back. */
+interface Walk {
+  reason: string | undefined;
   readonly keys: string[];
 }
 
 /**
- * Makes an event what it is said to be: JSON, and never modified again. Every object in it is frozen, so that whoever still
- * holds one and writes to it is told with a TypeError, instead of changing what was stored and what the model is shown next.
- * What is frozen already counts as sealed. The structured output, which is not JSON, is left alone.
+ * The event as it is stored: a copy that is JSON and that nobody can change, because every object in it is frozen. The event that
+ * was given stays its owner's. The structured output, which is not JSON, is carried over as it is.
  *
  * @throws InvalidEventError that names the path of what is not JSON
  */
 export function sealEvent(event: Event): Event {
-  if (Object.isFrozen(event)) return event;
-  const fault = sealObject(event, 0);
-  if (!fault) return event;
-  const path = fault.keys.reduce((at, key) => (/^\d+$/.test(key) ? `${at}[${key}]` : `${at}.${key}`), 'event');
-  throw new InvalidEventError(`${path}: ${fault.reason}; events are JSON`, { path });
+  const walk: Walk = { reason: undefined, keys: [] };
+  const copy = copyObject(event, walk, 0);
+  if (!copy) {
+    const path = walk.keys.reduce((at, key) => (/^\d+$/.test(key) ? `${at}[${key}]` : `${at}.${key}`), 'event');
+    throw new InvalidEventError(`${path}: ${walk.reason}; events are JSON`, { path });
+  }
+  if (event[STRUCTURED_OUTPUT] !== undefined) {
+    Object.defineProperty(copy, STRUCTURED_OUTPUT, { value: event[STRUCTURED_OUTPUT], enumerable: true });
+  }
+  return Object.freeze(copy) as unknown as Event;
 }
 
-function sealObject(value: object, depth: number): Fault | undefined {
-  if (depth > MAX_DEPTH) return { reason: 'is nested too deep (is it a cycle?)', keys: [] };
+/** The copy of a plain object, its values frozen and itself not yet; undefined with the fault in `walk`. */
+function copyObject(value: object, walk: Walk, depth: number): Record<string, unknown> | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null && !isForeignPlain(value, prototype)) {
-    return { reason: `is a ${value.constructor?.name ?? 'class instance'}, not a plain object`, keys: [] };
+  if (prototype !== Object.prototype && prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    walk.reason = `is a ${value.constructor?.name ?? 'class instance'}, not a plain object`;
+    return undefined;
   }
-  for (const key in value) {
-    const item: unknown = (value as Readonly<Record<string, unknown>>)[key];
-    if (typeof item === 'string') continue;
-    const fault = sealValue(item, depth);
-    if (fault) {
-      fault.keys.unshift(key);
-      return fault;
+  const source = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(source)) {
+    const item = source[key];
+    if (item === undefined) continue;
+    if (typeof item === 'string') {
+      setOwn(copy, key, item);
+      continue;
     }
+    const copied = copyValue(item, walk, depth);
+    if (copied === undefined) {
+      walk.keys.unshift(key);
+      return undefined;
+    }
+    setOwn(copy, key, copied);
   }
-  Object.freeze(value);
-  return undefined;
+  return copy;
 }
 
-function sealList(list: readonly unknown[], depth: number): Fault | undefined {
-  if (depth > MAX_DEPTH) return { reason: 'is nested too deep (is it a cycle?)', keys: [] };
+function copyList(list: readonly unknown[], walk: Walk, depth: number): unknown[] | undefined {
+  const copy: unknown[] = [];
   for (let index = 0; index < list.length; index++) {
-    const fault = sealValue(list[index], depth);
-    if (fault) {
-      fault.keys.unshift(String(index));
-      return fault;
+    const copied = copyValue(list[index], walk, depth);
+    if (copied === undefined) {
+      walk.keys.unshift(String(index));
+      return undefined;
     }
+    copy.push(copied);
   }
-  Object.freeze(list);
-  return undefined;
+  return copy;
 }
 
-function sealValue(value: unknown, depth: number): Fault | undefined {
+/** The frozen copy of a value; undefined with the reason in `walk`. */
+function copyValue(value: unknown, walk: Walk, depth: number): unknown {
   switch (typeof value) {
-    case 'object':
-      if (value === null || Object.isFrozen(value)) return undefined;
-      return Array.isArray(value) ? sealList(value, depth + 1) : sealObject(value, depth + 1);
-    case 'number':
-      return Number.isFinite(value) ? undefined : { reason: `is ${value}, which JSON cannot say`, keys: [] };
     case 'string':
     case 'boolean':
-    case 'undefined':
+      return value;
+    case 'number':
+      if (Number.isFinite(value)) return value;
+      walk.reason = `is ${value}, which JSON cannot say`;
       return undefined;
+    case 'object': {
+      if (value === null) return null;
+      if (depth >= MAX_DEPTH) {
+        walk.reason = 'is nested too deep (is it a cycle?)';
+        return undefined;
+      }
+      const copy = Array.isArray(value) ? copyList(value, walk, depth + 1) : copyObject(value, walk, depth + 1);
+      return copy && Object.freeze(copy);
+    }
     default:
-      return { reason: `is a ${typeof value}`, keys: [] };
+      walk.reason = `is ${value === undefined ? 'undefined' : `a ${typeof value}`}`;
+      return undefined;
   }
-}
-
-/** A plain object of another realm. */
-function isForeignPlain(value: object, prototype: unknown): boolean {
-  return (
-    typeof prototype === 'object' &&
-    prototype !== null &&
-    Object.getPrototypeOf(prototype) === null &&
-    !Array.isArray(value)
-  );
 }

@@ -90,8 +90,8 @@ export abstract class BaseSessionService {
 
   /**
    * Appends an event and returns it as it was stored (without `temp:` keys). An id that the session has already is a no-op that
-   * returns the stored event. A partial event is returned untouched and stored nowhere. The event is sealed by the call: writing
-   * to it afterwards is a TypeError.
+   * returns the stored event. A partial event is returned untouched and stored nowhere. What is returned, and
+   * shown in the session object, is a frozen copy: the event that was given stays its owner's.
    * @throws SessionNotFoundError, also when the session was deleted and made anew
    * @throws StaleWriterError when the lease is no longer the session's; nothing is changed
    * @throws SessionBusyError without a lease, when the session stays busy

@@ -18,7 +18,7 @@ export class ModelReply {
   readonly #step: Step;
   readonly #toolsDict: LlmRequest['toolsDict'];
   readonly #startMs: number;
-  readonly #chunks: LlmResponse[] = [];
+  #aggregator: ResponseAggregator | undefined;
   #responseId: string | undefined;
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
@@ -34,7 +34,9 @@ export class ModelReply {
   chunk(response: LlmResponse): Event {
     const { context } = this.#step;
     if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
-    this.#chunks.push(response);
+    // Whoever gets the event may write to it, and the whole is made of what the model said.
+    this.#aggregator ??= new ResponseAggregator();
+    this.#aggregator.add(response.content?.parts?.every(isOnlyText) ? response : copyPlain(response));
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
     const event: { responseId?: string } & Event = context.createEvent(response);
     event.responseId = this.#responseId;
@@ -52,27 +54,18 @@ export class ModelReply {
 
   /** The response that merges the chunks so far. */
   merged(): LlmResponse {
-    return this.#aggregate().finish();
+    return this.#aggregator?.finish() ?? {};
   }
 
   /** What came of a reply that broke off, without calls. */
   broken(): LlmResponse {
-    const broken = this.#aggregate().finishBroken();
+    const broken = this.#aggregator?.finishBroken() ?? {};
     return this.#responseId === undefined ? broken : { ...broken, responseId: this.#responseId };
   }
 
-  /** Only a reply that its model did not close itself is merged here. */
-  #aggregate(): ResponseAggregator {
-    const aggregator = new ResponseAggregator();
-    for (const chunk of this.#chunks) aggregator.add(chunk);
-    return aggregator;
-  }
-
   /** The event of a whole response. `actions` are what callbacks changed on the way. */
-  whole(said: LlmResponse, actions: EventActions): Event {
+  whole(response: LlmResponse, actions: EventActions): Event {
     const { context } = this.#step;
-    // The event is sealed when it is stored; what a model or a callback made stays theirs to change and to use again.
-    const response = copyPlain(said);
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent({ ...response, actions });
     if (event.partial !== undefined) delete event.partial;
@@ -119,4 +112,10 @@ export class ModelReply {
 /** True for a reply that ended before it was done: a finish other than STOP is an error beside the content. */
 export function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
   return finishReason !== undefined && finishReason !== 'STOP' && errorCode === undefined;
+}
+
+/** A part whose value is copied with it. */
+function isOnlyText(part: Part): boolean {
+  for (const key in part) if (key !== 'text' && key !== 'thought') return false;
+  return true;
 }

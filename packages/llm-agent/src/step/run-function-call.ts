@@ -99,7 +99,8 @@ async function askAfter(
     const replaced = await callback({ tool, args, context: toolContext, response });
     if (replaced) return toToolResponse(tool.name, replaced);
   }
-  return response;
+  // It may have been changed in place.
+  return toToolResponse(tool.name, response);
 }
 
 async function answerError(
