@@ -1,3 +1,4 @@
+import type { BaseLlm } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { createFloorSession, type FloorSession, floorTurn } from '../floor.ts';
 import { compare, type Measurement, summarize } from '../measure.ts';
@@ -9,10 +10,8 @@ function median(measurements: Map<string, Measurement>, name: string): number {
   return measurements.get(name)?.medianUs ?? Number.NaN;
 }
 
-/** W1: one text turn in a fresh session. */
-export async function textTurn(): Promise<Row[]> {
-  const count = 2000;
-  const model = new InstantModel();
+/** Turns in sessions that are made for them and deleted afterwards, ours beside the floor's; microseconds a turn. */
+async function freshTurns(model: BaseLlm, count: number): Promise<{ readonly ours: number; readonly floor: number }> {
   const sessions = new InMemorySessionService();
   const runner = createRunner(model, sessions);
   const store = new Map<string, FloorSession>();
@@ -36,60 +35,30 @@ export async function textTurn(): Promise<Row[]> {
         for (let index = 0; index < count; index++) {
           const session = createFloorSession(`f${id++}`);
           store.set(session.id, session);
-          await drain(floorTurn(session, model, MESSAGE));
+          await drain(floorTurn(session, model, MESSAGE, { tools: floorTools }));
           store.delete(session.id);
         }
         return count;
       },
     },
   ]);
-  return [ratioRow('W1', 'one text turn, fresh session', 'µs', median(measured, 'ours'), median(measured, 'floor'), 2)];
+  return { ours: median(measured, 'ours'), floor: median(measured, 'floor') };
 }
 
-/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once. */
+/** W1: one text turn in a fresh session. */
+export async function textTurn(): Promise<Row[]> {
+  const { ours, floor } = await freshTurns(new InstantModel(), 2000);
+  return [ratioRow('W1', 'one text turn, fresh session', 'µs', ours, floor, 2)];
+}
+
+/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once, whose target names peers that are not run here. */
 export async function toolTurns(): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const [workload, figure, model] of [
-    ['W2', 'turn with 10 tool calls in a row', new ToolCallingModel(10)],
-    ['W5', 'turn with 8 parallel tool calls', new ToolCallingModel(1, 8)],
-  ] as const) {
-    const count = 500;
-    const sessions = new InMemorySessionService();
-    const runner = createRunner(model, sessions);
-    let id = 0;
-    const measured = await compare([
-      {
-        name: 'ours',
-        async round() {
-          for (let index = 0; index < count; index++) {
-            const sessionId = `s${id++}`;
-            await sessions.createSession({ ...APP, sessionId });
-            await turn(runner, sessionId);
-            await sessions.deleteSession({ ...APP, sessionId });
-          }
-          return count;
-        },
-      },
-      {
-        name: 'floor',
-        async round() {
-          for (let index = 0; index < count; index++) {
-            await drain(floorTurn(createFloorSession(`f${index}`), model, MESSAGE, { tools: floorTools }));
-          }
-          return count;
-        },
-      },
-    ]);
-    const ours = median(measured, 'ours');
-    const floor = median(measured, 'floor');
-    // The target of W5 names peers, which are not part of this run.
-    rows.push(
-      workload === 'W2'
-        ? ratioRow(workload, figure, 'µs', ours, floor, 2)
-        : { workload, figure, unit: 'µs', ours, floor },
-    );
-  }
-  return rows;
+  const inRow = await freshTurns(new ToolCallingModel(10), 500);
+  const parallel = await freshTurns(new ToolCallingModel(1, 8), 500);
+  return [
+    ratioRow('W2', 'turn with 10 tool calls in a row', 'µs', inRow.ours, inRow.floor, 2),
+    { workload: 'W5', figure: 'turn with 8 parallel tool calls', unit: 'µs', ...parallel },
+  ];
 }
 
 /** W3: a reply of 2,000 chunks. */
