@@ -70,7 +70,7 @@ export { toList } from './agent/to-list.ts';
 export type { RunConfig } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
 
-export type { CallbackContextParams } from './context/callback-context.ts';
+export type { CallbackContextParams, MemorySearchOptions } from './context/callback-context.ts';
 export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
 export { AbortGuard } from './context/abort-guard.ts';
 export type { Invocation } from './context/invocation-context.ts';
@@ -115,11 +115,22 @@ export type {
   CreateSessionRequest,
   GetSessionConfig,
   GetSessionRequest,
+  ImportSessionRequest,
+  ListEventsRequest,
+  ListEventsResponse,
   ListSessionsRequest,
   ListSessionsResponse,
   ListToolCallsRequest,
 } from './session/session-service.ts';
 export { BaseSessionService } from './session/session-service.ts';
+export type {
+  EventRecord,
+  SessionEndRecord,
+  SessionHeaderRecord,
+  SessionRecord,
+  ToolCallRecord,
+} from './session/session-record.ts';
+export { SESSION_RECORD_VERSION } from './session/session-record.ts';
 export type { ToolLedgerEntry } from './session/tool-ledger.ts';
 
 export type {
@@ -130,7 +141,14 @@ export type {
 } from './artifact/artifact-service.ts';
 export { BaseArtifactService } from './artifact/artifact-service.ts';
 export { artifactUri, checkArtifactName, isUserArtifact } from './artifact/artifact-name.ts';
-export type { MemoryEntry, SearchMemoryRequest, SearchMemoryResponse } from './memory/memory-service.ts';
+export type {
+  AddEventsToMemoryRequest,
+  DeleteMemoriesRequest,
+  DeleteMemoryRequest,
+  MemoryEntry,
+  SearchMemoryRequest,
+  SearchMemoryResponse,
+} from './memory/memory-service.ts';
 export { BaseMemoryService } from './memory/memory-service.ts';
 
 export { BasePlugin } from './plugin/base-plugin.ts';
@@ -157,6 +175,7 @@ export { OutputSchemaError } from './errors/output-schema-error.ts';
 export { RunAbortedError } from './errors/run-aborted-error.ts';
 export { SessionAlreadyExistsError } from './errors/session-already-exists-error.ts';
 export { SessionBusyError } from './errors/session-busy-error.ts';
+export { SizeLimitError } from './errors/size-limit-error.ts';
 export { SessionNotFoundError } from './errors/session-not-found-error.ts';
 export { StaleWriterError } from './errors/stale-writer-error.ts';
 export { StateKeyError } from './errors/state-key-error.ts';

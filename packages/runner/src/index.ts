@@ -2,5 +2,6 @@
 
 export { Runner } from './runner.ts';
 export type { RunStream } from './run-stream.ts';
+export type { RewindParams } from './rewind.ts';
 export type { RunAsyncParams } from './run-params.ts';
 export type { RunnerConfig } from './runner-config.ts';

@@ -105,6 +105,7 @@ export class Run {
       active.get(this.#sessionName)?.abort(interrupted);
     }
     // An answer to a call needs the session that has the call, and the call, however long ago it was made.
+    const answers = this.#message.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
     const isAnswer = this.#message.parts?.[0]?.functionResponse !== undefined;
     const window = isAnswer ? undefined : this.#config.getSessionConfig;
     const lease = await sessions.acquire(key, this.#config, !isAnswer, abortSignal);
@@ -117,7 +118,7 @@ export class Run {
     keeper.hold(held);
     active.set(this.#sessionName, this);
 
-    const loaded = await sessions.load(key, this.#sessionName, window);
+    const loaded = await sessions.load(key, this.#sessionName, window, answers);
     this.#loaded = loaded;
     const message = matchFunctionResponses(this.#message, loaded.session.events);
     const invocation = this.#createInvocation(loaded, lease, message);

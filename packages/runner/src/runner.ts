@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { rewind, type RewindParams } from './rewind.ts';
 import { Run, type RunSupport } from './run.ts';
 import { tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
@@ -72,6 +73,22 @@ export class Runner {
     const events: Event[] = [];
     for await (const event of this.runAsync(params)) events.push(event);
     return events;
+  }
+
+  /**
+   * Takes a session back to before an invocation: appends an event that makes every reader skip what came from the invocation's
+   * first event on. The session's own state is as it was, keys that the session was created with included. Each of its artifacts
+   * that was saved since gets what it held as its newest version; one that was not there is deleted. The state of the user and
+   * of the app, and the user's own artifacts, stay: other sessions share them.
+   *
+   * Reads the history from its begin, in pages, while it holds the session.
+   * @returns the event as it was stored
+   * @throws InvalidRequestError when the session has no such invocation, or an artifact cannot be as it was; nothing is changed
+   * @throws ConfigurationError without an artifact service when artifacts were saved; nothing is changed
+   * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError; nothing but versions of artifacts is changed
+   */
+  rewindAsync(params: RewindParams): Promise<Event> {
+    return rewind(this, this.#support, params);
   }
 
   /** Closes the agent's toolsets and the plugins. No run may be under way. */

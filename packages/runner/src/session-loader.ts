@@ -1,6 +1,8 @@
 import {
   type AcquireLeaseRequest,
   type BaseSessionService,
+  type Event,
+  getFunctionCalls,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
   sealEvent,
@@ -70,19 +72,40 @@ export class SessionLoader {
     return this.#service.acquireLease(request);
   }
 
-  /** The session with all of its events, or with the window that is asked for. @throws SessionNotFoundError */
-  async load(key: SessionKey, cacheKey: string, window: GetSessionConfig | undefined): Promise<LoadedSession> {
-    const cached = window ? undefined : this.#cache.take(cacheKey);
-    const config = cached ? { afterSeq: cached.lastSeq } : window;
-    const session = sealed((await this.#service.getSession({ ...key, config })) ?? missing(key));
-    if (!cached) return { session, derived: new Map(), isKept: !window && session.lastSeq > 0 };
+  /**
+   * The session with the window of its events that is asked for; without one, with all that counts since its last compaction.
+   * The calls with these ids are among the events if the session has them, however long ago they were made.
+   * @throws SessionNotFoundError
+   */
+  async load(
+    key: SessionKey,
+    cacheKey: string,
+    window: GetSessionConfig | undefined,
+    callIds: readonly string[] = [],
+  ): Promise<LoadedSession> {
+    if (window) return { session: await this.#read(key, window), derived: new Map(), isKept: false };
+    const cached = this.#cache.take(cacheKey);
+    if (!cached) return this.#loadCold(key, callIds);
+    const session = await this.#read(key, { afterSeq: cached.lastSeq });
     const { events, derived, lastSeq, incarnation } = cached;
     if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
-      const whole = sealed((await this.#service.getSession({ ...key })) ?? missing(key));
-      return { session: whole, derived: new Map(), isKept: true };
+      return this.#loadCold(key, callIds);
     }
     for (const event of session.events) events.push(event);
-    return { session: { ...session, events }, derived, isKept: true };
+    const whole = { ...session, events };
+    if (lacksSomething(whole, session.events, callIds))
+      return { session: await this.#read(key), derived: new Map(), isKept: true };
+    return { session: whole, derived, isKept: true };
+  }
+
+  async #loadCold(key: SessionKey, callIds: readonly string[]): Promise<LoadedSession> {
+    let session = await this.#read(key, { sinceCompaction: true });
+    if (lacksSomething(session, session.events, callIds)) session = await this.#read(key);
+    return { session, derived: new Map(), isKept: session.lastSeq > 0 };
+  }
+
+  async #read(key: SessionKey, config?: GetSessionConfig): Promise<Session> {
+    return sealed((await this.#service.getSession({ ...key, config })) ?? missing(key));
   }
 
   /** Keeps what a run read and appended for the next run. A session's first run keeps nothing: most sessions have no second. */
@@ -97,6 +120,17 @@ function missing(key: SessionKey): never {
   throw new SessionNotFoundError(
     `session ${JSON.stringify(key.sessionId)} of user ${JSON.stringify(key.userId)}: does not exist`,
   );
+}
+
+/** True when events before the last compaction matter: they have a call that is answered now, or were rewound since. */
+function lacksSomething({ events, lastSeq }: Session, added: readonly Event[], callIds: readonly string[]): boolean {
+  if (events.length >= lastSeq) return false;
+  if (added.some(({ actions }) => isRewoundBefore(actions.rewindBeforeInvocationId, events))) return true;
+  return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
+}
+
+function isRewoundBefore(invocationId: string | undefined, events: readonly Event[]): boolean {
+  return invocationId !== undefined && !events.some((event) => event.invocationId === invocationId);
 }
 
 /** What was read is shared by all runs that it is kept for, and by the requests made of it. */

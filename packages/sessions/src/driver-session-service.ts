@@ -7,26 +7,32 @@ import {
   type CreateSessionRequest,
   type Event,
   type GetSessionRequest,
+  type ImportSessionRequest,
   InvalidRequestError,
+  type ListEventsRequest,
+  type ListEventsResponse,
   type ListSessionsRequest,
   type ListSessionsResponse,
   type ListToolCallsRequest,
   type Platform,
   type Session,
-  SessionAlreadyExistsError,
   type SessionKey,
   sessionKeyOf,
   type SessionLease,
+  type SessionRecord,
   systemPlatform,
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
-import { toEventWindow } from './event-window.ts';
+import { showEventPage, toEventPage } from './event-page.ts';
+import { ALL_EVENTS, toEventWindow } from './event-window.ts';
+import { exportSession } from './export-session.ts';
+import { planImport } from './import-plan.ts';
 import { LeaseQueue } from './lease-queue.ts';
 import { readCursor, writeCursor } from './list-cursor.ts';
 import type { AppendOutcome, ClaimOutcome, SessionDriver } from './session-driver.ts';
-import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
+import { abortedError, busyError, existsError, notFoundError, staleError } from './session-errors.ts';
 import { SessionNames } from './session-names.ts';
 import { mergedView, showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { checkToolCall } from './tool-call-check.ts';
@@ -68,7 +74,7 @@ export class DriverSessionService extends BaseSessionService {
     const nowMs = this.#platform.now();
     let created = this.#driver.createSession({ appName, userId, sessionId, writes, nowMs });
     if (created instanceof Promise) created = await created;
-    if (!created) throw new SessionAlreadyExistsError(`session ${JSON.stringify(sessionId)} exists already`);
+    if (!created) throw existsError({ appName, userId, sessionId });
     const { incarnation } = created;
     return {
       id: sessionId,
@@ -102,6 +108,38 @@ export class DriverSessionService extends BaseSessionService {
     const sessions = page.map(toSession);
     const last = page.at(-1);
     return found.length > size && last ? { sessions, nextCursor: writeCursor(last) } : { sessions };
+  }
+
+  override async listEvents(request: ListEventsRequest): Promise<ListEventsResponse> {
+    this.#names.check(request.appName, request.userId, request.sessionId);
+    const page = toEventPage(request);
+    let found = this.#driver.readEvents(request, page.window);
+    if (found instanceof Promise) found = await found;
+    if (!found) throw notFoundError(request);
+    return showEventPage(page, found);
+  }
+
+  override exportSession(key: SessionKey): AsyncGenerator<SessionRecord, void, undefined> {
+    this.#names.check(key.appName, key.userId, key.sessionId);
+    return exportSession(this.#driver, key);
+  }
+
+  override async importSession(request: ImportSessionRequest): Promise<Session> {
+    const session = await planImport(request);
+    const { appName, userId, sessionId, updatedAtMs, events } = session;
+    this.#names.check(appName, userId, sessionId);
+    const created = await this.#driver.importSession(session);
+    if (!created) throw existsError(session);
+    return {
+      id: sessionId,
+      appName,
+      userId,
+      state: mergedView(created.state),
+      events: [...events],
+      lastUpdateTime: updatedAtMs / 1000,
+      lastSeq: events.length,
+      incarnation: created.incarnation,
+    };
   }
 
   override async deleteSession(request: SessionKey): Promise<void> {
@@ -237,7 +275,7 @@ export class DriverSessionService extends BaseSessionService {
 
   async #catchUp(session: Session, seq: number): Promise<void> {
     if (session.lastSeq >= seq) return;
-    const window = { afterSeq: session.lastSeq, afterTimestamp: undefined, limit: undefined };
+    const window = { ...ALL_EVENTS, afterSeq: session.lastSeq };
     const stored = await this.#driver.readSession(sessionKeyOf(session), window);
     if (stored) showStored(session, stored);
   }

@@ -1,18 +1,28 @@
 import { type GetSessionConfig, InvalidRequestError } from '@eventloom/core';
 import type { EventWindow } from './session-driver.ts';
 
-const ALL_EVENTS: EventWindow = { afterSeq: 0, afterTimestamp: undefined, limit: undefined };
+/** Every event of a session. */
+export const ALL_EVENTS: EventWindow = {
+  afterSeq: 0,
+  beforeSeq: undefined,
+  sinceCompaction: false,
+  afterTimestamp: undefined,
+  limit: undefined,
+};
 
 /** What to read of a session's events. @throws InvalidRequestError for numbers that make no sense */
 export function toEventWindow(config: GetSessionConfig | undefined): EventWindow {
   if (!config) return ALL_EVENTS;
-  const { numRecentEvents, afterTimestamp, afterSeq = 0 } = config;
+  const { numRecentEvents, afterTimestamp, afterSeq = 0, beforeSeq, sinceCompaction = false } = config;
   if (numRecentEvents !== undefined) checkCount('numRecentEvents', numRecentEvents);
   checkCount('afterSeq', afterSeq);
+  if (beforeSeq !== undefined) checkCount('beforeSeq', beforeSeq);
+  if (typeof sinceCompaction !== 'boolean')
+    throw new InvalidRequestError('config.sinceCompaction: must be true or false');
   if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
     throw new InvalidRequestError('config.afterTimestamp: must be a number of seconds');
   }
-  return { afterSeq, afterTimestamp, limit: numRecentEvents };
+  return { afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit: numRecentEvents };
 }
 
 function checkCount(field: string, value: number): void {

@@ -6,11 +6,14 @@ import type {
   EventAppend,
   EventWindow,
   LeaseClaim,
+  SessionBackground,
   SessionCreation,
   SessionDriver,
+  SessionImport,
   SessionPage,
   SessionPosition,
   StateEntry,
+  StoredEventWindow,
   StoredSession,
 } from './session-driver.ts';
 import { StateTable } from './state-table.ts';
@@ -31,6 +34,8 @@ interface SessionRecord {
   readonly user: UserRecord;
   readonly incarnation: string;
   readonly state: StateTable;
+  /** As the session was created; undefined when it was created without. */
+  initialState: StateTable | undefined;
   readonly events: StoredEvents;
   /** Invocation id to call id to call. */
   toolCalls: Map<string, Map<string, ToolLedgerEntry>> | undefined;
@@ -60,6 +65,7 @@ export class InMemorySessionDriver implements SessionDriver {
       user,
       incarnation: String(++this.#incarnations),
       state: new StateTable(),
+      initialState: undefined,
       events: new StoredEvents(),
       toolCalls: undefined,
       updatedAtMs: nowMs,
@@ -68,7 +74,41 @@ export class InMemorySessionDriver implements SessionDriver {
     };
     user.sessions.set(sessionId, record);
     writeState(record, writes);
+    for (const { scope, key, value } of writes)
+      if (scope === 'session') (record.initialState ??= new StateTable()).set(key, value);
     return { incarnation: record.incarnation, state: readState(record) };
+  }
+
+  importSession(session: SessionImport): CreatedSession | undefined {
+    const { appName, userId, sessionId, updatedAtMs: nowMs, initialState } = session;
+    const created = this.createSession({ appName, userId, sessionId, writes: initialState, nowMs });
+    const record = created && this.#find(session);
+    if (!record) return undefined;
+    record.state.clear();
+    writeState(record, session.state);
+    for (const { scope, key, value } of session.sharedState) {
+      const table = scope === 'app' ? record.app.state : record.user.state;
+      if (!table.has(key)) table.set(key, value);
+    }
+    for (const event of session.events) record.events.add(event);
+    for (const call of session.toolCalls) addToolCall(record, call);
+    return { incarnation: record.incarnation, state: readState(record) };
+  }
+
+  readEvents(key: SessionKey, window: EventWindow): StoredEventWindow | undefined {
+    const record = this.#find(key);
+    if (!record) return undefined;
+    const { incarnation, events } = record;
+    return { incarnation, lastSeq: events.length, events: events.read(window) };
+  }
+
+  readBackground(key: SessionKey): SessionBackground | undefined {
+    const record = this.#find(key);
+    if (!record) return undefined;
+    const initialState: StateEntry[] = [];
+    record.initialState?.readInto(initialState, 'session');
+    const toolCalls = [...(record.toolCalls?.values() ?? [])].flatMap((calls) => [...calls.values()]);
+    return { incarnation: record.incarnation, initialState, toolCalls: structuredClone(toolCalls) };
   }
 
   readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {
@@ -141,10 +181,7 @@ export class InMemorySessionDriver implements SessionDriver {
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
     const record = this.#find(lease);
     if (!record || !isLive(record, lease)) return false;
-    record.toolCalls ??= new Map();
-    let calls = record.toolCalls.get(entry.invocationId);
-    if (!calls) record.toolCalls.set(entry.invocationId, (calls = new Map()));
-    if (calls.get(entry.callId)?.status !== 'finished') calls.set(entry.callId, entry);
+    addToolCall(record, entry);
     return true;
   }
 
@@ -160,6 +197,13 @@ export class InMemorySessionDriver implements SessionDriver {
 
 function isLive(record: SessionRecord, lease: SessionLease): boolean {
   return record.epoch === lease.epoch && record.leaseUntilMs > 0;
+}
+
+function addToolCall(record: SessionRecord, entry: ToolLedgerEntry): void {
+  record.toolCalls ??= new Map();
+  let calls = record.toolCalls.get(entry.invocationId);
+  if (!calls) record.toolCalls.set(entry.invocationId, (calls = new Map()));
+  if (calls.get(entry.callId)?.status !== 'finished') calls.set(entry.callId, entry);
 }
 
 function writeState({ app, user, state }: SessionRecord, writes: readonly StateWrite[]): void {

@@ -4,6 +4,7 @@ export type { InMemorySessionServiceOptions } from './in-memory-session-service.
 export { InMemorySessionService } from './in-memory-session-service.ts';
 export type { DriverSessionServiceOptions } from './driver-session-service.ts';
 export { DriverSessionService } from './driver-session-service.ts';
+export { parseSessionLines, toSessionLines } from './session-lines.ts';
 export type {
   AppendOutcome,
   ClaimOutcome,
@@ -12,10 +13,13 @@ export type {
   EventWindow,
   LeaseClaim,
   MaybePromise,
+  SessionBackground,
   SessionCreation,
   SessionDriver,
+  SessionImport,
   SessionPage,
   SessionPosition,
   StateEntry,
+  StoredEventWindow,
   StoredSession,
 } from './session-driver.ts';

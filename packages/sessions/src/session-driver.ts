@@ -26,6 +26,7 @@ export interface StoredSession extends SessionKey {
 
 /** A session to make. */
 export interface SessionCreation extends SessionKey {
+  /** The session's own keys among them are its initial state, which stays known. */
   readonly writes: readonly StateWrite[];
   readonly nowMs: number;
 }
@@ -41,9 +42,49 @@ export interface CreatedSession {
 export interface EventWindow {
   /** Only events with a higher sequence number; 0 for all. */
   readonly afterSeq: number;
+  /** Only events with a lower sequence number; undefined for all. */
+  readonly beforeSeq: number | undefined;
+  /**
+   * True for what counts since the last compaction: events with `actions.compaction`, and events whose timestamp is greater
+   * than the greatest `endTimestamp` of any of these. True without a compaction in the session is as false.
+   */
+  readonly sinceCompaction: boolean;
   /** Only events with at least this timestamp, in seconds. */
   readonly afterTimestamp: number | undefined;
   readonly limit: number | undefined;
+}
+
+/** A window of a session's events as of one moment. */
+export interface StoredEventWindow {
+  readonly incarnation: string;
+  /** How many events were ever appended. */
+  readonly lastSeq: number;
+  /** In append order; the list is the reader's own. */
+  readonly events: Event[];
+}
+
+/** What a session has beside its events and its state. */
+export interface SessionBackground {
+  readonly incarnation: string;
+  /** The session's own keys as it was created with them, in any order. */
+  readonly initialState: readonly StateEntry[];
+  /** All of its tool calls; those of one invocation in the order in which they were first recorded. */
+  readonly toolCalls: readonly ToolLedgerEntry[];
+}
+
+/** A session to store as it was elsewhere. */
+export interface SessionImport extends SessionKey {
+  readonly updatedAtMs: number;
+  /** The session's own keys as it was created with them. */
+  readonly initialState: readonly StateWrite[];
+  /** The session's own keys. */
+  readonly state: readonly StateWrite[];
+  /** Keys of the app and the user, each written only where it is not there. */
+  readonly sharedState: readonly StateWrite[];
+  /** In append order, their ids all different. Immutable. */
+  readonly events: readonly Event[];
+  /** No two of one invocation and call id. */
+  readonly toolCalls: readonly ToolLedgerEntry[];
 }
 
 /** A page of a listing. */
@@ -108,6 +149,9 @@ export type ClaimOutcome =
  * them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys, keeps the caller's session
  * object up to date, turns outcomes into errors and queues for leases. What reaches a driver is well-formed.
  *
+ * What is larger than the back end can store in one row (an event as JSON, a state value as JSON) is refused with a
+ * SizeLimitError that names it, and nothing is changed.
+ *
  * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later one is
  * given, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until somebody else claims the
  * session or appends to it without a lease. A write under a lease is accepted exactly while it is live, expired or not.
@@ -125,6 +169,15 @@ export interface SessionDriver {
 
   /** A page of sessions with their state and without events. */
   listSessions(page: SessionPage): MaybePromise<StoredSession[]>;
+
+  /** A window of the session's events without its state; undefined when the session is not there. */
+  readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
+
+  /** What `readSession` does not give; undefined when the session is not there. */
+  readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined>;
+
+  /** Stores a session with its history, numbered from 1; undefined, with nothing changed, when its key is taken. */
+  importSession(session: SessionImport): MaybePromise<CreatedSession | undefined>;
 
   /** Removes the session with its events, state, lease and tool calls. Absent: a no-op. */
   deleteSession(key: SessionKey): MaybePromise<void>;

@@ -1,5 +1,6 @@
 import {
   RunAbortedError,
+  SessionAlreadyExistsError,
   SessionBusyError,
   type SessionKey,
   type SessionLease,
@@ -10,6 +11,11 @@ import {
 /** There is no such session, or not any more. */
 export function notFoundError(key: SessionKey): SessionNotFoundError {
   return new SessionNotFoundError(`${describe(key)} does not exist, or was deleted since it was read`);
+}
+
+/** The key is taken. */
+export function existsError(key: SessionKey): SessionAlreadyExistsError {
+  return new SessionAlreadyExistsError(`${describe(key)} exists already`);
 }
 
 /** The lease cannot write. */

@@ -10,6 +10,14 @@ export class StateTable {
     return this.#values === undefined || this.#values.size === 0;
   }
 
+  has(key: string): boolean {
+    return this.#values?.has(key) === true;
+  }
+
+  clear(): void {
+    this.#values = undefined;
+  }
+
   set(key: string, value: unknown): void {
     (this.#values ??= new Map()).set(key, copyStored(value));
   }

@@ -60,6 +60,8 @@ const SESSION_CHECKS: { readonly [K in keyof Required<GetSessionConfig>]: Check 
   numRecentEvents: integer(0),
   afterTimestamp: number,
   afterSeq: integer(0),
+  beforeSeq: integer(0),
+  sinceCompaction: ofType('boolean'),
 };
 
 function oneOf(...allowed: string[]): Check {

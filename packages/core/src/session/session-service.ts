@@ -1,5 +1,6 @@
 import type { Event } from '../event/event.ts';
 import type { Session, SessionKey } from './session.ts';
+import type { SessionRecord } from './session-record.ts';
 import type { AcquireLeaseRequest, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
@@ -21,6 +22,43 @@ export interface GetSessionConfig {
   readonly afterTimestamp?: number | undefined;
   /** Only events with a higher sequence number. */
   readonly afterSeq?: number | undefined;
+  /** Only events with a lower sequence number. */
+  readonly beforeSeq?: number | undefined;
+  /**
+   * Only what counts since the last compaction: the compaction events, and the events later than the latest end of what they
+   * cover. All events when there is no compaction.
+   */
+  readonly sinceCompaction?: boolean | undefined;
+}
+
+/** Reads a page of a session's events. */
+export interface ListEventsRequest extends SessionKey {
+  /** `asc` (default) begins with the oldest event, `desc` with the newest. */
+  readonly order?: 'asc' | 'desc' | undefined;
+  /** At most so many; default 100, maximum 1,000. */
+  readonly limit?: number | undefined;
+  /** `nextCursor` of the page before, with the same order. */
+  readonly cursor?: string | undefined;
+}
+
+/** A page of events. */
+export interface ListEventsResponse {
+  /** In the order that was asked for. */
+  readonly events: Event[];
+  /** Present when there are more. */
+  readonly nextCursor?: string;
+}
+
+/** Stores an exported session again. */
+export interface ImportSessionRequest {
+  /** What `exportSession` gave: its header, its events in append order, its tool calls, its end. */
+  readonly records: AsyncIterable<SessionRecord> | Iterable<SessionRecord>;
+  /** Another app than the exported one. */
+  readonly appName?: string | undefined;
+  /** Another user than the exported one. */
+  readonly userId?: string | undefined;
+  /** Another id than the exported one. */
+  readonly sessionId?: string | undefined;
 }
 
 /** Reads one session. */
@@ -84,6 +122,31 @@ export abstract class BaseSessionService {
    * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
    */
   abstract listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
+
+  /**
+   * A page of the session's events, without its state. Pages that follow each other show every event once, also while others
+   * append.
+   * @throws SessionNotFoundError
+   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   */
+  abstract listEvents(request: ListEventsRequest): Promise<ListEventsResponse>;
+
+  /**
+   * Everything that is stored of a session, as of one moment, in records that `importSession` takes: a header with its state, its
+   * events in append order, its tool calls, and an end. Events are read in pages: a long session is never in memory at once.
+   * What was saved as artifacts is not in it.
+   *
+   * The generator throws SessionNotFoundError, also when the session is deleted while it is read.
+   */
+  abstract exportSession(key: SessionKey): AsyncGenerator<SessionRecord, void, undefined>;
+
+  /**
+   * Stores an exported session, in one transaction, so that reading it gives what was exported. Of the app's and the user's state
+   * only keys are written that are not there. The session has no lease.
+   * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
+   * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives; nothing is changed
+   */
+  abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
   /** Removes the session with its events, state, lease and ledger. The user's and the app's state stay. Absent: a no-op. */
   abstract deleteSession(request: SessionKey): Promise<void>;

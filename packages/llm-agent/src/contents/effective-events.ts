@@ -59,9 +59,16 @@ function applyCompactions(events: readonly Event[]): (Event | Summary)[] {
       (range) =>
         position < range.position && event.timestamp >= range.startTimestamp && event.timestamp <= range.endTimestamp,
     );
-    if (covering) tell(covering);
-    else if (!event.actions.compaction) kept.push(event);
-    else for (const range of widest) if (range.position === position) tell(range);
+    if (covering) {
+      tell(covering);
+      continue;
+    }
+    // What a summary covers may not have been read: it then stands before what came after.
+    for (const range of widest) {
+      if (range.position === position || (range.position > position && event.timestamp > range.endTimestamp))
+        tell(range);
+    }
+    if (!event.actions.compaction) kept.push(event);
   }
   return kept;
 }

@@ -2,7 +2,8 @@ import { ConfigurationError } from '@eventloom/core';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { migrateSessions } from './schema.ts';
+import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 
 /**
  * What an acknowledged write survives. `process`: the death of this process in any way, kill -9 included; after a power failure
@@ -10,6 +11,12 @@ import { migrateSessions } from './schema.ts';
  * those as well, at the price of a flush to the disk with every write.
  */
 export type SqliteDurability = 'process' | 'power';
+
+/** An opened file. */
+export interface OpenDatabase {
+  readonly database: DatabaseSync;
+  readonly driver: SqlSessionDriver;
+}
 
 const BUSY_TIMEOUT_MS = 5000;
 /** A commit writes whole pages, and most events are smaller than half of SQLite's usual page. */
@@ -20,7 +27,7 @@ const NEW_FILE = 'PRAGMA page_size = 2048; PRAGMA wal_autocheckpoint = 2000;';
  * its own.
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
-export function openDatabase(path: string, durability: SqliteDurability): DatabaseSync {
+export function openDatabase(path: string, durability: SqliteDurability): OpenDatabase {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
@@ -29,8 +36,7 @@ export function openDatabase(path: string, durability: SqliteDurability): Databa
     }
     database = new DatabaseSync(path);
     database.exec(NEW_FILE);
-    prepareDatabase(database, durability);
-    return database;
+    return { database, driver: prepareDatabase(database, durability) };
   } catch (cause) {
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -38,10 +44,10 @@ export function openDatabase(path: string, durability: SqliteDurability): Databa
   }
 }
 
-/** Sets up a connection, and the tables where they are missing. */
-export function prepareDatabase(database: DatabaseSync, durability: SqliteDurability): void {
+/** Sets up a connection and what works on it, and the tables where they are missing. */
+export function prepareDatabase(database: DatabaseSync, durability: SqliteDurability): SqlSessionDriver {
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
-  migrateSessions(database);
+  return new SqlSessionDriver(new SqliteConnection(database));
 }

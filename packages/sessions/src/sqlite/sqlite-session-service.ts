@@ -2,7 +2,6 @@ import { ConfigurationError } from '@eventloom/core';
 import type { DatabaseSync } from 'node:sqlite';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { openDatabase, prepareDatabase, type SqliteDurability } from './open-database.ts';
-import { SqliteSessionDriver } from './sqlite-session-driver.ts';
 
 /** Options of `SqliteSessionService`: one of `path` and `database` is given. */
 export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions {
@@ -20,7 +19,8 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
 /**
  * Sessions in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file: a session has
  * one writer at a time among all of them. Calls are synchronous inside, and take microseconds; a call that finds the file locked
- * by another process blocks for up to five seconds and then fails with a retryable SessionBusyError.
+ * by another process blocks for up to five seconds and then fails with a retryable SessionBusyError. An event, a state value or
+ * the response of a tool call may take 64 MiB as JSON; more is a SizeLimitError.
  */
 export class SqliteSessionService extends DriverSessionService {
   readonly #opened: DatabaseSync | undefined;
@@ -28,13 +28,15 @@ export class SqliteSessionService extends DriverSessionService {
   /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version */
   constructor(options: SqliteSessionServiceOptions) {
     const { path, database, durability = 'process' } = options;
-    if ((path === undefined) === (database === undefined)) {
+    if (path !== undefined && database === undefined) {
+      const opened = openDatabase(path, durability);
+      super(opened.driver, options);
+      this.#opened = opened.database;
+    } else if (path === undefined && database !== undefined) {
+      super(prepareDatabase(database, durability), options);
+    } else {
       throw new ConfigurationError('SqliteSessionService: give either path or database');
     }
-    const opened = path === undefined ? undefined : openDatabase(path, durability);
-    if (database) prepareDatabase(database, durability);
-    super(new SqliteSessionDriver((opened ?? database) as DatabaseSync), options);
-    this.#opened = opened;
   }
 
   /** Closes the file, unless the database was handed in. Nothing is lost without it; no call may follow it. */

@@ -1,6 +1,7 @@
 import type { Event } from '@eventloom/core';
 import type { EventWindow } from '../../session-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
+import { ALL_EVENTS } from '../../event-window.ts';
 
 /** A mutant that spoils which events are read, and their order. */
 export function brokenEvents(
@@ -11,7 +12,7 @@ export function brokenEvents(
   return brokenDriver(breaks, how, (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);
-      const all = driver.readSession(key, { afterSeq: 0, afterTimestamp: undefined, limit: undefined })?.events ?? [];
+      const all = driver.readSession(key, ALL_EVENTS)?.events ?? [];
       return stored && { ...stored, events: change(stored.events, window, all) };
     },
   }));

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from '@eventloom/core';
 import type { SessionPage, StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { ALL_EVENTS } from '../../event-window.ts';
 
 export const listMutants: readonly Mutant[] = [
   brokenPage('list.of-user', 'lists everybody’s sessions', (page) => ({ ...page, userId: undefined })),
@@ -74,7 +75,7 @@ export const listMutants: readonly Mutant[] = [
     listSessions: (page) =>
       driver.listSessions(page).map((stored) => ({
         ...stored,
-        events: driver.readSession(stored, { afterSeq: 0, afterTimestamp: undefined, limit: undefined })?.events ?? [],
+        events: driver.readSession(stored, ALL_EVENTS)?.events ?? [],
       })),
   })),
   brokenListed('list.no-events', 'leaves out the count of events', (stored) => ({ ...stored, lastSeq: 0 })),

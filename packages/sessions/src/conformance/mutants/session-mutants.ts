@@ -2,6 +2,7 @@ import { InvalidRequestError, SessionNotFoundError, type Session, type ToolLedge
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { ALL_EVENTS } from '../../event-window.ts';
 
 export const sessionMutants: readonly Mutant[] = [
   brokenDriver('session.new-is-empty', 'stores another time of creation than it says', (driver) => ({
@@ -129,7 +130,7 @@ export const sessionMutants: readonly Mutant[] = [
   })),
 ];
 
-const NOTHING = { afterSeq: 0, afterTimestamp: undefined, limit: 0 };
+const NOTHING = { ...ALL_EVENTS, limit: 0 };
 
 function forgetful(first: InMemorySessionDriver): Partial<InMemorySessionDriver> {
   let driver = first;

@@ -1,6 +1,7 @@
 import { type Event, prefixedKey, StateKeyError, StateValueError, type StateWrite } from '@eventloom/core';
 import type { StateEntry } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { ALL_EVENTS } from '../../event-window.ts';
 
 export const stateMutants: readonly Mutant[] = [
   brokenWrites('state.create-splits-scopes', 'keeps all state in the session', toSessionScope),
@@ -40,7 +41,7 @@ export const stateMutants: readonly Mutant[] = [
   brokenWrites('state.remove-wins', 'removes before it sets', (writes) => writes.toReversed()),
   brokenDriver('state.shallow-replace', 'merges objects', (driver) => ({
     appendEvent(append) {
-      const before = driver.readSession(append, { afterSeq: 0, afterTimestamp: undefined, limit: 0 })?.state ?? [];
+      const before = driver.readSession(append, { ...ALL_EVENTS, limit: 0 })?.state ?? [];
       const writes = append.writes.map((write) => {
         const old = before.find(({ scope, key }) => scope === write.scope && key === write.key)?.value;
         return { ...write, value: { ...(old as object), ...(write.value as object) } };
@@ -50,7 +51,7 @@ export const stateMutants: readonly Mutant[] = [
   })),
   brokenDriver('state.shared-by-sessions', 'writes the whole state of the user', (driver) => ({
     appendEvent(append) {
-      const before = driver.readSession(append, { afterSeq: 0, afterTimestamp: undefined, limit: 0 })?.state ?? [];
+      const before = driver.readSession(append, { ...ALL_EVENTS, limit: 0 })?.state ?? [];
       const removals = before.map(({ scope, key }) => ({ scope, key, value: undefined }));
       return driver.appendEvent({ ...append, writes: [...removals, ...append.writes] });
     },

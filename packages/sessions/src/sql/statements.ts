@@ -1,6 +1,8 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SEQ_BITS, SEQ_MASK } from './schema.ts';
+import type { SqlConnection, SqlStatement } from './sql-connection.ts';
 
+/** The key of an event, where both are SQL. Bit operators make integers of what is bound as REAL. */
+const eventKey = (session: string, seq: string): string => `((${session} << ${SEQ_BITS}) | ${seq})`;
 /** The keys of a session's events, where `session` is SQL for the session's key. */
 const eventsOf = (session: string): string =>
   `pk > (${session} << ${SEQ_BITS}) AND pk < ((${session} + 1) << ${SEQ_BITS})`;
@@ -41,14 +43,9 @@ export interface SessionRow {
 }
 
 /** Every statement of the driver, prepared once. */
-export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+export type Statements = Readonly<Record<keyof typeof SQL, SqlStatement>>;
 
 const SQL = {
-  begin: 'BEGIN',
-  beginWrite: 'BEGIN IMMEDIATE',
-  commit: 'COMMIT',
-  rollback: 'ROLLBACK',
-
   insertSession: `
     INSERT INTO eventloom_sessions (app_name, user_id, session_id, created_at, epoch)
     SELECT ?1, ?2, ?3, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch'
@@ -59,6 +56,7 @@ const SQL = {
   deleteSession: 'DELETE FROM eventloom_sessions WHERE pk = ?1',
   deleteEvents: `DELETE FROM eventloom_events WHERE ${eventsOf('?1')}`,
   deleteState: 'DELETE FROM eventloom_session_state WHERE session = ?1',
+  deleteInitialState: 'DELETE FROM eventloom_initial_state WHERE session = ?1',
   deleteToolCalls: 'DELETE FROM eventloom_tool_calls WHERE session = ?1',
   raiseEpoch: "UPDATE eventloom_meta SET value = max(value, ?1) WHERE key = 'sessions.epoch'",
 
@@ -69,25 +67,39 @@ const SQL = {
   setAppState: 'INSERT OR REPLACE INTO eventloom_app_state (app_name, key, value) VALUES (?1, ?4, ?5)',
   setUserState: 'INSERT OR REPLACE INTO eventloom_user_state (app_name, user_id, key, value) VALUES (?1, ?2, ?4, ?5)',
   setSessionState: 'INSERT OR REPLACE INTO eventloom_session_state (session, key, value) VALUES (?3, ?4, ?5)',
+  addAppState: 'INSERT OR IGNORE INTO eventloom_app_state (app_name, key, value) VALUES (?1, ?4, ?5)',
+  addUserState: 'INSERT OR IGNORE INTO eventloom_user_state (app_name, user_id, key, value) VALUES (?1, ?2, ?4, ?5)',
   removeAppState: 'DELETE FROM eventloom_app_state WHERE app_name = ?1 AND key = ?4',
   removeUserState: 'DELETE FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2 AND key = ?4',
   removeSessionState: 'DELETE FROM eventloom_session_state WHERE session = ?3 AND key = ?4',
+  initialState: "SELECT 'session' AS scope, key, value FROM eventloom_initial_state WHERE session = ?1",
+  setInitialState: 'INSERT INTO eventloom_initial_state (session, key, value) VALUES (?1, ?2, ?3)',
+  keepInitialState: `
+    INSERT INTO eventloom_initial_state (session, key, value)
+    SELECT session, key, value FROM eventloom_session_state WHERE session = ?1`,
 
+  /** From one sequence number to another, both inclusive. */
   events: `
     SELECT event FROM eventloom_events
-    WHERE pk > (?1 << ${SEQ_BITS}) + ?2 AND pk < ((?1 + 1) << ${SEQ_BITS}) ORDER BY pk`,
-  eventsBackwards: `
-    SELECT event, high_timestamp FROM eventloom_events
-    WHERE pk > (?1 << ${SEQ_BITS}) + ?2 AND pk < ((?1 + 1) << ${SEQ_BITS}) ORDER BY pk DESC`,
+    WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
+  highTimestamp: `SELECT high_timestamp FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
+  compactionEnd: `
+    SELECT max(compaction_end) AS compaction_end FROM eventloom_events INDEXED BY eventloom_compactions
+    WHERE session = ?1 AND compaction_end IS NOT NULL`,
+  /** The compactions of such a range. */
+  compactions: `
+    SELECT event FROM eventloom_events INDEXED BY eventloom_compactions
+    WHERE session = ?1 AND compaction_end IS NOT NULL
+      AND pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
   eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
   insertEvent: `
-    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event)
-    VALUES ((?1 << ${SEQ_BITS}) + ?2, ?1, ?3, ?4, ?5, ?6)`,
+    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event, compaction_end)
+    VALUES (${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7)`,
   /** Writes nothing when the lease is not live, or the event's id or sequence number is taken. */
   insertEventUnderLease: `
-    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event)
-    SELECT (?1 << ${SEQ_BITS}) + ?2, ?1, ?3, ?4, ?5, ?6
-    FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?7 AND lease_until > 0
+    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event, compaction_end)
+    SELECT ${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7
+    FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?8 AND lease_until > 0
     ON CONFLICT DO NOTHING`,
 
   claimLease: `
@@ -110,12 +122,18 @@ const SQL = {
       SET name = excluded.name, status = excluded.status, response = excluded.response
       WHERE status <> 'finished'`,
   toolCalls: `
-    SELECT call_id, name, status, response FROM eventloom_tool_calls
+    SELECT invocation_id, call_id, name, status, response FROM eventloom_tool_calls
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND invocation_id = ?4 ORDER BY ordinal`,
+  allToolCalls: `
+    SELECT invocation_id, call_id, name, status, response FROM eventloom_tool_calls
+    WHERE session = ?1 ORDER BY invocation_id, ordinal`,
+  insertToolCall: `
+    INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
 } as const;
 
-export function prepareStatements(database: DatabaseSync): Statements {
-  const prepared: Partial<Record<keyof typeof SQL, StatementSync>> = {};
-  for (const [name, sql] of Object.entries(SQL)) prepared[name as keyof typeof SQL] = database.prepare(sql);
+export function prepareStatements(connection: SqlConnection): Statements {
+  const prepared: Partial<Record<keyof typeof SQL, SqlStatement>> = {};
+  for (const [name, sql] of Object.entries(SQL)) prepared[name as keyof typeof SQL] = connection.prepare(sql);
   return prepared as Statements;
 }

@@ -1,11 +1,4 @@
-import {
-  type Event,
-  InvalidEventError,
-  type SessionKey,
-  type SessionLease,
-  type ToolLedgerEntry,
-} from '@eventloom/core';
-import type { DatabaseSync } from 'node:sqlite';
+import type { Event, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type {
   AppendOutcome,
   ClaimOutcome,
@@ -13,13 +6,19 @@ import type {
   EventAppend,
   EventWindow,
   LeaseClaim,
+  SessionBackground,
   SessionCreation,
   SessionDriver,
+  SessionImport,
   SessionPage,
+  StoredEventWindow,
   StoredSession,
 } from '../session-driver.ts';
-import { SqliteState } from './sqlite-state.ts';
-import { SqliteTransactions } from './sqlite-transactions.ts';
+import { migrateSessions } from './schema.ts';
+import type { SqlConnection } from './sql-connection.ts';
+import { SqlEvents } from './sql-events.ts';
+import { SqlState } from './sql-state.ts';
+import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
 
 /** What the holder of a lease knows of its session, because nobody else can write to it. */
@@ -29,41 +28,91 @@ interface Writer {
   highTimestamp: number;
 }
 
-/** Sessions in a SQLite database. Every method is one statement or one transaction. */
-export class SqliteSessionDriver implements SessionDriver {
-  readonly shared = true;
+/** Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction. */
+export class SqlSessionDriver implements SessionDriver {
+  readonly shared: boolean;
+  readonly #connection: SqlConnection;
   readonly #sql: Statements;
-  readonly #transactions: SqliteTransactions;
-  readonly #state: SqliteState;
+  readonly #state: SqlState;
+  readonly #events: SqlEvents;
+  readonly #toolCalls: SqlToolCalls;
   /** Spares an append under a lease given here from looking up where the session ends. */
   readonly #writers = new WeakMap<SessionLease, Writer>();
 
-  constructor(database: DatabaseSync) {
-    this.#sql = prepareStatements(database);
-    this.#transactions = new SqliteTransactions(database, this.#sql);
-    this.#state = new SqliteState(this.#sql);
+  /**
+   * Makes the tables where they are missing.
+   * @throws ConfigurationError when a newer program made them
+   */
+  constructor(connection: SqlConnection) {
+    migrateSessions(connection);
+    this.shared = connection.shared;
+    this.#connection = connection;
+    this.#sql = prepareStatements(connection);
+    this.#state = new SqlState(this.#sql, connection.maxTextBytes);
+    this.#events = new SqlEvents(this.#sql, connection.maxTextBytes);
+    this.#toolCalls = new SqlToolCalls(this.#sql, connection.maxTextBytes);
   }
 
   createSession({ appName, userId, sessionId, writes, nowMs }: SessionCreation): CreatedSession | undefined {
-    return this.#transactions.write(() => {
-      const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
-      if (!row) return undefined;
-      const pk = Number(row['pk']);
-      this.#state.write(appName, userId, pk, writes);
+    return this.#connection.write(() => {
+      const pk = this.#insertSession(appName, userId, sessionId, nowMs);
+      if (pk === undefined) return undefined;
+      if (writes.length > 0) {
+        this.#state.write(appName, userId, pk, writes);
+        this.#state.keepAsInitial(pk);
+      }
+      return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
+    });
+  }
+
+  importSession(session: SessionImport): CreatedSession | undefined {
+    const { appName, userId, sessionId, updatedAtMs } = session;
+    return this.#connection.write(() => {
+      const pk = this.#insertSession(appName, userId, sessionId, updatedAtMs);
+      if (pk === undefined) return undefined;
+      this.#state.write(appName, userId, pk, session.state);
+      this.#state.add(appName, userId, pk, session.sharedState);
+      this.#state.writeInitial(pk, session.initialState);
+      let highTimestamp = -Infinity;
+      for (const [index, event] of session.events.entries()) {
+        highTimestamp = Math.max(highTimestamp, event.timestamp);
+        this.#insertEvent(pk, index + 1, event, this.#events.toJson(event), highTimestamp, updatedAtMs);
+      }
+      this.#toolCalls.writeAll(pk, session.toolCalls);
       return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
     });
   }
 
   readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {
-    return this.#transactions.read(() => {
+    return this.#connection.read(() => {
       const row = this.#find(key);
-      return row && this.#toStored(key.appName, row, this.#readEvents(row, window));
+      return row && this.#toStored(key.appName, row, this.#events.read(row, window));
+    });
+  }
+
+  readEvents(key: SessionKey, window: EventWindow): StoredEventWindow | undefined {
+    return this.#connection.read(() => {
+      const row = this.#find(key);
+      return row && { incarnation: String(row.pk), lastSeq: row.last_seq, events: this.#events.read(row, window) };
+    });
+  }
+
+  readBackground(key: SessionKey): SessionBackground | undefined {
+    return this.#connection.read(() => {
+      const row = this.#find(key);
+      if (!row) return undefined;
+      const { pk } = row;
+      return {
+        incarnation: String(pk),
+        initialState: this.#state.readInitial(pk),
+        toolCalls: this.#toolCalls.listAll(pk),
+      };
     });
   }
 
   listSessions({ appName, userId, limit, after }: SessionPage): StoredSession[] {
     const position = [after?.updatedAtMs ?? null, after?.sessionId ?? null, after?.userId ?? null] as const;
-    return this.#transactions.read(() => {
+    return this.#connection.read(() => {
       const rows =
         userId === undefined
           ? this.#sql.sessionsOfApp.all(appName, ...position, limit)
@@ -73,12 +122,13 @@ export class SqliteSessionDriver implements SessionDriver {
   }
 
   deleteSession(key: SessionKey): void {
-    this.#transactions.write(() => {
+    this.#connection.write(() => {
       const row = this.#find(key);
       if (!row) return;
       this.#sql.raiseEpoch.run(row.epoch);
       this.#sql.deleteEvents.run(row.pk);
       this.#sql.deleteState.run(row.pk);
+      this.#sql.deleteInitialState.run(row.pk);
       this.#sql.deleteToolCalls.run(row.pk);
       this.#sql.deleteSession.run(row.pk);
     });
@@ -86,18 +136,18 @@ export class SqliteSessionDriver implements SessionDriver {
 
   appendEvent(append: EventAppend): AppendOutcome {
     const { lease, writes, event } = append;
-    const json = toJson(event);
+    const json = this.#events.toJson(event);
     const writer = lease && this.#writers.get(lease);
     try {
       if (lease && writer && append.incarnation === String(writer.pk)) {
         const next = () => this.#appendNext(append, lease, writer, json);
-        if (writes.length === 0 ? this.#transactions.single(next) : this.#transactions.write(next)) {
+        if (writes.length === 0 ? this.#connection.single(next) : this.#connection.write(next)) {
           writer.lastSeq += 1;
           writer.highTimestamp = Math.max(writer.highTimestamp, event.timestamp);
           return { status: 'stored', seq: writer.lastSeq };
         }
       }
-      return this.#transactions.write(() => this.#appendAnywhere(append, json));
+      return this.#connection.write(() => this.#appendAnywhere(append, json));
     } catch (error) {
       if (lease) this.#writers.delete(lease);
       throw error;
@@ -106,7 +156,7 @@ export class SqliteSessionDriver implements SessionDriver {
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
     const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
-    const row = this.#transactions.single(() =>
+    const row = this.#connection.single(() =>
       this.#sql.claimLease.get(appName, userId, sessionId, nowMs, ttlMs, takeOver ? 1 : 0),
     );
     if (!row) {
@@ -121,33 +171,32 @@ export class SqliteSessionDriver implements SessionDriver {
   }
 
   renewLease({ appName, userId, sessionId, epoch, ttlMs }: SessionLease, nowMs: number): boolean {
-    return this.#transactions.single(
+    return this.#connection.single(
       () => this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1,
     );
   }
 
   releaseLease({ appName, userId, sessionId, epoch }: SessionLease): void {
-    this.#transactions.single(() => this.#sql.endLease.run(appName, userId, sessionId, epoch));
+    this.#connection.single(() => this.#sql.endLease.run(appName, userId, sessionId, epoch));
   }
 
-  recordToolCall({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry): boolean {
-    const { invocationId, callId, name, status } = entry;
-    const response = entry.response ? JSON.stringify(entry.response) : null;
-    return this.#transactions.write(() => {
-      const owner = [appName, userId, sessionId, epoch] as const;
-      const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, response);
-      return changes === 1 || this.#sql.liveLease.get(...owner) !== undefined;
-    });
+  recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
+    const response = this.#toolCalls.toJson(entry);
+    return this.#connection.write(() => this.#toolCalls.record(lease, entry, response));
   }
 
-  listToolCalls({ appName, userId, sessionId }: SessionKey, invocationId: string): ToolLedgerEntry[] {
-    return this.#sql.toolCalls.all(appName, userId, sessionId, invocationId).map((row) => ({
-      invocationId,
-      callId: String(row['call_id']),
-      name: String(row['name']),
-      status: row['status'] === 'finished' ? 'finished' : 'started',
-      ...(row['response'] === null ? {} : { response: JSON.parse(String(row['response'])) }),
-    }));
+  listToolCalls(key: SessionKey, invocationId: string): ToolLedgerEntry[] {
+    return this.#toolCalls.list(key, invocationId);
+  }
+
+  /** The new session's row; undefined when the key is taken. */
+  #insertSession(appName: string, userId: string, sessionId: string, nowMs: number): number | undefined {
+    const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
+    return row && Number(row['pk']);
+  }
+
+  #insertEvent(pk: number, seq: number, event: Event, json: string, highTimestamp: number, nowMs: number): void {
+    this.#sql.insertEvent.run(pk, seq, event.id, highTimestamp, nowMs, json, compactionEnd(event));
   }
 
   /** Appends at the place that the lease's owner knows; false, with nothing changed, when that cannot be done. */
@@ -156,7 +205,8 @@ export class SqliteSessionDriver implements SessionDriver {
     const { pk } = writer;
     const high = Math.max(writer.highTimestamp, event.timestamp);
     const insert = this.#sql.insertEventUnderLease;
-    if (insert.run(pk, writer.lastSeq + 1, event.id, high, nowMs, json, lease.epoch).changes === 0) return false;
+    const end = compactionEnd(event);
+    if (insert.run(pk, writer.lastSeq + 1, event.id, high, nowMs, json, end, lease.epoch).changes === 0) return false;
     this.#state.write(appName, userId, pk, writes);
     return true;
   }
@@ -169,11 +219,11 @@ export class SqliteSessionDriver implements SessionDriver {
     const held = row.lease_until > 0;
     if (lease && !(held && row.epoch === lease.epoch)) return { status: 'stale' };
     if (!lease && held && row.free_at > nowMs) return { status: 'busy', freeAtMs: row.free_at };
-    const duplicate = this.#sql.eventById.get(row.pk, event.id);
-    if (duplicate) return { status: 'duplicate', event: parse(duplicate['event']), lastSeq: row.last_seq };
+    const duplicate = this.#events.find(row.pk, event.id);
+    if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: row.last_seq };
     const seq = row.last_seq + 1;
     const highTimestamp = Math.max(row.high_timestamp ?? -Infinity, event.timestamp);
-    this.#sql.insertEvent.run(row.pk, seq, event.id, highTimestamp, nowMs, json);
+    this.#insertEvent(row.pk, seq, event, json, highTimestamp, nowMs);
     this.#state.write(appName, userId, row.pk, append.writes);
     if (lease) this.#writers.set(lease, { pk: row.pk, lastSeq: seq, highTimestamp });
     else if (held) this.#sql.endLease.run(appName, userId, sessionId, row.epoch);
@@ -196,33 +246,8 @@ export class SqliteSessionDriver implements SessionDriver {
       events,
     };
   }
-
-  #readEvents({ pk, last_seq }: SessionRow, { afterSeq, afterTimestamp, limit = Infinity }: EventWindow): Event[] {
-    if (limit === 0 || afterSeq >= last_seq) return [];
-    if (afterTimestamp === undefined) {
-      const after = Math.max(afterSeq, last_seq - limit);
-      return this.#sql.events.all(pk, after).map((row) => parse(row['event']));
-    }
-    const found: Event[] = [];
-    for (const row of this.#sql.eventsBackwards.iterate(pk, afterSeq)) {
-      if (Number(row['high_timestamp']) < afterTimestamp) break;
-      const event = parse(row['event']);
-      if (event.timestamp < afterTimestamp) continue;
-      found.push(event);
-      if (found.length === limit) break;
-    }
-    return found.reverse();
-  }
 }
 
-function toJson(event: Event): string {
-  try {
-    return JSON.stringify(event);
-  } catch (cause) {
-    throw new InvalidEventError(`event ${JSON.stringify(event.id)} is not JSON`, { cause });
-  }
-}
-
-function parse(json: unknown): Event {
-  return JSON.parse(String(json)) as Event;
+function compactionEnd({ actions }: Event): number | null {
+  return actions.compaction?.endTimestamp ?? null;
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import type { DatabaseSync } from 'node:sqlite';
+import type { SqlConnection } from './sql-connection.ts';
 
 /** An event's key is `session << SEQ_BITS | seq`: events lie in append order, session by session, in one tree. */
 export const SEQ_BITS = 31;
@@ -72,35 +72,50 @@ const FIRST = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * `compaction_end` is what an event with `actions.compaction` says of itself, in seconds: its index finds the compactions of a
+ * session without reading its history. The initial state is the session's own keys as it was created with them; of sessions made
+ * before this step it is not known, and none.
+ */
+const SECOND = `
+  ALTER TABLE eventloom_events ADD COLUMN compaction_end REAL;
+  UPDATE eventloom_events SET compaction_end = json_extract(event, '$.actions.compaction.endTimestamp')
+    WHERE instr(event, '"compaction"') > 0
+      AND json_type(event, '$.actions.compaction.endTimestamp') IN ('integer', 'real');
+  CREATE INDEX eventloom_compactions ON eventloom_events (session, compaction_end) WHERE compaction_end IS NOT NULL;
+
+  CREATE TABLE eventloom_initial_state (
+    session INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (session, key)
+  ) STRICT, WITHOUT ROWID;
+`;
+
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
-const MIGRATIONS: readonly string[] = [FIRST];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND];
 
 /**
  * Brings the session tables to the version of this program, once, in one transaction. Other tables are left alone.
  * @throws ConfigurationError when a newer program made them
  */
-export function migrateSessions(database: DatabaseSync): void {
-  if (versionOf(database) === MIGRATIONS.length) return;
-  database.exec('BEGIN IMMEDIATE');
-  try {
+export function migrateSessions(connection: SqlConnection): void {
+  if (versionOf(connection) === MIGRATIONS.length) return;
+  connection.write(() => {
     // Read again under the lock: another process may have done it meanwhile.
-    const version = versionOf(database);
+    const version = versionOf(connection);
     if (version > MIGRATIONS.length) {
       throw new ConfigurationError(
         `the session tables have version ${version}, this program knows versions up to ${MIGRATIONS.length}; update @eventloom/sessions`,
       );
     }
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    database.exec(`INSERT OR REPLACE INTO eventloom_meta VALUES ('sessions.schema', ${MIGRATIONS.length})`);
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
+    for (const step of MIGRATIONS.slice(version)) connection.exec(step);
+    connection.exec(`INSERT OR REPLACE INTO eventloom_meta VALUES ('sessions.schema', ${MIGRATIONS.length})`);
+  });
 }
 
-function versionOf(database: DatabaseSync): number {
-  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
-  const row = table && database.prepare("SELECT value FROM eventloom_meta WHERE key = 'sessions.schema'").get();
+function versionOf(connection: SqlConnection): number {
+  const table = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
+  const row = table && connection.prepare("SELECT value FROM eventloom_meta WHERE key = 'sessions.schema'").get();
   return Number(row?.['value'] ?? 0);
 }

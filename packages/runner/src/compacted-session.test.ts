@@ -1,0 +1,101 @@
+import { createEvent, type Event, type GetSessionRequest, type Session } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, functionCallEvent, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const IDS = { userId: 'u', sessionId: 's' };
+
+/** Counts the events that are read. */
+class CountingService extends InMemorySessionService {
+  read = 0;
+
+  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+    const session = await super.getSession(request);
+    this.read += session?.events.length ?? 0;
+    return session;
+  }
+}
+
+/** A session of 100 turns, the first 95 of them compacted before the 100th began, and a runner that never saw it. */
+async function setUp(extra: readonly Event[] = []) {
+  const platform = fixedPlatform();
+  const sessionService = new CountingService({ platform });
+  const session = await sessionService.createSession(KEY);
+  const append = (event: Event): Promise<Event> => sessionService.appendEvent({ session, event });
+  for (let turn = 1; turn <= 100; turn++) {
+    const extras = { timestamp: turn, invocationId: `e-${turn}` };
+    await append(userEvent(`u${turn}`, { ...extras, id: `u${turn}` }));
+    await append(modelEvent('bot', `m${turn}`, { ...extras, id: `m${turn}` }));
+    if (turn === 50) for (const event of extra) await append(event);
+    if (turn === 99) await append(compaction(0, 95));
+  }
+  const model = new ScriptedModel(['yes', 'yes']);
+  const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot', model }), sessionService, platform });
+  const texts = () =>
+    model.requests.at(-1)?.request.contents.map(({ parts }) => parts?.[0]?.text ?? parts?.[0]?.functionCall?.name);
+  return { runner, sessionService, session, append, texts, model };
+}
+
+function compaction(startTimestamp: number, endTimestamp: number): Event {
+  const compactedContent = { role: 'model', parts: [{ text: `summary to ${endTimestamp}` }] };
+  return createEvent({
+    id: `c${endTimestamp}`,
+    invocationId: 'e-compaction',
+    author: 'user',
+    timestamp: 99.5,
+    actions: { compaction: { startTimestamp, endTimestamp, compactedContent } },
+  });
+}
+
+const SINCE = ['summary to 95', ...[96, 97, 98, 99, 100].flatMap((turn) => [`u${turn}`, `m${turn}`])];
+
+test('a cold process reads what came since the last compaction, and the model sees what it would have seen', async () => {
+  const { runner, sessionService, texts } = await setUp();
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
+  expect(sessionService.read).toBe(11);
+  expect(texts()).toEqual([...SINCE, 'go']);
+  sessionService.read = 0;
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'on' }] } });
+  expect(sessionService.read).toBe(0);
+  expect(texts()).toEqual([...SINCE, 'go', 'yes', 'on']);
+});
+
+test('all of it is read when a window asks for that', async () => {
+  const { runner, sessionService, texts } = await setUp();
+  const runConfig = { getSessionConfig: {} };
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] }, runConfig });
+  expect(sessionService.read).toBe(201);
+  expect(texts()).toEqual([...SINCE, 'go']);
+});
+
+test('a session rewound to before the compaction is read whole', async () => {
+  const { runner, append, texts } = await setUp();
+  await append(
+    createEvent({
+      id: 'r',
+      invocationId: 'e-r',
+      author: 'user',
+      timestamp: 101,
+      actions: { rewindBeforeInvocationId: 'e-3' },
+    }),
+  );
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
+  expect(texts()).toEqual(['u1', 'm1', 'u2', 'm2', 'go']);
+});
+
+test('the answer to a call from before the compaction finds its call', async () => {
+  const call = functionCallEvent('bot', [{ id: 'late', name: 'ask', args: {} }], {
+    timestamp: 50.5,
+    invocationId: 'e-50',
+    longRunningToolIds: ['late'],
+  });
+  const { runner, sessionService } = await setUp([call]);
+  const response = { id: 'late', name: 'ask', response: { ok: true } };
+  await runner.run({ ...IDS, newMessage: { parts: [{ functionResponse: response }] } });
+  expect(sessionService.read).toBeGreaterThan(200);
+  const stored = await sessionService.getSession(KEY);
+  expect(stored?.events.some((event) => event.content?.parts?.[0]?.functionResponse?.id === 'late')).toBe(true);
+});

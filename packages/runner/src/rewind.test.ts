@@ -1,0 +1,181 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import {
+  BaseAgent,
+  ConfigurationError,
+  type Event,
+  InvalidRequestError,
+  type InvocationContext,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const IDS = { userId: 'u', sessionId: 's' };
+
+/** What an agent does in one turn. */
+type Turn = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
+
+/** Does a turn after the other. */
+class Acting extends BaseAgent {
+  readonly turns: Turn[] = [];
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const turn = this.turns.shift();
+    if (turn) yield* turn(context);
+  }
+}
+
+async function setUp(state: Record<string, unknown> = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const artifactService = new InMemoryArtifactService({ platform });
+  const agent = new Acting({ name: 'bot' });
+  const services = { sessionService, artifactService, platform };
+  const runner = new Runner({ appName: 'app', agent, ...services });
+  await sessionService.createSession({ ...KEY, state });
+  return {
+    runner,
+    agent,
+    ...services,
+    /** Runs a turn and gives its invocation id. */
+    async turn(act: Turn): Promise<string> {
+      agent.turns.push(act);
+      const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
+      for await (const _ of stream);
+      return stream.invocationId;
+    },
+    stored: async () => (await sessionService.getSession(KEY)) ?? expect.unreachable(),
+  };
+}
+
+function write(stateDelta: Record<string, unknown>, removedState: string[] = []): Turn {
+  return async function* act(context) {
+    yield context.createEvent({ author: 'bot', actions: { stateDelta, removedState } });
+  };
+}
+
+function save(filename: string, text: string): Turn {
+  return async function* act(context) {
+    const version = await context.artifactService?.saveArtifact({ ...KEY, filename, artifact: { text } });
+    yield context.createEvent({ author: 'bot', actions: { artifactDelta: { [filename]: version ?? -1 } } });
+  };
+}
+
+test('state is as it was: changed, added and removed keys, and the ones the session was created with', async () => {
+  const { runner, turn, stored } = await setUp({ kept: 1, changed: { a: [1] }, removed: null });
+  await turn(write({ first: 'one' }));
+  const before = { ...(await stored()).state };
+  const second = await turn(write({ changed: 2, first: 'two', added: true }, ['removed']));
+  await turn(write({ kept: 3, more: 1 }, ['first']));
+  const event = await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second });
+  const session = await stored();
+  expect(session.state).toEqual(before);
+  expect(session.events.at(-1)).toEqual(event);
+  expect(event.actions).toMatchObject({ rewindBeforeInvocationId: second });
+});
+
+test('a rewind to the first invocation leads to the initial state', async () => {
+  const { runner, turn, stored } = await setUp({ given: 1, gone: 2, ['__proto__']: 'data' });
+  const first = await turn(write({ given: 9, made: 1 }, ['gone', '__proto__']));
+  await turn(write({ given: 10 }));
+  await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
+  expect(Object.entries((await stored()).state).toSorted()).toEqual([
+    ['__proto__', 'data'],
+    ['given', 1],
+    ['gone', 2],
+  ]);
+});
+
+test('the state of the user and of the app stays: other sessions share it', async () => {
+  const { runner, turn, stored } = await setUp({ 'user:name': 'Ada' });
+  const first = await turn(write({ 'user:name': 'Eve', 'app:motto': 'go', own: 1 }));
+  await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
+  expect((await stored()).state).toEqual({ 'user:name': 'Eve', 'app:motto': 'go' });
+});
+
+test('a rewind behind a rewind undoes that as well', async () => {
+  const { runner, turn, stored } = await setUp();
+  await turn(write({ n: 1 }));
+  const second = await turn(write({ n: 2 }));
+  const third = await turn(write({ n: 3 }));
+  await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second });
+  await turn(write({ n: 4, m: 1 }));
+  expect((await stored()).state).toEqual({ n: 4, m: 1 });
+  await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: third });
+  expect((await stored()).state).toEqual({ n: 2 });
+});
+
+test('artifacts are as they were: an older version is the newest again, one that was not there is gone', async () => {
+  const { runner, turn, artifactService } = await setUp();
+  await turn(save('report', 'draft'));
+  await turn(save('user:photo', 'old'));
+  const third = await turn(save('report', 'final'));
+  await turn(save('extra', 'x'));
+  await turn(save('user:photo', 'new'));
+  const event = await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: third });
+  expect(event.actions.artifactDelta).toEqual({ report: 2 });
+  expect(await artifactService.loadArtifact({ ...KEY, filename: 'report' })).toEqual({ text: 'draft' });
+  expect(await artifactService.loadArtifact({ ...KEY, filename: 'user:photo' })).toEqual({ text: 'new' });
+  expect(await artifactService.listArtifactKeys(KEY)).toEqual(['report', 'user:photo']);
+});
+
+test('what cannot be as it was is refused, and nothing is changed', async () => {
+  const { runner, turn, stored, artifactService, agent, sessionService, platform } = await setUp();
+  await turn(save('report', 'draft'));
+  await artifactService.deleteArtifact({ ...KEY, filename: 'report' });
+  const second = await turn(save('report', 'final'));
+  const before = await stored();
+  const bare = new Runner({ appName: 'app', agent, sessionService, platform });
+  const faults: [Promise<unknown>, unknown][] = [
+    [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second }), InvalidRequestError],
+    [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: 'e-unknown' }), InvalidRequestError],
+    [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: '' }), InvalidRequestError],
+    [bare.rewindAsync({ ...IDS, rewindBeforeInvocationId: second }), ConfigurationError],
+    [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second, dryRun: true } as never), ConfigurationError],
+  ];
+  for (const [rewound, fault] of faults) await expect(rewound).rejects.toThrow(fault as never);
+  await expect(
+    runner.rewindAsync({ userId: 'u', sessionId: 'other', rewindBeforeInvocationId: second }),
+  ).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
+  expect(await stored()).toEqual(before);
+  expect(await artifactService.loadArtifact({ ...KEY, filename: 'report' })).toEqual({ text: 'final' });
+});
+
+test('a rewind waits for the run that holds the session, or is refused', async () => {
+  const { runner, turn, stored } = await setUp();
+  const first = await turn(write({ n: 1 }));
+  let refused: unknown;
+  let waiting: Promise<unknown> = Promise.resolve();
+  await turn(async function* act(context) {
+    yield context.createEvent({ author: 'bot', actions: { stateDelta: { n: 2 } } });
+    waiting = runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
+    refused = await runner
+      .rewindAsync({ ...IDS, rewindBeforeInvocationId: first, onBusy: 'reject' })
+      .catch((error: unknown) => error);
+    yield context.createEvent({ author: 'bot', actions: { stateDelta: { late: true } } });
+  });
+  await waiting;
+  expect(refused).toMatchObject({ code: 'SESSION_BUSY' });
+  expect((await stored()).state).toEqual({});
+});
+
+test('an agent sees what was said before the invocation, and nothing of it', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = new ScriptedModel(['one', 'two', 'three']);
+  const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot', model }), sessionService, platform });
+  const say = async (text: string): Promise<string> => {
+    const [event] = await runner.run({ ...IDS, newMessage: { parts: [{ text }] } });
+    return event?.invocationId ?? '';
+  };
+  await say('a');
+  const second = await say('b');
+  await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second });
+  await say('c');
+  const texts = model.requests.at(-1)?.request.contents.map(({ parts }) => parts?.[0]?.text);
+  expect(texts).toEqual(['a', 'one', 'c']);
+});

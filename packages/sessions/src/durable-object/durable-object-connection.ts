@@ -1,0 +1,56 @@
+import type { SqlConnection, SqlRow, SqlStatement } from '../sql/sql-connection.ts';
+
+/** What is used of the storage of a Durable Object with SQLite: `ctx.storage`. */
+export interface DurableObjectSqlStorage {
+  readonly sql: {
+    exec(query: string, ...bindings: (null | number | string)[]): { toArray(): Record<string, unknown>[] };
+  };
+  transactionSync<T>(work: () => T): T;
+}
+
+/** A row takes 2 MB; beside a text it has keys and names of a few thousand bytes. */
+const MAX_TEXT_BYTES = 1_950_000;
+
+/** The SQL storage of a Durable Object. The object is the only writer, and nothing else runs during synchronous work. */
+export class DurableObjectConnection implements SqlConnection {
+  readonly shared = false;
+  readonly maxTextBytes = MAX_TEXT_BYTES;
+  readonly #storage: DurableObjectSqlStorage;
+
+  constructor(storage: DurableObjectSqlStorage) {
+    this.#storage = storage;
+  }
+
+  /** The storage itself keeps what it prepared, by text. */
+  prepare(query: string): SqlStatement {
+    const { sql } = this.#storage;
+    return {
+      get: (...bindings) => sql.exec(query, ...bindings).toArray()[0],
+      all: (...bindings): SqlRow[] => sql.exec(query, ...bindings).toArray(),
+      run: (...bindings) => {
+        sql.exec(query, ...bindings).toArray();
+        return {
+          get changes() {
+            return Number(sql.exec('SELECT changes() AS changes').toArray()[0]?.['changes']);
+          },
+        };
+      },
+    };
+  }
+
+  exec(query: string): void {
+    this.#storage.sql.exec(query).toArray();
+  }
+
+  single<T>(work: () => T): T {
+    return work();
+  }
+
+  read<T>(work: () => T): T {
+    return work();
+  }
+
+  write<T>(work: () => T): T {
+    return this.#storage.transactionSync(work);
+  }
+}

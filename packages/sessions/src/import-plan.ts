@@ -1,0 +1,159 @@
+import {
+  checkName,
+  checkStateDelta,
+  type Event,
+  type ImportSessionRequest,
+  InvalidRequestError,
+  sealEvent,
+  SESSION_RECORD_VERSION,
+  type SessionHeaderRecord,
+  type SessionRecord,
+  stateScopeOf,
+  type StateWrite,
+  toError,
+  type ToolLedgerEntry,
+  toStateWrites,
+} from '@eventloom/core';
+import type { SessionImport } from './session-driver.ts';
+import { checkToolCall } from './tool-call-check.ts';
+
+/**
+ * Reads what an export gave, to its end, and checks all of it.
+ * @throws InvalidRequestError that says which record is at fault
+ */
+export async function planImport(request: ImportSessionRequest): Promise<SessionImport> {
+  const read = new ImportReader();
+  let number = 0;
+  for await (const record of request.records) {
+    number += 1;
+    try {
+      read.add(record);
+    } catch (cause) {
+      throw new InvalidRequestError(`records[${number}]: ${toError(cause).message}`, { cause });
+    }
+  }
+  return read.finish(request, number);
+}
+
+class ImportReader {
+  #header: SessionHeaderRecord | undefined;
+  #initialState: readonly StateWrite[] = [];
+  #state: readonly StateWrite[] = [];
+  readonly #events: Event[] = [];
+  readonly #eventIds = new Set<string>();
+  readonly #toolCalls: ToolLedgerEntry[] = [];
+  readonly #callIds = new Set<string>();
+  #isEnded = false;
+
+  add(record: SessionRecord): void {
+    if (!isRecord(record)) throw new InvalidRequestError('must be an object');
+    if (this.#isEnded) throw new InvalidRequestError('comes after the end');
+    if ((record.type === 'session') !== (this.#header === undefined)) {
+      throw new InvalidRequestError('the first record, and only that, must be of type session');
+    }
+    switch (record.type) {
+      case 'session':
+        return this.#begin(record);
+      case 'event':
+        return this.#addEvent(record.event);
+      case 'toolCall':
+        return this.#addToolCall(record.toolCall);
+      case 'end':
+        return this.#end(record.events, record.toolCalls);
+      default:
+        throw new InvalidRequestError(`type: ${JSON.stringify((record as { type: unknown }).type)} is not known`);
+    }
+  }
+
+  finish({ appName, userId, sessionId }: ImportSessionRequest, count: number): SessionImport {
+    const header = this.#header;
+    if (!header || !this.#isEnded) {
+      throw new InvalidRequestError(`records: cut off after ${count}, the last one must be of type end`);
+    }
+    const key = {
+      appName: appName ?? header.appName,
+      userId: userId ?? header.userId,
+      sessionId: sessionId ?? header.id,
+    };
+    return {
+      ...key,
+      // To a microsecond, so that dividing by 1,000 gives the time that was exported.
+      updatedAtMs: Math.round(header.lastUpdateTime * 1e6) / 1000,
+      initialState: this.#initialState,
+      state: this.#state.filter(({ scope }) => scope === 'session'),
+      sharedState: this.#state.filter(({ scope }) => scope !== 'session'),
+      events: this.#events,
+      toolCalls: this.#toolCalls,
+    };
+  }
+
+  #begin(header: SessionHeaderRecord): void {
+    const { version, lastUpdateTime, initialState, state } = header;
+    if (version !== SESSION_RECORD_VERSION) {
+      throw new InvalidRequestError(
+        `version: is ${JSON.stringify(version)}, this program reads version ${SESSION_RECORD_VERSION}`,
+      );
+    }
+    if (!Number.isFinite(lastUpdateTime)) throw new InvalidRequestError('lastUpdateTime: must be a number of seconds');
+    if (!isRecord(initialState)) throw new InvalidRequestError('initialState: must be an object');
+    if (!isRecord(state)) throw new InvalidRequestError('state: must be an object');
+    this.#state = toStateWrites(checkStateDelta(state));
+    this.#initialState = toStateWrites(checkStateDelta(initialState));
+    const foreign = this.#initialState.find(({ scope }) => scope !== 'session');
+    if (foreign) throw new InvalidRequestError(`initialState: ${JSON.stringify(foreign.key)} is not the session's own`);
+    this.#header = header;
+  }
+
+  #addEvent(event: Event): void {
+    if (this.#toolCalls.length > 0) throw new InvalidRequestError('an event comes after a tool call');
+    checkStoredEvent(event);
+    if (this.#eventIds.has(event.id)) {
+      throw new InvalidRequestError(`event.id: ${JSON.stringify(event.id)} is the id of an earlier event`);
+    }
+    this.#eventIds.add(event.id);
+    this.#events.push(sealEvent(event));
+  }
+
+  #addToolCall(toolCall: ToolLedgerEntry): void {
+    if (!isRecord(toolCall)) throw new InvalidRequestError('toolCall: must be an object');
+    const entry = checkToolCall(toolCall);
+    const id = `${entry.invocationId}\0${entry.callId}`;
+    if (this.#callIds.has(id)) throw new InvalidRequestError('toolCall: is the second record of its call');
+    this.#callIds.add(id);
+    this.#toolCalls.push(entry);
+  }
+
+  #end(events: number, toolCalls: number): void {
+    if (events !== this.#events.length || toolCalls !== this.#toolCalls.length) {
+      throw new InvalidRequestError(
+        `must end ${this.#events.length} events and ${this.#toolCalls.length} tool calls, says ${events} and ${toolCalls}`,
+      );
+    }
+    this.#isEnded = true;
+  }
+}
+
+/** What every reader of a stored event relies on. The rest is stored as it is. */
+function checkStoredEvent(event: Event): void {
+  if (!isRecord(event)) throw new InvalidRequestError('event: must be an object');
+  checkName('event.id', event.id);
+  if (typeof event.invocationId !== 'string') throw new InvalidRequestError('event.invocationId: must be text');
+  if (typeof event.author !== 'string') throw new InvalidRequestError('event.author: must be text');
+  if (!Number.isFinite(event.timestamp)) throw new InvalidRequestError('event.timestamp: must be a number of seconds');
+  if (event.partial === true) throw new InvalidRequestError('event: is partial, and chunks are not stored');
+  const { actions, content } = event;
+  if (!isRecord(actions) || !isRecord(actions.stateDelta) || !isRecord(actions.artifactDelta)) {
+    throw new InvalidRequestError('event.actions: must be an object with stateDelta and artifactDelta');
+  }
+  const temporary = Object.keys(actions.stateDelta).find((name) => stateScopeOf(name) === 'temp');
+  if (temporary !== undefined) {
+    throw new InvalidRequestError(`event.actions.stateDelta: ${JSON.stringify(temporary)} is stored nowhere`);
+  }
+  if (content !== undefined && !(isRecord(content) && Array.isArray(content.parts ?? []))) {
+    throw new InvalidRequestError('event.content: must be an object with a list of parts');
+  }
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,32 @@
+/** What is bound to a parameter. Numbers may arrive as REAL whatever they are: SQL that needs an integer uses bit operators. */
+export type SqlValue = null | number | string;
+
+/** A row by its columns. */
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** A prepared statement with numbered parameters. Calls are synchronous and run the statement to its end. */
+export interface SqlStatement {
+  /** The first row; undefined when there is none. */
+  get(...bindings: SqlValue[]): SqlRow | undefined;
+  /** All rows. */
+  all(...bindings: SqlValue[]): SqlRow[];
+  /** How many rows were changed is asked before the connection runs anything else, or never. */
+  run(...bindings: SqlValue[]): { readonly changes: number | bigint };
+}
+
+/** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. */
+export interface SqlConnection {
+  /** True when other processes may write to the same database. */
+  readonly shared: boolean;
+  /** The most that one text may have, in bytes of UTF-8; names of a few thousand bytes fit into the row beside it. */
+  readonly maxTextBytes: number;
+  prepare(sql: string): SqlStatement;
+  /** Runs statements that take and give nothing. */
+  exec(sql: string): void;
+  /** Runs one statement, which is a transaction by itself. */
+  single<T>(work: () => T): T;
+  /** Runs statements that see one moment. */
+  read<T>(work: () => T): T;
+  /** Runs statements that are written together or, when the work throws, not at all. Not called inside another. */
+  write<T>(work: () => T): T;
+}

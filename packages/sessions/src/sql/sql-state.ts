@@ -1,0 +1,76 @@
+import { prefixedKey, type StateWrite } from '@eventloom/core';
+import type { StateEntry } from '../session-driver.ts';
+import { withinLimit } from './size-limit.ts';
+import type { SqlRow, SqlStatement } from './sql-connection.ts';
+import type { Statements } from './statements.ts';
+
+type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
+
+/** State in its three tables, a key a row. Called inside a transaction. */
+export class SqlState {
+  readonly #sql: Statements;
+  readonly #maxBytes: number;
+  readonly #set: ByScope;
+  readonly #remove: ByScope;
+  /** Of the app and the user: only where the key is not there. */
+  readonly #add: ByScope;
+
+  constructor(sql: Statements, maxBytes: number) {
+    this.#sql = sql;
+    this.#maxBytes = maxBytes;
+    this.#set = { app: sql.setAppState, user: sql.setUserState, session: sql.setSessionState };
+    this.#remove = { app: sql.removeAppState, user: sql.removeUserState, session: sql.removeSessionState };
+    this.#add = { app: sql.addAppState, user: sql.addUserState, session: sql.setSessionState };
+  }
+
+  /** Everything that a session sees. `pk` is the session's row. */
+  read(appName: string, userId: string, pk: number): StateEntry[] {
+    return this.#sql.state.all(appName, userId, pk).map(toEntry);
+  }
+
+  /** @throws SizeLimitError */
+  write(appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
+    this.#write(this.#set, appName, userId, pk, writes);
+  }
+
+  /** As `write`, but keys of the app and the user are written only where they are not there. @throws SizeLimitError */
+  add(appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
+    this.#write(this.#add, appName, userId, pk, writes);
+  }
+
+  readInitial(pk: number): StateEntry[] {
+    return this.#sql.initialState.all(pk).map(toEntry);
+  }
+
+  /** Makes the session's keys of now its initial state. */
+  keepAsInitial(pk: number): void {
+    this.#sql.keepInitialState.run(pk);
+  }
+
+  /** @throws SizeLimitError */
+  writeInitial(pk: number, writes: readonly StateWrite[]): void {
+    for (const write of writes) {
+      if (write.value !== undefined) this.#sql.setInitialState.run(pk, write.key, this.#toJson(write));
+    }
+  }
+
+  #write(set: ByScope, appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
+    for (const write of writes) {
+      const { scope, key, value } = write;
+      if (value === undefined) this.#remove[scope].run(appName, userId, pk, key);
+      else set[scope].run(appName, userId, pk, key, this.#toJson(write));
+    }
+  }
+
+  #toJson({ scope, key, value }: StateWrite): string {
+    return withinLimit(JSON.stringify(value), this.#maxBytes, 'state key', prefixedKey(scope, key));
+  }
+}
+
+function toEntry({ scope, key, value }: SqlRow): StateEntry {
+  return {
+    scope: scope as StateEntry['scope'],
+    key: String(key),
+    value: JSON.parse(String(value)) as unknown,
+  };
+}

@@ -1,0 +1,64 @@
+import { SessionBusyError } from '@eventloom/core';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { SqlConnection } from '../sql/sql-connection.ts';
+
+const SQLITE_BUSY = 5;
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+
+/** A connection of node:sqlite. A file that stays locked by another process is a retryable SessionBusyError. */
+export class SqliteConnection implements SqlConnection {
+  readonly shared = true;
+  readonly maxTextBytes = MAX_TEXT_BYTES;
+  readonly #database: DatabaseSync;
+  readonly #begin: StatementSync;
+  readonly #beginWrite: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #rollback: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#begin = database.prepare('BEGIN');
+    this.#beginWrite = database.prepare('BEGIN IMMEDIATE');
+    this.#commit = database.prepare('COMMIT');
+    this.#rollback = database.prepare('ROLLBACK');
+  }
+
+  prepare(sql: string): StatementSync {
+    return this.#database.prepare(sql);
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  single<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) {
+        throw new SessionBusyError('the session database stays locked by another process; try again', { cause });
+      }
+      throw cause;
+    }
+  }
+
+  read<T>(work: () => T): T {
+    return this.single(() => this.#run(this.#begin, work));
+  }
+
+  write<T>(work: () => T): T {
+    return this.single(() => this.#run(this.#beginWrite, work));
+  }
+
+  #run<T>(begin: StatementSync, work: () => T): T {
+    begin.run();
+    try {
+      const result = work();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#rollback.run();
+      throw error;
+    }
+  }
+}
