@@ -2,8 +2,21 @@ import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
 
-/** Packages whose tests also run in workerd. A test that needs node is named `*.node.test.ts` or sits in a node-only folder. */
-const neutralPackages = ['core', 'sessions', 'artifacts', 'tools', 'llm-agent', 'runner'];
+/**
+ * Packages whose tests also run in workerd. A test that needs node is named `*.node.test.ts` or sits in a node-only folder; one
+ * that needs workerd is named `*.workers.test.ts`.
+ */
+const neutralPackages = [
+  'core',
+  'sessions',
+  'artifacts',
+  'memory',
+  'tools',
+  'multi-agent',
+  'llm-agent',
+  'quickjs',
+  'runner',
+];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
 export default defineConfig({
@@ -13,7 +26,8 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['packages/*/src/**/*.test.ts', 'apps/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, 'tests/packages/**'],
+          exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
+          globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
         },
       },
       {

@@ -25,7 +25,14 @@ describe('a file name', () => {
   );
 
   test('in kebab-case passes, with the endings of tests and configs', () => {
-    const paths = ['src/llm-agent.ts', 'src/a.test.ts', 'src/a.test-d.ts', 'src/a.node.test.ts', 'vitest.config.ts'];
+    const paths = [
+      'src/llm-agent.ts',
+      'src/a.test.ts',
+      'src/a.test-d.ts',
+      'src/a.node.test.ts',
+      'src/a.workers.test.ts',
+      'vitest.config.ts',
+    ];
     expect(fileNamesNotInKebabCase(files(...paths))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import type { SourceFile } from './repository.ts';
 
-const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.node)?(\.test|\.test-d|\.config)?\.ts$/;
+const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.node|\.workers)?(\.test|\.test-d|\.config|\.d)?\.ts$/;
 const sayNothing = /(^|[/.-])(utils?|helpers?|common|misc)([/.-]|$)/;
 
 export function fileNamesNotInKebabCase(files: readonly SourceFile[]): string[] {

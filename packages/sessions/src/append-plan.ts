@@ -2,7 +2,6 @@ import {
   checkStateDelta,
   checkStateKey,
   type Event,
-  InvalidRequestError,
   type Platform,
   sealEvent,
   setOwn,
@@ -10,6 +9,7 @@ import {
   type StateWrite,
   toStateWrites,
 } from '@eventloom/core';
+import { checkEventTimes } from './event-check.ts';
 
 /** What an append stores and what it changes in the caller's session. */
 export interface AppendPlan {
@@ -28,10 +28,10 @@ export const NO_WRITES: readonly StateWrite[] = [];
  * The event is sealed: what is stored is JSON, and nobody changes it any more.
  * @throws StateKeyError and StateValueError
  * @throws InvalidEventError for an event that is not JSON
- * @throws InvalidRequestError for a timestamp that is no number
+ * @throws InvalidRequestError for a time that is no number
  */
 export function planAppend(event: Event, nowMs: number, platform: Platform): AppendPlan {
-  if (!Number.isFinite(event.timestamp)) throw new InvalidRequestError('event.timestamp: must be a number of seconds');
+  checkEventTimes(event);
   let stored = event;
   if (event.id === '' || event.timestamp === 0) {
     stored = { ...event, id: event.id || platform.newEventId(), timestamp: event.timestamp || nowMs / 1000 };

@@ -29,16 +29,14 @@ import { showEventPage, toEventPage } from './event-page.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
 import { planImport } from './import-plan.ts';
-import { LeaseQueue } from './lease-queue.ts';
 import { readCursor, writeCursor } from './list-cursor.ts';
-import type { AppendOutcome, ClaimOutcome, SessionDriver } from './session-driver.ts';
-import { abortedError, busyError, existsError, notFoundError, staleError } from './session-errors.ts';
+import type { AppendOutcome, SessionDriver } from './session-driver.ts';
+import { busyError, existsError, notFoundError, staleError } from './session-errors.ts';
+import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
 import { mergedView, showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { checkToolCall } from './tool-call-check.ts';
 
-const DEFAULT_TTL_MS = 30_000;
-const DEFAULT_WAIT_MS = 60_000;
 const MAX_PAGE = 1000;
 
 /** Options of every session service. */
@@ -57,14 +55,14 @@ export interface DriverSessionServiceOptions {
 export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;
   readonly #platform: Platform;
-  readonly #queue: LeaseQueue;
+  readonly #leases: SessionLeases;
   readonly #names = new SessionNames();
 
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
     super();
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
-    this.#queue = new LeaseQueue(this.#platform, driver.shared);
+    this.#leases = new SessionLeases(driver, this.#platform, this.#names);
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
@@ -116,11 +114,10 @@ export class DriverSessionService extends BaseSessionService {
     let found = this.#driver.readEvents(request, page.window);
     if (found instanceof Promise) found = await found;
     if (!found) throw notFoundError(request);
-    return showEventPage(page, found);
+    return showEventPage(request, page, found);
   }
 
   override exportSession(key: SessionKey): AsyncGenerator<SessionRecord, void, undefined> {
-    this.#names.check(key.appName, key.userId, key.sessionId);
     return exportSession(this.#driver, key);
   }
 
@@ -130,22 +127,14 @@ export class DriverSessionService extends BaseSessionService {
     this.#names.check(appName, userId, sessionId);
     const created = await this.#driver.importSession(session);
     if (!created) throw existsError(session);
-    return {
-      id: sessionId,
-      appName,
-      userId,
-      state: mergedView(created.state),
-      events: [...events],
-      lastUpdateTime: updatedAtMs / 1000,
-      lastSeq: events.length,
-      incarnation: created.incarnation,
-    };
+    const lastSeq = events.length;
+    return toSession({ appName, userId, sessionId, updatedAtMs, lastSeq, events: [...events], ...created });
   }
 
   override async deleteSession(request: SessionKey): Promise<void> {
     this.#names.check(request.appName, request.userId, request.sessionId);
     await this.#driver.deleteSession(request);
-    this.#queue.wake(request);
+    this.#leases.wake(request);
   }
 
   override async appendEvent(request: AppendEventRequest): Promise<Event> {
@@ -157,7 +146,7 @@ export class DriverSessionService extends BaseSessionService {
     const plan = planAppend(event, nowMs, this.#platform);
     checkName('event.id', plan.event.id);
     if (lease && !isLeaseOf(lease, session)) throw staleError(lease);
-    if (!lease && this.#queue.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
+    if (!lease && this.#leases.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
     const { incarnation } = session;
     let outcome = this.#driver.appendEvent({
       appName,
@@ -178,42 +167,16 @@ export class DriverSessionService extends BaseSessionService {
     return this.#settleAppend(session, plan, outcome, nowMs, lease);
   }
 
-  override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
-    const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
-    const { waitMs = DEFAULT_WAIT_MS } = request;
-    this.#names.check(appName, userId, sessionId);
-    if (!(ttlMs > 0 && ttlMs < Infinity)) throw new InvalidRequestError('ttlMs: must be a positive number');
-    if (!(waitMs >= 0)) throw new InvalidRequestError('waitMs: must be zero or more');
-    if (abortSignal?.aborted) throw abortedError(request, abortSignal);
-    const takeOver = onBusy === 'interrupt';
-    const claim = () =>
-      this.#driver.claimLease({ appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver });
-    let pending: Promise<ClaimOutcome> | undefined;
-    let outcome: ClaimOutcome | undefined;
-    if (takeOver || !this.#queue.isAwaited(request)) {
-      const answer = claim();
-      if (!(answer instanceof Promise)) outcome = answer;
-      else if (onBusy === 'queue') pending = answer;
-      else outcome = await answer;
-    }
-    if (!outcome || outcome.status === 'busy') {
-      if (onBusy !== 'queue') throw busyError(request);
-      outcome = await this.#queue.wait({ appName, userId, sessionId, waitMs, abortSignal, claim }, pending);
-    }
-    if (outcome.status === 'missing') throw notFoundError(request);
-    return outcome.lease;
+  override acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
+    return this.#leases.acquire(request);
   }
 
-  override async renewLease(lease: SessionLease): Promise<void> {
-    let live = this.#driver.renewLease(lease, this.#platform.now());
-    if (live instanceof Promise) live = await live;
-    if (!live) throw staleError(lease);
+  override renewLease(lease: SessionLease): Promise<void> {
+    return this.#leases.renew(lease);
   }
 
-  override async releaseLease(lease: SessionLease): Promise<void> {
-    const released = this.#driver.releaseLease(lease);
-    if (released instanceof Promise) await released;
-    this.#queue.wake(lease);
+  override releaseLease(lease: SessionLease): Promise<void> {
+    return this.#leases.release(lease);
   }
 
   override async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void> {
@@ -231,7 +194,7 @@ export class DriverSessionService extends BaseSessionService {
   /** Somebody holds the session: append under a lease of one's own, when it is one's turn. */
   async #appendInTurn(session: Session, plan: AppendPlan): Promise<Event> {
     const key = sessionKeyOf(session);
-    const lease = await this.acquireLease(key);
+    const lease = await this.#leases.acquire(key);
     try {
       const { incarnation } = session;
       const nowMs = this.#platform.now();
@@ -239,7 +202,7 @@ export class DriverSessionService extends BaseSessionService {
       const outcome = await this.#driver.appendEvent({ ...key, incarnation, event, writes, nowMs, lease });
       return await this.#settleAppend(session, plan, outcome, nowMs, lease);
     } finally {
-      await this.releaseLease(lease);
+      await this.#leases.release(lease);
     }
   }
 

@@ -26,6 +26,6 @@ export function toEventWindow(config: GetSessionConfig | undefined): EventWindow
 }
 
 function checkCount(field: string, value: number): void {
-  if (Number.isInteger(value) && value >= 0) return;
+  if (Number.isSafeInteger(value) && value >= 0) return;
   throw new InvalidRequestError(`config.${field}: must be zero or a positive integer`);
 }

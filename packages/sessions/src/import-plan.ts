@@ -1,5 +1,4 @@
 import {
-  checkName,
   checkStateDelta,
   type Event,
   type ImportSessionRequest,
@@ -8,14 +7,18 @@ import {
   SESSION_RECORD_VERSION,
   type SessionHeaderRecord,
   type SessionRecord,
-  stateScopeOf,
   type StateWrite,
   toError,
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
+import { checkNotTemporary, checkStoredEvent } from './event-check.ts';
+import { isRecord } from './is-record.ts';
 import type { SessionImport } from './session-driver.ts';
 import { checkToolCall } from './tool-call-check.ts';
+
+/** The latest time that a Date can be. */
+const MAX_SECONDS = 8.64e12;
 
 /**
  * Reads what an export gave, to its end, and checks all of it.
@@ -94,11 +97,11 @@ class ImportReader {
         `version: is ${JSON.stringify(version)}, this program reads version ${SESSION_RECORD_VERSION}`,
       );
     }
-    if (!Number.isFinite(lastUpdateTime)) throw new InvalidRequestError('lastUpdateTime: must be a number of seconds');
-    if (!isRecord(initialState)) throw new InvalidRequestError('initialState: must be an object');
-    if (!isRecord(state)) throw new InvalidRequestError('state: must be an object');
-    this.#state = toStateWrites(checkStateDelta(state));
-    this.#initialState = toStateWrites(checkStateDelta(initialState));
+    if (!Number.isFinite(lastUpdateTime) || lastUpdateTime < 0 || lastUpdateTime > MAX_SECONDS) {
+      throw new InvalidRequestError('lastUpdateTime: must be a number of seconds since the epoch');
+    }
+    this.#state = toWrites('state', state);
+    this.#initialState = toWrites('initialState', initialState);
     const foreign = this.#initialState.find(({ scope }) => scope !== 'session');
     if (foreign) throw new InvalidRequestError(`initialState: ${JSON.stringify(foreign.key)} is not the session's own`);
     this.#header = header;
@@ -133,27 +136,8 @@ class ImportReader {
   }
 }
 
-/** What every reader of a stored event relies on. The rest is stored as it is. */
-function checkStoredEvent(event: Event): void {
-  if (!isRecord(event)) throw new InvalidRequestError('event: must be an object');
-  checkName('event.id', event.id);
-  if (typeof event.invocationId !== 'string') throw new InvalidRequestError('event.invocationId: must be text');
-  if (typeof event.author !== 'string') throw new InvalidRequestError('event.author: must be text');
-  if (!Number.isFinite(event.timestamp)) throw new InvalidRequestError('event.timestamp: must be a number of seconds');
-  if (event.partial === true) throw new InvalidRequestError('event: is partial, and chunks are not stored');
-  const { actions, content } = event;
-  if (!isRecord(actions) || !isRecord(actions.stateDelta) || !isRecord(actions.artifactDelta)) {
-    throw new InvalidRequestError('event.actions: must be an object with stateDelta and artifactDelta');
-  }
-  const temporary = Object.keys(actions.stateDelta).find((name) => stateScopeOf(name) === 'temp');
-  if (temporary !== undefined) {
-    throw new InvalidRequestError(`event.actions.stateDelta: ${JSON.stringify(temporary)} is stored nowhere`);
-  }
-  if (content !== undefined && !(isRecord(content) && Array.isArray(content.parts ?? []))) {
-    throw new InvalidRequestError('event.content: must be an object with a list of parts');
-  }
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function toWrites(field: string, state: Readonly<Record<string, unknown>>): StateWrite[] {
+  if (!isRecord(state)) throw new InvalidRequestError(`${field}: must be an object`);
+  checkNotTemporary(field, Object.keys(state));
+  return toStateWrites(checkStateDelta(state));
 }

@@ -108,7 +108,7 @@ export class InMemorySessionDriver implements SessionDriver {
     const initialState: StateEntry[] = [];
     record.initialState?.readInto(initialState, 'session');
     const toolCalls = [...(record.toolCalls?.values() ?? [])].flatMap((calls) => [...calls.values()]);
-    return { incarnation: record.incarnation, initialState, toolCalls: structuredClone(toolCalls) };
+    return { ...toStored(key, record, []), initialState, toolCalls: structuredClone(toolCalls) };
   }
 
   readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {

@@ -63,9 +63,8 @@ export interface StoredEventWindow {
   readonly events: Event[];
 }
 
-/** What a session has beside its events and its state. */
-export interface SessionBackground {
-  readonly incarnation: string;
+/** All of a session but its events, as of one moment. */
+export interface SessionBackground extends Omit<StoredSession, 'events'> {
   /** The session's own keys as it was created with them, in any order. */
   readonly initialState: readonly StateEntry[];
   /** All of its tool calls; those of one invocation in the order in which they were first recorded. */
@@ -149,7 +148,7 @@ export type ClaimOutcome =
  * them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys, keeps the caller's session
  * object up to date, turns outcomes into errors and queues for leases. What reaches a driver is well-formed.
  *
- * What is larger than the back end can store in one row (an event as JSON, a state value as JSON) is refused with a
+ * What is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON) is refused with a
  * SizeLimitError that names it, and nothing is changed.
  *
  * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later one is
@@ -173,7 +172,7 @@ export interface SessionDriver {
   /** A window of the session's events without its state; undefined when the session is not there. */
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
-  /** What `readSession` does not give; undefined when the session is not there. */
+  /** The session with its state, its initial state and its tool calls, as of one moment; undefined when it is not there. */
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined>;
 
   /** Stores a session with its history, numbered from 1; undefined, with nothing changed, when its key is taken. */

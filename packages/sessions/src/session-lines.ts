@@ -15,9 +15,9 @@ export async function* toSessionLines(
 
 /**
  * The records of an exported session, from text or UTF-8 bytes that may be cut anywhere: what a file or a request body gives.
- * Blank lines are passed over. What a record holds is checked by `importSession`.
+ * Blank lines are passed over, and lines may end in CR LF. What a record holds is checked by `importSession`.
  *
- * The generator throws InvalidRequestError for a line that is not JSON, with its number.
+ * The generator throws InvalidRequestError for a line that is not JSON, with its number, and for bytes that are not UTF-8.
  */
 export async function* parseSessionLines(
   chunks: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
@@ -25,8 +25,9 @@ export async function* parseSessionLines(
   let number = 0;
   for await (const line of splitLines(chunks)) {
     number += 1;
-    if (line.trim() === '') continue;
-    yield parseLine(line, number);
+    // Also takes away the mark that some editors begin a file with.
+    const text = line.trim();
+    if (text !== '') yield parseLine(text, number);
   }
 }
 
@@ -36,18 +37,18 @@ async function* splitLines(
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let begun: string[] = [];
   for await (const chunk of chunks) {
-    const pieces = (typeof chunk === 'string' ? chunk : decode(decoder, chunk)).split('\n');
-    const last = pieces.pop() ?? '';
+    const text = typeof chunk === 'string' ? decode(decoder) + chunk : decode(decoder, chunk);
+    const pieces = text.split('\n');
+    const rest = pieces.pop() ?? '';
     for (const piece of pieces) {
       begun.push(piece);
       yield begun.join('');
       begun = [];
     }
-    if (last !== '') begun.push(last);
+    if (rest !== '') begun.push(rest);
   }
   begun.push(decode(decoder));
-  const rest = begun.join('');
-  if (rest !== '') yield rest;
+  yield begun.join('');
 }
 
 function decode(decoder: TextDecoder, chunk?: Uint8Array): string {

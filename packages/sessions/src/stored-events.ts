@@ -95,5 +95,5 @@ function newest(events: Event[], limit: number | undefined): Event[] {
 }
 
 function isCompaction(event: Event | undefined): boolean {
-  return event?.actions.compaction !== undefined;
+  return Boolean(event?.actions.compaction);
 }

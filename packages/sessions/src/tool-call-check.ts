@@ -1,4 +1,5 @@
 import { checkName, copyJson, InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
+import { isRecord } from './is-record.ts';
 
 /** Some providers carry a signature in the id of a call. */
 const MAX_CALL_ID_BYTES = 2048;
@@ -13,6 +14,7 @@ export function checkToolCall(entry: ToolLedgerEntry): ToolLedgerEntry {
     throw new InvalidRequestError(`status: must be started or finished, is ${JSON.stringify(status)}`);
   }
   if (response === undefined) return { invocationId, callId, name, status };
+  if (!isRecord(response)) throw new InvalidRequestError('response: must be an object');
   const copied = copyJson(response);
   if ('fault' in copied) {
     const path = ['response', copied.fault.path].filter(Boolean).join('.');

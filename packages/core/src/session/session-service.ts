@@ -25,8 +25,9 @@ export interface GetSessionConfig {
   /** Only events with a lower sequence number. */
   readonly beforeSeq?: number | undefined;
   /**
-   * Only what counts since the last compaction: the compaction events, and the events later than the latest end of what they
-   * cover. All events when there is no compaction.
+   * Only what counts since the last compaction: the events that hold a compaction, and the events later than the latest end of
+   * what any of these covers. All events when the session has no compaction. Which compactions there are does not depend on the
+   * other conditions.
    */
   readonly sinceCompaction?: boolean | undefined;
 }
@@ -37,7 +38,7 @@ export interface ListEventsRequest extends SessionKey {
   readonly order?: 'asc' | 'desc' | undefined;
   /** At most so many; default 100, maximum 1,000. */
   readonly limit?: number | undefined;
-  /** `nextCursor` of the page before, with the same order. */
+  /** `nextCursor` of the page before, of the same session and order. */
   readonly cursor?: string | undefined;
 }
 
@@ -111,6 +112,7 @@ export abstract class BaseSessionService {
    * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
    * @throws InvalidRequestError for an empty, over-long or NUL-holding name or id
    * @throws StateKeyError and StateValueError for state that cannot be stored; nothing is changed
+   * @throws SizeLimitError for a value that is larger than the back end stores; nothing is changed
    */
   abstract createSession(request: CreateSessionRequest): Promise<Session>;
 
@@ -125,8 +127,8 @@ export abstract class BaseSessionService {
 
   /**
    * A page of the session's events, without its state. Pages that follow each other show every event once, also while others
-   * append.
-   * @throws SessionNotFoundError
+   * append: what is appended meanwhile comes last in `asc` and not at all in `desc`.
+   * @throws SessionNotFoundError, also when the session was deleted since the page before, made anew or not
    * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
    */
   abstract listEvents(request: ListEventsRequest): Promise<ListEventsResponse>;
@@ -136,15 +138,17 @@ export abstract class BaseSessionService {
    * events in append order, its tool calls, and an end. Events are read in pages: a long session is never in memory at once.
    * What was saved as artifacts is not in it.
    *
-   * The generator throws SessionNotFoundError, also when the session is deleted while it is read.
+   * The moment is that of the first read. The generator throws SessionNotFoundError, also when the session is deleted before all
+   * of its events were read.
    */
   abstract exportSession(key: SessionKey): AsyncGenerator<SessionRecord, void, undefined>;
 
   /**
    * Stores an exported session, in one transaction, so that reading it gives what was exported. Of the app's and the user's state
-   * only keys are written that are not there. The session has no lease.
+   * only keys are written that are not there. The session has no lease. An error of the records' own is passed on.
    * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
    * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives; nothing is changed
+   * @throws SizeLimitError when one of them is larger than the back end stores; nothing is changed
    */
   abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
@@ -160,6 +164,7 @@ export abstract class BaseSessionService {
    * @throws SessionBusyError without a lease, when the session stays busy
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
    * @throws InvalidEventError for an event that is not JSON; nothing is changed
+   * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): Promise<Event>;
 
@@ -180,6 +185,7 @@ export abstract class BaseSessionService {
   /**
    * Records the start or the end of a tool call. A finished call stays as it is.
    * @throws StaleWriterError when the lease is no longer the session's
+   * @throws SizeLimitError for a response that is larger than the back end stores; nothing is changed
    */
   abstract recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void>;
 

@@ -127,6 +127,7 @@ export const ledgerRules: readonly SessionRule[] = [
         'no invocation id': { ...STARTED, invocationId: '' },
         'no call id': { ...STARTED, callId: '' },
         'a call id with NUL': { ...STARTED, callId: 'a\0b' },
+        'a response that is a list': { ...FINISHED, response: [1] as never },
         'a Date in the response': { ...FINISHED, response: { at: new Date(0) } },
         'a bigint in the response': { ...FINISHED, response: { at: { deep: 1n } } },
       };

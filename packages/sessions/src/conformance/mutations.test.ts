@@ -1,42 +1,85 @@
+import type { BaseSessionService } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import { ConformanceError, sessionServiceConformance } from './index.ts';
+import { InMemorySessionService } from '../in-memory-session-service.ts';
+import {
+  type ConformanceCase,
+  ConformanceError,
+  type MakeService,
+  sessionServiceConformance,
+  sessionTransferConformance,
+} from './index.ts';
 import { appendMutants } from './mutants/append-mutants.ts';
+import { appendValueMutants } from './mutants/append-value-mutants.ts';
+import { compactionWindowMutants } from './mutants/compaction-window-mutants.ts';
+import { eventPageMutants } from './mutants/event-page-mutants.ts';
+import { exportMutants } from './mutants/export-mutants.ts';
+import { importFaultMutants } from './mutants/import-fault-mutants.ts';
+import { importMutants } from './mutants/import-mutants.ts';
 import { leaseMutants } from './mutants/lease-mutants.ts';
 import { ledgerMutants } from './mutants/ledger-mutants.ts';
 import { listMutants } from './mutants/list-mutants.ts';
 import type { Mutant } from './mutants/mutant.ts';
 import { queueMutants } from './mutants/queue-mutants.ts';
 import { sessionMutants } from './mutants/session-mutants.ts';
+import { sizeMutants } from './mutants/size-mutants.ts';
 import { stateMutants } from './mutants/state-mutants.ts';
+import { transferMutants } from './mutants/transfer-mutants.ts';
 import { windowMutants } from './mutants/window-mutants.ts';
 
 const mutants: readonly Mutant[] = [
   ...sessionMutants,
   ...stateMutants,
   ...appendMutants,
+  ...appendValueMutants,
   ...windowMutants,
+  ...compactionWindowMutants,
+  ...eventPageMutants,
   ...listMutants,
   ...leaseMutants,
   ...queueMutants,
   ...ledgerMutants,
+  ...exportMutants,
+  ...importMutants,
+  ...importFaultMutants,
+  ...sizeMutants,
 ];
+
+const makeGood: MakeService<BaseSessionService> = async ({ platform }) => ({
+  service: new InMemorySessionService({ platform }),
+});
+
+/** The case fails, and says that this rule is broken. */
+async function expectBroken(cases: readonly ConformanceCase[], breaks: string): Promise<void> {
+  const found = cases.find(({ id }) => id === breaks);
+  const failure = await found?.run().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(ConformanceError.isInstance(failure), String(failure)).toBe(true);
+  expect(failure).toMatchObject({ rule: breaks });
+}
 
 describe('a broken service fails the case of the rule it breaks', () => {
   for (const { breaks, how, make } of mutants) {
-    test(`${breaks} notices a service that ${how}`, async () => {
-      const found = sessionServiceConformance(make, { hangMs: 500 }).find(({ id }) => id === breaks);
-      const failure = await found?.run().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      expect(ConformanceError.isInstance(failure), String(failure)).toBe(true);
-      expect(failure).toMatchObject({ rule: breaks });
-    });
+    test(`${breaks} notices a service that ${how}`, () =>
+      expectBroken(sessionServiceConformance(make, { hangMs: 500 }), breaks));
   }
 });
 
+describe('a broken service fails the case of the transfer to it', () => {
+  for (const { breaks, how, make } of transferMutants) {
+    test(`${breaks} notices a service that ${how}`, () =>
+      expectBroken(sessionTransferConformance(makeGood, make), breaks));
+  }
+});
+
+describe('sessions go from one service in memory to another without loss', () => {
+  for (const { id, title, run } of sessionTransferConformance(makeGood, makeGood)) test(`${id}: ${title}`, run);
+});
+
 test('every rule has a service that breaks it', () => {
-  const rules = sessionServiceConformance(() => Promise.reject(new TypeError('not called')));
-  const unbroken = rules.map(({ id }) => id).filter((id) => !mutants.some(({ breaks }) => breaks === id));
-  expect(unbroken).toEqual([]);
+  const notCalled = () => Promise.reject(new TypeError('not called'));
+  const rules = [...sessionServiceConformance(notCalled), ...sessionTransferConformance(notCalled, notCalled)];
+  const broken = new Set([...mutants, ...transferMutants].map(({ breaks }) => breaks));
+  expect(rules.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([]);
 });

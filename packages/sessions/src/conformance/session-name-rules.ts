@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '@eventloom/core';
+import { exportAll, recordsOf } from './records.ts';
 import type { SessionRule } from './session-rule.ts';
 import { idsOf, KEY, sampleEvent, stateEvent } from './samples.ts';
 
@@ -89,6 +90,9 @@ export const sessionNameRules: readonly SessionRule[] = [
             deleteSession: () => service.deleteSession(key),
             acquireLease: () => service.acquireLease(key),
             listToolCalls: () => service.listToolCalls({ ...key, invocationId: 'e-1' }),
+            listEvents: () => service.listEvents(key),
+            exportSession: () => exportAll(service, key),
+            importSession: () => service.importSession({ records: recordsOf({}), ...key }),
             ...(field === 'sessionId' ? {} : { listSessions: () => service.listSessions(key) }),
           };
           for (const [method, call] of Object.entries(calls)) {

@@ -1,7 +1,8 @@
 import { type BaseSessionService, ConfigurationError } from '@eventloom/core';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { InMemorySessionService } from '../in-memory-session-service.ts';
 import { type MakeService, ManualPlatform, sessionServiceConformance } from './index.ts';
+import { limitedService } from './mutants/limited-driver.ts';
 
 const makeService: MakeService<BaseSessionService> = async ({ platform }) => ({
   service: new InMemorySessionService({ platform }),
@@ -23,6 +24,11 @@ test('a declared deviation leaves its case out, and must name one that exists', 
   expect(all.filter((id) => !some.includes(id))).toEqual(['queue.in-order']);
   const mistaken = () => sessionServiceConformance(makeService, { deviations: { 'queue.nothing': 'because' } });
   expect(mistaken).toThrow(ConfigurationError);
+});
+
+describe('a service that keeps the limit it states keeps the rules about sizes', () => {
+  const cases = sessionServiceConformance(limitedService()).filter(({ id }) => id.startsWith('size.'));
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 
 test('a case closes its service, also when it fails', async () => {

@@ -7,6 +7,12 @@ import {
 } from '@eventloom/core/conformance';
 import { appendConcurrencyRules } from './append-concurrency-rules.ts';
 import { appendRules } from './append-rules.ts';
+import { appendValueRules } from './append-value-rules.ts';
+import { compactionWindowRules } from './compaction-window-rules.ts';
+import { eventPageRules } from './event-page-rules.ts';
+import { exportRules } from './export-rules.ts';
+import { importFaultRules } from './import-fault-rules.ts';
+import { importRules } from './import-rules.ts';
 import { leaseRules } from './lease-rules.ts';
 import { leaseTimeRules } from './lease-time-rules.ts';
 import { queuedWriterRules } from './queued-writer-rules.ts';
@@ -15,6 +21,7 @@ import { leaseQueueRules } from './lease-queue-rules.ts';
 import { ledgerRules } from './ledger-rules.ts';
 import { listRules } from './list-rules.ts';
 import { sessionRules } from './session-rules.ts';
+import { sizeRules } from './size-rules.ts';
 import { stateKeyRules } from './state-key-rules.ts';
 import { stateRules } from './state-rules.ts';
 import { windowRules } from './window-rules.ts';
@@ -38,14 +45,21 @@ export function sessionServiceConformance(
     ...stateRules,
     ...stateKeyRules,
     ...appendRules,
+    ...appendValueRules,
     ...appendConcurrencyRules,
     ...windowRules,
+    ...compactionWindowRules,
+    ...eventPageRules,
     ...listRules,
     ...leaseRules,
     ...leaseTimeRules,
     ...leaseQueueRules,
     ...queuedWriterRules,
     ...ledgerRules,
+    ...exportRules,
+    ...importRules,
+    ...importFaultRules,
+    ...sizeRules,
   ];
   return conformanceCases(rules, makeService, options);
 }

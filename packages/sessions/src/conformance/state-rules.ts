@@ -47,6 +47,23 @@ export const stateRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'state.app-seen-by-all',
+    title:
+      'The app’s state is seen by every user at once: by sessions old and new, when it is set and when it is removed.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const stranger = await service.createSession(STRANGER_KEY);
+      await service.appendEvent({ session, event: stateEvent('one', { 'app:motto': 'go', 'app:gone': 1 }) });
+      const expected = { 'app:motto': 'go', 'app:gone': 1 };
+      expect.same('a session of another user', (await readSession(subject, STRANGER_KEY)).state, expected);
+      const { state } = await service.createSession({ ...STRANGER_KEY, sessionId: 'new' });
+      expect.same('a new session of another user', state, expected);
+      await service.appendEvent({ session: stranger, event: stateEvent('two', { 'app:motto': 'stay' }, ['app:gone']) });
+      expect.same('the session of the first', (await readSession(subject)).state, { 'app:motto': 'stay' });
+    },
+  },
+  {
     id: 'state.prefixes-kept-apart',
     title: 'The same key in three scopes is three keys, written with their prefixes.',
     async check(subject) {

@@ -1,6 +1,7 @@
-import { type GetSessionConfig, InvalidRequestError, type Session } from '@eventloom/core';
-import type { SessionRule, Subject } from './session-rule.ts';
-import { idsOf, KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+import { type GetSessionConfig, InvalidRequestError } from '@eventloom/core';
+import type { SessionRule } from './session-rule.ts';
+import { KEY, readSession, stateEvent } from './samples.ts';
+import { gives, withTimes } from './window-samples.ts';
 
 /** Which events a read gives. */
 export const windowRules: readonly SessionRule[] = [
@@ -62,6 +63,34 @@ export const windowRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'window.before-seq',
+    title: 'beforeSeq gives the events with a lower sequence number.',
+    async check(subject) {
+      await withTimes(subject, [3, 2, 1, 3, 2]);
+      await gives(subject, { beforeSeq: 0 }, []);
+      await gives(subject, { beforeSeq: 1 }, []);
+      await gives(subject, { beforeSeq: 3 }, [1, 2]);
+      await gives(subject, { beforeSeq: 6 }, [1, 2, 3, 4, 5]);
+      await gives(subject, { beforeSeq: 4, numRecentEvents: 2 }, [2, 3]);
+      await gives(subject, { beforeSeq: 5, afterSeq: 2 }, [3, 4]);
+      await gives(subject, { beforeSeq: 3, afterSeq: 3 }, []);
+    },
+  },
+  {
+    id: 'window.large-numbers',
+    title: 'Numbers far beyond the session’s events are numbers like any other.',
+    async check(subject) {
+      await withTimes(subject, [1, 2, 3]);
+      for (const large of [2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
+        await gives(subject, { numRecentEvents: large }, [1, 2, 3]);
+        await gives(subject, { beforeSeq: large, afterSeq: 1 }, [2, 3]);
+        await gives(subject, { afterSeq: large }, []);
+        await gives(subject, { afterTimestamp: large }, []);
+        await gives(subject, { afterTimestamp: -large, numRecentEvents: large }, [1, 2, 3]);
+      }
+    },
+  },
+  {
     id: 'window.combined',
     title: 'Conditions combine: events meet all of them, and of these the newest are given.',
     async check(subject) {
@@ -83,7 +112,8 @@ export const windowRules: readonly SessionRule[] = [
       const session = await withTimes(subject, [1, 2, 3]);
       await service.appendEvent({ session, event: stateEvent('state', { own: 1, 'app:motto': 'go' }) });
       const whole = await readSession(subject);
-      for (const config of [{ numRecentEvents: 0 }, { afterSeq: 3 }, { afterTimestamp: 9e9 }]) {
+      const windows = [{ numRecentEvents: 0 }, { afterSeq: 3 }, { beforeSeq: 2 }, { afterTimestamp: 9e9 }];
+      for (const config of [...windows, { sinceCompaction: true }]) {
         const { state, lastSeq, lastUpdateTime } = await readSession(subject, KEY, config);
         expect.same(
           `the rest with ${JSON.stringify(config)}`,
@@ -95,7 +125,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.bad-values-refused',
-    title: 'A window of numbers that make no sense is refused.',
+    title: 'A window of values that make no sense is refused.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const bad: readonly GetSessionConfig[] = [
@@ -104,7 +134,12 @@ export const windowRules: readonly SessionRule[] = [
         { numRecentEvents: Number.NaN },
         { afterSeq: -1 },
         { afterSeq: 0.5 },
+        { afterSeq: 1e300 },
+        { beforeSeq: -1 },
+        { beforeSeq: Infinity },
         { afterTimestamp: Number.NaN },
+        { afterTimestamp: Infinity },
+        { sinceCompaction: 1 as never },
       ];
       for (const config of bad) {
         await expect.rejects(Object.keys(config).join(), service.getSession({ ...KEY, config }), InvalidRequestError);
@@ -112,17 +147,3 @@ export const windowRules: readonly SessionRule[] = [
     },
   },
 ];
-
-/** A session whose events, named 1, 2, 3 and so on, have these timestamps. */
-async function withTimes({ service }: Subject, timestamps: readonly number[]): Promise<Session> {
-  const session = await service.createSession(KEY);
-  for (const [index, timestamp] of timestamps.entries()) {
-    await service.appendEvent({ session, event: sampleEvent(String(index + 1), { timestamp }) });
-  }
-  return session;
-}
-
-async function gives(subject: Subject, config: GetSessionConfig, expected: readonly number[]): Promise<void> {
-  const session = await readSession(subject, KEY, config);
-  subject.expect.same(`the events with ${JSON.stringify(config)}`, idsOf(session).map(Number), expected);
-}

@@ -75,9 +75,18 @@ const FIRST = `
 /**
  * `compaction_end` is what an event with `actions.compaction` says of itself, in seconds: its index finds the compactions of a
  * session without reading its history. The initial state is the session's own keys as it was created with them; of sessions made
- * before this step it is not known, and none.
+ * before this step it is not known, and none. `listed_at` is when a session was last updated, or shortly before: see `SqlListing`.
  */
 const SECOND = `
+  ALTER TABLE eventloom_sessions ADD COLUMN listed_at REAL NOT NULL DEFAULT 0;
+  UPDATE eventloom_sessions SET listed_at = coalesce(
+    (SELECT appended_at FROM eventloom_events AS event
+      WHERE event.pk > (eventloom_sessions.pk << ${SEQ_BITS}) AND event.pk < ((eventloom_sessions.pk + 1) << ${SEQ_BITS})
+      ORDER BY event.pk DESC LIMIT 1),
+    created_at);
+  CREATE INDEX eventloom_app_listing ON eventloom_sessions (app_name, listed_at);
+  CREATE INDEX eventloom_user_listing ON eventloom_sessions (app_name, user_id, listed_at);
+
   ALTER TABLE eventloom_events ADD COLUMN compaction_end REAL;
   UPDATE eventloom_events SET compaction_end = json_extract(event, '$.actions.compaction.endTimestamp')
     WHERE instr(event, '"compaction"') > 0

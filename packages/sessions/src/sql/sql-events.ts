@@ -1,11 +1,10 @@
 import { type Event, InvalidEventError } from '@eventloom/core';
 import type { EventWindow } from '../session-driver.ts';
-import { SEQ_MASK } from './schema.ts';
 import { withinLimit } from './size-limit.ts';
 import type { SqlRow } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
-/** A window that is narrowed by more than sequence numbers is read in blocks of at least so many events. */
+/** Where timestamps are out of order, the events that are still missing from a window are looked for so many at a time. */
 const BLOCK = 64;
 
 /** The events of a session: sequence numbers without a gap, each with the latest time up to it. Called inside a transaction. */
@@ -80,8 +79,9 @@ export class SqlEvents {
   #newest(pk: number, first: number, last: number, limit: number, counts: (event: Event) => boolean): Event[] {
     if (limit === Infinity) return first > last ? [] : this.#range(pk, first, last).filter(counts);
     let found: Event[] = [];
-    for (let end = last; found.length < limit && end >= first; ) {
-      const start = Math.max(first, end - Math.max(limit - found.length, BLOCK) + 1);
+    let end = last;
+    for (let size = limit; found.length < limit && end >= first; size = BLOCK) {
+      const start = Math.max(first, end - size + 1);
       found = [...this.#range(pk, start, end).filter(counts), ...found];
       end = start - 1;
     }

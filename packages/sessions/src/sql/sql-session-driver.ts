@@ -17,16 +17,11 @@ import type {
 import { migrateSessions } from './schema.ts';
 import type { SqlConnection } from './sql-connection.ts';
 import { SqlEvents } from './sql-events.ts';
+import { type SessionWriter, SqlLeases } from './sql-leases.ts';
+import { SqlListing } from './sql-listing.ts';
 import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
-
-/** What the holder of a lease knows of its session, because nobody else can write to it. */
-interface Writer {
-  readonly pk: number;
-  lastSeq: number;
-  highTimestamp: number;
-}
 
 /** Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction. */
 export class SqlSessionDriver implements SessionDriver {
@@ -35,9 +30,9 @@ export class SqlSessionDriver implements SessionDriver {
   readonly #sql: Statements;
   readonly #state: SqlState;
   readonly #events: SqlEvents;
+  readonly #listing: SqlListing;
+  readonly #leases: SqlLeases;
   readonly #toolCalls: SqlToolCalls;
-  /** Spares an append under a lease given here from looking up where the session ends. */
-  readonly #writers = new WeakMap<SessionLease, Writer>();
 
   /**
    * Makes the tables where they are missing.
@@ -49,6 +44,8 @@ export class SqlSessionDriver implements SessionDriver {
     this.#connection = connection;
     this.#sql = prepareStatements(connection);
     this.#state = new SqlState(this.#sql, connection.maxTextBytes);
+    this.#listing = new SqlListing(this.#sql);
+    this.#leases = new SqlLeases(this.#sql);
     this.#events = new SqlEvents(this.#sql, connection.maxTextBytes);
     this.#toolCalls = new SqlToolCalls(this.#sql, connection.maxTextBytes);
   }
@@ -86,7 +83,7 @@ export class SqlSessionDriver implements SessionDriver {
   readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {
     return this.#connection.read(() => {
       const row = this.#find(key);
-      return row && this.#toStored(key.appName, row, this.#events.read(row, window));
+      return row && { ...this.#describe(key.appName, row), events: this.#events.read(row, window) };
     });
   }
 
@@ -101,24 +98,15 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#connection.read(() => {
       const row = this.#find(key);
       if (!row) return undefined;
-      const { pk } = row;
-      return {
-        incarnation: String(pk),
-        initialState: this.#state.readInitial(pk),
-        toolCalls: this.#toolCalls.listAll(pk),
-      };
+      const initialState = this.#state.readInitial(row.pk);
+      return { ...this.#describe(key.appName, row), initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
     });
   }
 
-  listSessions({ appName, userId, limit, after }: SessionPage): StoredSession[] {
-    const position = [after?.updatedAtMs ?? null, after?.sessionId ?? null, after?.userId ?? null] as const;
-    return this.#connection.read(() => {
-      const rows =
-        userId === undefined
-          ? this.#sql.sessionsOfApp.all(appName, ...position, limit)
-          : this.#sql.sessionsOfUser.all(appName, ...position, limit, userId);
-      return (rows as unknown as SessionRow[]).map((row) => this.#toStored(appName, row, []));
-    });
+  listSessions(page: SessionPage): StoredSession[] {
+    return this.#connection.read(() =>
+      this.#listing.readPage(page).map((row) => ({ ...this.#describe(page.appName, row), events: [] })),
+    );
   }
 
   deleteSession(key: SessionKey): void {
@@ -135,49 +123,38 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   appendEvent(append: EventAppend): AppendOutcome {
-    const { lease, writes, event } = append;
+    const { lease, event, nowMs } = append;
     const json = this.#events.toJson(event);
-    const writer = lease && this.#writers.get(lease);
+    const writer = lease && this.#leases.writerOf(lease);
     try {
       if (lease && writer && append.incarnation === String(writer.pk)) {
-        const next = () => this.#appendNext(append, lease, writer, json);
-        if (writes.length === 0 ? this.#connection.single(next) : this.#connection.write(next)) {
+        const isListed = this.#listing.isCurrent(writer.listedAt, nowMs);
+        const next = () => this.#appendNext(append, lease, writer, json, isListed);
+        const isSingle = isListed && append.writes.length === 0;
+        if (isSingle ? this.#connection.single(next) : this.#connection.write(next)) {
           writer.lastSeq += 1;
           writer.highTimestamp = Math.max(writer.highTimestamp, event.timestamp);
+          if (!isListed) writer.listedAt = nowMs;
           return { status: 'stored', seq: writer.lastSeq };
         }
       }
       return this.#connection.write(() => this.#appendAnywhere(append, json));
     } catch (error) {
-      if (lease) this.#writers.delete(lease);
+      if (lease) this.#leases.forget(lease);
       throw error;
     }
   }
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
-    const row = this.#connection.single(() =>
-      this.#sql.claimLease.get(appName, userId, sessionId, nowMs, ttlMs, takeOver ? 1 : 0),
-    );
-    if (!row) {
-      const held = this.#find(claim);
-      if (!held) return { status: 'missing' };
-      return { status: 'busy', freeAtMs: held.lease_until > 0 ? held.free_at : nowMs };
-    }
-    const lease = { appName, userId, sessionId, epoch: Number(row['epoch']), ttlMs };
-    const highTimestamp = row['high_timestamp'] === null ? -Infinity : Number(row['high_timestamp']);
-    this.#writers.set(lease, { pk: Number(row['pk']), lastSeq: Number(row['last_seq']), highTimestamp });
-    return { status: 'taken', lease };
+    return this.#connection.single(() => this.#leases.claim(claim));
   }
 
-  renewLease({ appName, userId, sessionId, epoch, ttlMs }: SessionLease, nowMs: number): boolean {
-    return this.#connection.single(
-      () => this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1,
-    );
+  renewLease(lease: SessionLease, nowMs: number): boolean {
+    return this.#connection.single(() => this.#leases.renew(lease, nowMs));
   }
 
-  releaseLease({ appName, userId, sessionId, epoch }: SessionLease): void {
-    this.#connection.single(() => this.#sql.endLease.run(appName, userId, sessionId, epoch));
+  releaseLease(lease: SessionLease): void {
+    this.#connection.single(() => this.#leases.end(lease));
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
@@ -200,13 +177,20 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   /** Appends at the place that the lease's owner knows; false, with nothing changed, when that cannot be done. */
-  #appendNext(append: EventAppend, lease: SessionLease, writer: Writer, json: string): boolean {
+  #appendNext(
+    append: EventAppend,
+    lease: SessionLease,
+    writer: SessionWriter,
+    json: string,
+    isListed: boolean,
+  ): boolean {
     const { appName, userId, event, writes, nowMs } = append;
     const { pk } = writer;
     const high = Math.max(writer.highTimestamp, event.timestamp);
     const insert = this.#sql.insertEventUnderLease;
     const end = compactionEnd(event);
     if (insert.run(pk, writer.lastSeq + 1, event.id, high, nowMs, json, end, lease.epoch).changes === 0) return false;
+    if (!isListed) this.#listing.update(pk, nowMs);
     this.#state.write(appName, userId, pk, writes);
     return true;
   }
@@ -225,8 +209,11 @@ export class SqlSessionDriver implements SessionDriver {
     const highTimestamp = Math.max(row.high_timestamp ?? -Infinity, event.timestamp);
     this.#insertEvent(row.pk, seq, event, json, highTimestamp, nowMs);
     this.#state.write(appName, userId, row.pk, append.writes);
-    if (lease) this.#writers.set(lease, { pk: row.pk, lastSeq: seq, highTimestamp });
-    else if (held) this.#sql.endLease.run(appName, userId, sessionId, row.epoch);
+    const isListed = this.#listing.isCurrent(row.listed_at, nowMs);
+    if (!isListed) this.#listing.update(row.pk, nowMs);
+    const listedAt = isListed ? row.listed_at : nowMs;
+    if (lease) this.#leases.remember(lease, { pk: row.pk, lastSeq: seq, highTimestamp, listedAt });
+    else if (held) this.#leases.end({ appName, userId, sessionId, epoch: row.epoch });
     return { status: 'stored', seq };
   }
 
@@ -234,7 +221,7 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#sql.session.get(appName, userId, sessionId) as SessionRow | undefined;
   }
 
-  #toStored(appName: string, row: SessionRow, events: Event[]): StoredSession {
+  #describe(appName: string, row: SessionRow): Omit<StoredSession, 'events'> {
     return {
       appName,
       userId: row.user_id,
@@ -243,7 +230,6 @@ export class SqlSessionDriver implements SessionDriver {
       lastSeq: row.last_seq,
       updatedAtMs: row.updated_at,
       state: this.#state.read(appName, row.user_id, row.pk),
-      events,
     };
   }
 }

@@ -19,7 +19,11 @@ export class SqlToolCalls {
   }
 
   /** Called inside a transaction. False when the lease is not live. */
-  record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, response: string | null): boolean {
+  record(
+    { appName, userId, sessionId, epoch }: SessionLease,
+    entry: ToolLedgerEntry,
+    response: string | null,
+  ): boolean {
     const { invocationId, callId, name, status } = entry;
     const owner = [appName, userId, sessionId, epoch] as const;
     const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, response);
@@ -44,12 +48,12 @@ export class SqlToolCalls {
   }
 }
 
-function toEntry(row: SqlRow): ToolLedgerEntry {
+function toEntry({ invocation_id: invocationId, call_id: callId, name, status, response }: SqlRow): ToolLedgerEntry {
   return {
-    invocationId: String(row['invocation_id']),
-    callId: String(row['call_id']),
-    name: String(row['name']),
-    status: row['status'] === 'finished' ? 'finished' : 'started',
-    ...(row['response'] === null ? {} : { response: JSON.parse(String(row['response'])) }),
+    invocationId: String(invocationId),
+    callId: String(callId),
+    name: String(name),
+    status: status === 'finished' ? 'finished' : 'started',
+    ...(typeof response === 'string' ? { response: JSON.parse(response) } : {}),
   };
 }

@@ -13,7 +13,7 @@ const lastEvent = (column: string): string =>
 
 /** A session with what its last event says. */
 const SESSION = `
-  SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until,
+  SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until, session.listed_at,
     max(session.lease_until, session.lease_ttl + coalesce(last.appended_at, 0)) AS free_at,
     coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
     last.high_timestamp,
@@ -22,11 +22,16 @@ const SESSION = `
   LEFT JOIN eventloom_events AS last
     ON last.pk = (SELECT max(pk) FROM eventloom_events WHERE ${eventsOf('session.pk')})`;
 
-/** A page of a listing: ?1 app, ?2 update time, ?3 session and ?4 user of the last one before, ?5 limit, ?6 user. */
+/** The time of the session that is ?3 places behind the first one that the index has at or before ?2. ?1 app, ?4 user. */
+const boundary = (condition: string): string => `
+  SELECT listed_at FROM eventloom_sessions WHERE app_name = ?1 ${condition} AND listed_at <= ?2
+  ORDER BY listed_at DESC LIMIT 1 OFFSET ?3`;
+
+/** A page of a listing: ?1 app, ?2 where the index begins, ?3 update time, ?4 session and ?5 user of the last one before, ?6 limit, ?7 user. */
 const page = (condition: string): string => `
-  SELECT * FROM (${SESSION} WHERE app_name = ?1 ${condition})
-  WHERE ?2 IS NULL OR updated_at < ?2 OR (updated_at = ?2 AND (session_id, user_id) > (?3, ?4))
-  ORDER BY updated_at DESC, session_id, user_id LIMIT ?5`;
+  SELECT * FROM (${SESSION} WHERE app_name = ?1 ${condition} AND listed_at > ?2 AND listed_at <= ?3)
+  WHERE updated_at < ?3 OR (updated_at = ?3 AND (session_id, user_id) > (?4, ?5))
+  ORDER BY updated_at DESC, session_id, user_id LIMIT ?6`;
 
 /** A row of SESSION. */
 export interface SessionRow {
@@ -35,6 +40,8 @@ export interface SessionRow {
   readonly session_id: string;
   readonly epoch: number;
   readonly lease_until: number;
+  /** A time of the last update or shortly before it. */
+  readonly listed_at: number;
   /** When a live lease expires. */
   readonly free_at: number;
   readonly last_seq: number;
@@ -47,12 +54,15 @@ export type Statements = Readonly<Record<keyof typeof SQL, SqlStatement>>;
 
 const SQL = {
   insertSession: `
-    INSERT INTO eventloom_sessions (app_name, user_id, session_id, created_at, epoch)
-    SELECT ?1, ?2, ?3, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch'
+    INSERT INTO eventloom_sessions (app_name, user_id, session_id, created_at, listed_at, epoch)
+    SELECT ?1, ?2, ?3, ?4, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch'
     ON CONFLICT DO NOTHING RETURNING pk`,
   session: `${SESSION} WHERE ${THIS_SESSION}`,
   sessionsOfApp: page(''),
-  sessionsOfUser: page('AND user_id = ?6'),
+  sessionsOfUser: page('AND user_id = ?7'),
+  boundaryOfApp: boundary(''),
+  boundaryOfUser: boundary('AND user_id = ?4'),
+  setListedAt: 'UPDATE eventloom_sessions SET listed_at = ?2 WHERE pk = ?1',
   deleteSession: 'DELETE FROM eventloom_sessions WHERE pk = ?1',
   deleteEvents: `DELETE FROM eventloom_events WHERE ${eventsOf('?1')}`,
   deleteState: 'DELETE FROM eventloom_session_state WHERE session = ?1',
@@ -106,7 +116,7 @@ const SQL = {
     UPDATE eventloom_sessions SET epoch = epoch + 1, lease_until = ?4 + ?5, lease_ttl = ?5
     WHERE ${THIS_SESSION} AND (lease_until = 0 OR ?6
       OR max(lease_until, lease_ttl + coalesce(${lastEvent('appended_at')}, 0)) <= ?4)
-    RETURNING pk, epoch, ${lastEvent(`pk & ${SEQ_MASK}`)} AS last_seq, ${lastEvent('high_timestamp')} AS high_timestamp`,
+    RETURNING pk, epoch, listed_at, ${lastEvent(`pk & ${SEQ_MASK}`)} AS last_seq, ${lastEvent('high_timestamp')} AS high_timestamp`,
   renewLease: `
     UPDATE eventloom_sessions SET lease_until = ?5 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
   endLease: `UPDATE eventloom_sessions SET lease_until = 0 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,

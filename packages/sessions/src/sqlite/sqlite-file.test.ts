@@ -1,4 +1,4 @@
-import { ConfigurationError, createEvent, SessionBusyError } from '@eventloom/core';
+import { ConfigurationError, createEvent, SessionBusyError, SizeLimitError } from '@eventloom/core';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -158,4 +158,45 @@ test('a file that another process keeps locked is a retryable error, and the ser
   other.close();
   mine.close();
   service.close();
+});
+
+test('more than 64 MiB in one piece is refused and changes nothing; 64 MiB are stored', async () => {
+  const limit = 64 * 1024 * 1024;
+  const service = new SqliteSessionService({ path: ':memory:' });
+  const session = await service.createSession(KEY);
+  const lease = await service.acquireLease(KEY);
+  const fits = 'x'.repeat(limit - 2);
+  const content = { role: 'model', parts: [{ text: fits }] };
+  const over = createEvent({ id: 'over', author: 'agent', timestamp: 1, content });
+  await expect(service.appendEvent({ session, event: over, lease })).rejects.toThrow(SizeLimitError);
+  const large = { ...KEY, sessionId: 'large' };
+  await expect(service.createSession({ ...large, state: { fits, over: `${fits}x` } })).rejects.toThrow(SizeLimitError);
+  expect(await service.getSession(large)).toBeUndefined();
+  expect((await service.createSession({ ...large, state: { fits } })).state['fits']).toBe(fits);
+  await service.appendEvent({ session, event: event('one'), lease });
+  expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);
+  service.close();
+});
+
+test('a file that had millions of sessions still tells the events of the next ones apart', async () => {
+  const database = new DatabaseSync(path);
+  const service = new SqliteSessionService({ database });
+  await service.createSession({ ...KEY, sessionId: 'first' });
+  database.exec("UPDATE sqlite_sequence SET seq = 4000000001 WHERE name = 'eventloom_sessions'");
+  const sessions = [];
+  for (const sessionId of ['one', 'two']) sessions.push(await service.createSession({ ...KEY, sessionId }));
+  for (const session of sessions) {
+    const lease = await service.acquireLease({ ...KEY, sessionId: session.id });
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await service.appendEvent({ session, event: event(id), lease });
+    await service.releaseLease(lease);
+    await service.appendEvent({ session, event: event('f') });
+  }
+  for (const session of sessions) {
+    const stored = await service.getSession({ ...KEY, sessionId: session.id, config: { numRecentEvents: 4 } });
+    expect(stored?.lastSeq).toBe(6);
+    expect(stored?.events.map(({ id }) => id)).toEqual(['c', 'd', 'e', 'f']);
+  }
+  await service.deleteSession({ ...KEY, sessionId: 'one' });
+  expect((await service.getSession({ ...KEY, sessionId: 'two' }))?.events.length).toBe(6);
+  database.close();
 });

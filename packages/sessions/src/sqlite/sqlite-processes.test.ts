@@ -11,45 +11,103 @@ let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'eventloom-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a program of the fixtures; kills it with SIGKILL when `until` says so of what it wrote. */
-async function runFixture(name: string, args: string[], until?: (output: string) => boolean): Promise<string> {
+/** Runs a program of the fixtures to its end; kills it with SIGKILL when `until` says so of what it wrote. */
+async function runFixture(
+  name: string,
+  args: string[],
+  until: (output: string) => boolean = () => false,
+): Promise<{ readonly output: string; readonly isKilled: boolean }> {
   const program = fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let faults = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    if (until?.(output)) child.kill('SIGKILL');
+    if (until(text)) child.kill('SIGKILL');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (faults += text));
-  const code = await new Promise((resolve) => child.on('close', resolve));
+  const [code, signal] = await new Promise<unknown[]>((resolve) =>
+    child.on('close', (...end: unknown[]) => resolve(end)),
+  );
   expect(faults).toBe('');
-  expect(code).toBe(until ? null : 0);
-  return output;
+  expect(signal ?? code).toBe(signal ? 'SIGKILL' : 0);
+  return { output, isKilled: signal !== null };
 }
 
-test('kill -9 in a stream of appends leaves every acknowledged event, in order, with its state, and nothing else', async () => {
-  const path = join(folder, 'sessions.db');
-  let stored = 0;
-  for (const more of [150, 40, 300]) {
-    const output = await runFixture('appending-process', [path], (text) => text.split('\n').length > more);
-    const acknowledged = output.split('\n').filter(Boolean).map(Number);
-    expect(acknowledged[0]).toBe(stored);
-    const last = acknowledged.at(-1) ?? -1;
-    const service = new SqliteSessionService({ path });
-    const session = await service.getSession(KEY);
-    stored = session?.lastSeq ?? 0;
-    // The process may have been killed between the write and the acknowledgement, once.
-    expect([last + 1, last + 2]).toContain(stored);
-    expect(session?.events.map(({ id }) => id)).toEqual(Array.from({ length: stored }, (_, index) => `event ${index}`));
-    for (const [index, { content }] of session?.events.entries() ?? []) {
-      expect(content?.parts?.[0]?.text?.length).toBe((index * 37) % 3000);
-    }
-    const number = stored - 1 - (stored % 3 === 0 ? 1 : 0);
-    expect({ ...session?.state }).toEqual({ number, 'user:number': number, 'app:number': number });
-    service.close();
+const STEPS = ['started', 'appended', 'finished'] as const;
+
+/** How many of each step there are. */
+type Progress = Readonly<Record<(typeof STEPS)[number], number>>;
+
+/** What was acknowledged, of a process that went on where the one before was killed. */
+function readProgress(output: string, before: Progress): Progress {
+  const progress = { ...before };
+  // A line that was cut off acknowledges nothing.
+  for (const line of output.split('\n').slice(0, -1)) {
+    const [step, number] = line.split(' ');
+    const name = STEPS.find((known) => known === step);
+    if (name) progress[name] = Math.max(progress[name], Number(number) + 1);
   }
-}, 60_000);
+  return progress;
+}
+
+/** Checks that what is stored is whole, in order, and nothing beside it; says how far it goes. */
+async function readStored(path: string): Promise<Progress> {
+  const service = new SqliteSessionService({ path });
+  const session = await service.getSession(KEY);
+  const appended = session?.events.length ?? 0;
+  expect(session?.lastSeq ?? 0).toBe(appended);
+  for (const [index, event] of session?.events.entries() ?? []) {
+    expect(event.id).toBe(`event ${index}`);
+    expect(event.content?.parts?.[0]?.text?.length).toBe((index * 37) % 3000);
+    expect(event.actions.artifactDelta).toEqual({ 'report.txt': index });
+  }
+  const number = appended - 1 - (appended % 3 === 0 ? 1 : 0);
+  const state = appended === 0 ? {} : { number, 'user:number': number, 'app:number': number };
+  expect({ ...session?.state }).toEqual(state);
+  const calls = [];
+  for (let invocation = 0; invocation <= appended / 10; invocation++) {
+    calls.push(...(await service.listToolCalls({ ...KEY, invocationId: `e-${invocation}` })));
+  }
+  const finished = calls.filter(({ status }) => status === 'finished').length;
+  for (const [index, call] of calls.entries()) {
+    const end = index < finished ? { status: 'finished', response: { number: index } } : { status: 'started' };
+    expect(call).toEqual({
+      invocationId: `e-${Math.floor(index / 10)}`,
+      callId: `call ${index}`,
+      name: 'tool',
+      ...end,
+    });
+  }
+  service.close();
+  return { started: calls.length, appended, finished };
+}
+
+test('kill -9 at random moments of 10,000 appends leaves all that was acknowledged, in order, with its state, and nothing else', async () => {
+  const path = join(folder, 'sessions.db');
+  const count = 10_000;
+  let stored: Progress = { started: 0, appended: 0, finished: 0 };
+  let kills = 0;
+  for (let round = 1; round <= 7; round++) {
+    const moment = round === 7 ? Infinity : stored.appended + Math.random() * (count / 8);
+    const isReached = (text: string): boolean =>
+      [...text.matchAll(/appended (\d+)\n/g)].some(([, number]) => Number(number) >= moment);
+    const { output, isKilled } = await runFixture('appending-process', [path, String(count)], isReached);
+    if (isKilled) kills++;
+
+    const acknowledged = readProgress(output, stored);
+    stored = await readStored(path);
+    // The process may have been killed between a write and its acknowledgement, once.
+    let unacknowledged = 0;
+    for (const step of STEPS) {
+      expect(stored[step], `${step}, killed from ${moment} on`).toBeGreaterThanOrEqual(acknowledged[step]);
+      unacknowledged += stored[step] - acknowledged[step];
+    }
+    expect(unacknowledged, `killed from ${moment} on`).toBeLessThanOrEqual(1);
+  }
+  expect(stored).toEqual({ started: count, appended: count, finished: count });
+  expect(kills).toBeGreaterThan(1);
+}, 120_000);
 
 test('two processes at the same sessions lose nothing, double nothing and are never interleaved', async () => {
   const path = join(folder, 'sessions.db');

@@ -59,16 +59,6 @@ export const appendMutants: readonly Mutant[] = [
       return outcome;
     },
   })),
-  brokenDriver('append.ids-of-one-session', 'has one space of ids for all sessions', (driver) => {
-    const seen = new Map<string, Event>();
-    return {
-      appendEvent(append) {
-        const event = seen.get(append.event.id);
-        seen.set(append.event.id, append.event);
-        return event ? { status: 'duplicate', event, lastSeq: 0 } : driver.appendEvent(append);
-      },
-    };
-  }),
   brokenDriver('append.missing-session', 'makes the session it misses', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);
@@ -143,12 +133,6 @@ export const appendMutants: readonly Mutant[] = [
         : outcome;
     },
   })),
-  brokenEvents('append.big-event', 'cuts long text', (events) =>
-    events.map((event) => {
-      const text = event.content?.parts?.[0]?.text ?? '';
-      return { ...event, content: { parts: [{ text: text.slice(0, 65_535) }] } };
-    }),
-  ),
   brokenService('append.order', 'overlooks every tenth event', (service) => ({
     appendEvent: (request) =>
       idsOf(request.session).length % 10 === 9 ? Promise.resolve(request.event) : service.appendEvent(request),

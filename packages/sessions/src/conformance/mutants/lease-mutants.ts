@@ -1,4 +1,5 @@
 import { type SessionLease, StaleWriterError } from '@eventloom/core';
+import { countsEpochsAnew } from './counts-epochs-anew.ts';
 import { doesNotRenew } from './does-not-renew.ts';
 import { heldLeases, withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
@@ -97,26 +98,7 @@ export const leaseMutants: readonly Mutant[] = [
       return service.acquireLease(request);
     },
   })),
-  brokenDriver('lease.dies-with-session', 'counts epochs anew with a new session', (driver) => {
-    let base = 0;
-    let last = 0;
-    const inner = (lease: SessionLease): SessionLease => ({ ...lease, epoch: lease.epoch + base });
-    return {
-      createSession(creation) {
-        base = last;
-        return driver.createSession(creation);
-      },
-      claimLease: (claim) =>
-        withLease(driver.claimLease(claim), (lease) => {
-          last = lease.epoch;
-          return { ...lease, epoch: lease.epoch - base };
-        }),
-      appendEvent: (append) => driver.appendEvent({ ...append, lease: append.lease && inner(append.lease) }),
-      renewLease: (lease, nowMs) => driver.renewLease(inner(lease), nowMs),
-      releaseLease: (lease) => driver.releaseLease(inner(lease)),
-      recordToolCall: (lease, entry) => driver.recordToolCall(inner(lease), entry),
-    };
-  }),
+  countsEpochsAnew('lease.dies-with-session'),
   brokenDriver('lease.one-session-only', 'has one lease for all sessions', (driver) => {
     let held: SessionLease | undefined;
     return {

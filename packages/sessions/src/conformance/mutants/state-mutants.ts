@@ -9,6 +9,17 @@ export const stateMutants: readonly Mutant[] = [
   brokenWrites('state.append-splits-scopes', 'gives the user’s state to everybody', (writes) =>
     writes.map((write) => (write.scope === 'user' ? { ...write, scope: 'app' } : write)),
   ),
+  brokenDriver('state.app-seen-by-all', 'keeps the app’s state for each user apart', (driver) => ({
+    createSession: (creation) => driver.createSession({ ...creation, writes: toUserScope(creation.writes) }),
+    appendEvent: (append) => driver.appendEvent({ ...append, writes: toUserScope(append.writes) }),
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, state: stored.state.map((entry) => ({ ...entry, scope: scopeIn(entry.key) })) };
+    },
+  })),
+  brokenWrites('state.app-seen-by-all', 'removes nothing of the app’s', (writes) =>
+    writes.filter(({ scope, value }) => scope !== 'app' || value !== undefined),
+  ),
   brokenReads('state.prefixes-kept-apart', 'drops the prefix of the user', (entries) =>
     entries.map((entry) => (entry.scope === 'user' ? { ...entry, scope: 'session' } : entry)),
   ),
@@ -122,11 +133,6 @@ export const stateMutants: readonly Mutant[] = [
       value: JSON.parse(JSON.stringify(entry.value).replaceAll('[]', 'null')) as unknown,
     })),
   ),
-  brokenReads('state.big-values', 'cuts long text', (entries) =>
-    entries.map((entry) =>
-      typeof entry.value === 'string' ? { ...entry, value: entry.value.slice(0, 65_535) } : entry,
-    ),
-  ),
 ];
 
 function brokenWrites(
@@ -178,4 +184,13 @@ function roundNumbers(entry: StateEntry): StateEntry {
     typeof value === 'number' ? Number(value.toPrecision(12)) : value,
   );
   return { ...entry, value: JSON.parse(rounded) as unknown };
+}
+
+/** The app’s keys as keys of the user that are told by their name. */
+function toUserScope(writes: readonly StateWrite[]): StateWrite[] {
+  return writes.map((write) => (write.scope === 'app' ? { ...write, scope: 'user' } : write));
+}
+
+function scopeIn(key: string): StateEntry['scope'] {
+  return key === 'motto' || key === 'gone' ? 'app' : 'session';
 }

@@ -26,6 +26,26 @@ export const windowMutants: readonly Mutant[] = [
     ...window,
     afterSeq: Math.max(0, window.afterSeq - 1),
   })),
+  brokenWindow('window.before-seq', 'gives the event of that number too', (window) => ({
+    ...window,
+    beforeSeq: window.beforeSeq === undefined ? undefined : window.beforeSeq + 1,
+  })),
+  brokenEvents('window.before-seq', 'counts before it looks at the number', (_, window, all) =>
+    all
+      .slice(window.afterSeq)
+      .slice(-(window.limit ?? Infinity))
+      .filter((event) => all.indexOf(event) + 1 < (window.beforeSeq ?? Infinity)),
+  ),
+  brokenWindow('window.large-numbers', 'keeps numbers in 32 bits', (window) => ({
+    ...window,
+    afterSeq: window.afterSeq | 0,
+  })),
+  brokenService('window.large-numbers', 'refuses numbers beyond 32 bits', (service) => ({
+    getSession(request) {
+      if ((request.config?.beforeSeq ?? 0) > 0xffff_ffff) throw new InvalidRequestError('beforeSeq: is too large');
+      return service.getSession(request);
+    },
+  })),
   brokenEvents('window.combined', 'counts before it looks at the time', (_, { afterTimestamp, afterSeq, limit }, all) =>
     all
       .slice(Math.max(afterSeq, all.length - (limit ?? all.length)))

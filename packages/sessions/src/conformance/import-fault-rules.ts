@@ -1,0 +1,172 @@
+import { type Event, InvalidRequestError, type SessionRecord, type ToolLedgerEntry } from '@eventloom/core';
+import { recordsOf } from './records.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
+import { KEY, OTHER_KEY, sampleEvent } from './samples.ts';
+
+const STATE = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
+const CALL: ToolLedgerEntry = { invocationId: 'e-1', callId: 'a', name: 'tool', status: 'started' };
+const ONE = sampleEvent('one');
+const TWO = sampleEvent('two');
+const GOOD = recordsOf({ state: STATE }, [ONE, TWO], [CALL]);
+const [HEADER, FIRST, SECOND, LEDGER, END] = GOOD as [
+  SessionRecord,
+  SessionRecord,
+  SessionRecord,
+  SessionRecord,
+  SessionRecord,
+];
+
+/** What no import takes. */
+export const importFaultRules: readonly SessionRule[] = [
+  {
+    id: 'import.cut-off-refused',
+    title: 'Records that were cut off anywhere are refused, and nothing is changed.',
+    async check(subject) {
+      for (let count = 0; count < GOOD.length; count++) {
+        await refuses(subject, `the first ${count} records`, GOOD.slice(0, count));
+      }
+      await accepts(subject);
+    },
+  },
+  {
+    id: 'import.order-refused',
+    title: 'Records that are out of order, or come twice, are refused, and nothing is changed.',
+    async check(subject) {
+      const faults: Readonly<Record<string, readonly SessionRecord[]>> = {
+        'no header': [FIRST, SECOND, LEDGER, END],
+        'a header behind an event': [FIRST, HEADER, SECOND, LEDGER, END],
+        'a second header': [HEADER, FIRST, HEADER, SECOND, LEDGER, END],
+        'an event behind a tool call': [HEADER, FIRST, LEDGER, SECOND, END],
+        'an event behind the end': [HEADER, FIRST, LEDGER, { type: 'end', events: 1, toolCalls: 1 }, SECOND],
+        'a second end': [...GOOD, END],
+        'another session behind the end': [...GOOD, ...GOOD],
+        'an event of an id that came before': recordsOf({ state: STATE }, [ONE, TWO, { ...ONE, author: 'other' }]),
+        'a tool call that came before': recordsOf({ state: STATE }, [], [CALL, { ...CALL, status: 'finished' }]),
+      };
+      for (const [what, records] of Object.entries(faults)) await refuses(subject, what, records);
+      await accepts(subject);
+    },
+  },
+  {
+    id: 'import.counts-refused',
+    title: 'Records of which some are missing are refused, and nothing is changed.',
+    async check(subject) {
+      await refuses(subject, 'an event is missing', [HEADER, FIRST, LEDGER, END]);
+      await refuses(subject, 'a tool call is missing', [HEADER, FIRST, SECOND, END]);
+      await refuses(subject, 'one more than the end says', [
+        HEADER,
+        FIRST,
+        SECOND,
+        LEDGER,
+        { ...END, toolCalls: 0 } as never,
+      ]);
+      await accepts(subject);
+    },
+  },
+  {
+    id: 'import.bad-header-refused',
+    title: 'A header of another version, or with state that cannot be, is refused, and nothing is changed.',
+    async check(subject) {
+      const faults: Readonly<Record<string, object>> = {
+        'a later version': { version: 2 },
+        'no version': { version: undefined },
+        'no time': { lastUpdateTime: undefined },
+        'a time that is text': { lastUpdateTime: '5' },
+        'a time before the epoch': { lastUpdateTime: -1 },
+        'a time beyond all dates': { lastUpdateTime: 1e300 },
+        'no state': { state: undefined },
+        'state that is a list': { state: [] },
+        'a bad key': { state: { ...STATE, 'app:': 1 } },
+        'a bad value': { state: { ...STATE, at: new Date(0) } },
+        'a temp: key': { state: { ...STATE, 'temp:x': 1 } },
+        'no initial state': { initialState: null },
+        'initial state of the user': { initialState: { 'user:name': 'Ada' } },
+        'a bad initial value': { initialState: { own: undefined } },
+        'a bad name': { appName: '' },
+        'no id': { id: undefined },
+      };
+      for (const [what, change] of Object.entries(faults)) {
+        await refuses(subject, what, recordsOf({ state: STATE, ...change }, [ONE]));
+      }
+      await accepts(subject);
+    },
+  },
+  {
+    id: 'import.bad-records-refused',
+    title: 'A record that no export gives is refused, and nothing is changed.',
+    async check(subject) {
+      const { actions } = ONE;
+      const events: Readonly<Record<string, unknown>> = {
+        'no event': undefined,
+        'an event that is text': 'one',
+        'no id': { ...ONE, id: undefined },
+        'an empty id': { ...ONE, id: '' },
+        'an over-long id': { ...ONE, id: 'i'.repeat(257) },
+        'no author': { ...ONE, author: null },
+        'no invocation': { ...ONE, invocationId: undefined },
+        'no time': { ...ONE, timestamp: undefined },
+        'a time that is no number': { ...ONE, timestamp: Number.NaN },
+        'no actions': { ...ONE, actions: undefined },
+        'no delta': { ...ONE, actions: { artifactDelta: {} } },
+        'a temp: key': { ...ONE, actions: { ...actions, stateDelta: { 'temp:x': 1 } } },
+        'a temp: key that is removed': { ...ONE, actions: { ...actions, removedState: ['temp:x'] } },
+        'a compaction without an end': { ...ONE, actions: { ...actions, compaction: { startTimestamp: 1 } } },
+        'content that is text': { ...ONE, content: 'text' },
+        'something that is not JSON': { ...ONE, customMetadata: { at: new Date(0) } },
+        'a partial event': { ...ONE, partial: true },
+      };
+      for (const [what, event] of Object.entries(events)) {
+        await refuses(subject, what, recordsOf({ state: STATE }, [TWO, event as Event]));
+      }
+      for (const toolCall of [
+        undefined,
+        'call',
+        { ...CALL, callId: '' },
+        { ...CALL, status: 'over' },
+        { ...CALL, response: 1n },
+      ]) {
+        await refuses(subject, 'a bad tool call', recordsOf({ state: STATE }, [], [toolCall as ToolLedgerEntry]));
+      }
+      for (const record of [null, 'event', [], {}, { type: 'artifact' }]) {
+        await refuses(subject, 'something else', [HEADER, FIRST, SECOND, LEDGER, record as SessionRecord, END]);
+      }
+      await accepts(subject);
+    },
+  },
+  {
+    id: 'import.source-error',
+    title: 'An error of the records’ own ends the import with that error, and nothing is changed.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const reason = new TypeError('the source broke');
+      const records = async function* () {
+        yield* GOOD.slice(0, -1);
+        throw reason;
+      };
+      const error = await service.importSession({ records: records() }).catch((caught: unknown) => caught);
+      expect.true('the error is that of the records', error === reason);
+      await expectNothing(subject);
+      await accepts(subject);
+    },
+  },
+];
+
+async function refuses(subject: Subject, what: string, records: readonly SessionRecord[]): Promise<void> {
+  const { service, expect } = subject;
+  await expect.rejects(`an import with ${what}`, service.importSession({ records }), InvalidRequestError);
+  await expectNothing(subject);
+}
+
+/** Nothing of the records was stored, in no scope. */
+async function expectNothing({ service, expect }: Subject): Promise<void> {
+  expect.same('the session', await service.getSession(KEY), undefined);
+  const other = await service.createSession(OTHER_KEY);
+  expect.same('the state of another session', other.state, {});
+  await service.deleteSession(OTHER_KEY);
+}
+
+/** The records that the faults were made of are good ones. */
+async function accepts({ service, expect }: Subject): Promise<void> {
+  const session = await expect.fulfils('an import without fault', service.importSession({ records: GOOD }));
+  expect.same('what it stored', [session.state, session.events], [STATE, [ONE, TWO]]);
+}

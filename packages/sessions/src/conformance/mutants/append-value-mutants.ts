@@ -1,0 +1,77 @@
+import type { Event } from '@eventloom/core';
+import type { EventAppend } from '../../session-driver.ts';
+import { brokenEvents } from './broken-events.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const appendValueMutants: readonly Mutant[] = [
+  brokenEvents('append.values-kept', 'drops nulls', (events) =>
+    events.map(
+      (event) =>
+        JSON.parse(JSON.stringify(event, (_, value: unknown) => (value === null ? undefined : value))) as Event,
+    ),
+  ),
+  brokenEvents('append.values-kept', 'loses __proto__', (events) =>
+    events.map(
+      (event) =>
+        JSON.parse(JSON.stringify(event), (key, value: unknown) => (key === '__proto__' ? undefined : value)) as Event,
+    ),
+  ),
+  brokenService('append.values-kept', 'returns -0', (service) => ({
+    async appendEvent(request) {
+      const stored = await service.appendEvent(request);
+      return { ...stored, customMetadata: { ...stored.customMetadata, negative: -0 } };
+    },
+  })),
+  brokenIds('append.odd-ids', 'takes ids in any case for one', (id) => id.toLowerCase()),
+  brokenIds('append.odd-ids', 'takes é in two spellings for one', (id) => id.normalize('NFC')),
+  brokenIds('append.odd-ids', 'cuts long ids', (id) => id.slice(0, 255)),
+  brokenEvents('append.artifact-delta', 'loses what was saved', (events) =>
+    events.map((event) => ({ ...event, actions: { ...event.actions, artifactDelta: {} } })),
+  ),
+  brokenDriver('append.artifact-delta', 'keeps it in the state', (driver) => ({
+    appendEvent(append) {
+      const { artifactDelta } = append.event.actions;
+      const saved = Object.entries(artifactDelta).map(([key, value]) => ({ scope: 'session', key, value }) as const);
+      return driver.appendEvent({ ...append, writes: [...append.writes, ...saved] });
+    },
+  })),
+  brokenDriver('append.ids-of-one-session', 'has one space of ids for all sessions', (driver) => ({
+    appendEvent: onceEach(
+      () => 'all',
+      (append) => driver.appendEvent(append),
+    ),
+  })),
+  brokenDriver('append.ids-of-one-session', 'has one space of ids for a session’s name', (driver) => ({
+    appendEvent: onceEach(
+      ({ sessionId }) => sessionId,
+      (append) => driver.appendEvent(append),
+    ),
+  })),
+];
+
+/** A mutant that takes two ids for one when `change` makes them the same. */
+function brokenIds(breaks: string, how: string, change: (id: string) => string): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    appendEvent: onceEach(
+      () => 'all',
+      (append) => driver.appendEvent(append),
+      change,
+    ),
+  }));
+}
+
+/** Appends an id once in each space of ids. */
+function onceEach<T>(
+  spaceOf: (append: EventAppend) => string,
+  appendEvent: (append: EventAppend) => T,
+  change: (id: string) => string = (id) => id,
+) {
+  const seen = new Map<string, Event>();
+  return (append: EventAppend): T | { status: 'duplicate'; event: Event; lastSeq: number } => {
+    const name = `${spaceOf(append)} ${change(append.event.id)}`;
+    const event = seen.get(name);
+    if (event) return { status: 'duplicate', event, lastSeq: 0 };
+    seen.set(name, append.event);
+    return appendEvent(append);
+  };
+}

@@ -1,0 +1,127 @@
+import { type SessionKey, SessionNotFoundError, type SessionRecord } from '@eventloom/core';
+import type { SessionBackground } from '../../session-driver.ts';
+import { exportAll } from '../records.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const exportMutants: readonly Mutant[] = [
+  brokenRecords('export.records', 'leaves out the end', (records) => records.slice(0, -1)),
+  brokenRecords('export.records', 'puts events in the order of their times', (records) =>
+    records.toSorted((one, other) =>
+      one.type === 'event' && other.type === 'event' ? one.event.timestamp - other.event.timestamp : 0,
+    ),
+  ),
+  brokenBackground('export.records', 'leaves out what the app has', (session) => ({
+    ...session,
+    state: session.state.filter(({ scope }) => scope !== 'app'),
+  })),
+  brokenBackground('export.initial-state', 'takes the state of now for the initial one', (session) => ({
+    ...session,
+    initialState: session.state.filter(({ scope }) => scope === 'session'),
+  })),
+  brokenDriver('export.initial-state', 'keeps the initial state of a deleted session', (driver) => {
+    const first = new Map<string, SessionBackground['initialState']>();
+    return {
+      readBackground(key) {
+        const session = driver.readBackground(key);
+        if (session && !first.has(key.sessionId)) first.set(key.sessionId, session.initialState);
+        return session && { ...session, initialState: first.get(key.sessionId) ?? [] };
+      },
+    };
+  }),
+  brokenService('export.one-moment', 'looks again after the header', (service) => ({
+    async *exportSession(key) {
+      for (const record of await exportAll(service, key)) if (record.type === 'session') yield record;
+      for (const record of await exportAll(service, key)) if (record.type !== 'session') yield record;
+    },
+  })),
+  brokenDriver('export.beside-a-writer', 'reads tool calls after the state', (driver) => ({
+    async readBackground(key) {
+      const session = driver.readBackground(key);
+      await severalTurns();
+      const later = driver.readBackground(key);
+      return session && later && { ...session, toolCalls: later.toolCalls };
+    },
+  })),
+  brokenDriver('export.beside-a-writer', 'reads the state after the number of the last event', (driver) => ({
+    async readBackground(key) {
+      const session = driver.readBackground(key);
+      await severalTurns();
+      const later = driver.readBackground(key);
+      return session && later && { ...later, lastSeq: session.lastSeq };
+    },
+  })),
+  brokenDriver('export.long-session', 'loses the first event of each page but the first', (driver) => ({
+    readEvents(key, window) {
+      const found = driver.readEvents(key, window);
+      return found && window.afterSeq > 0 ? { ...found, events: found.events.slice(1) } : found;
+    },
+  })),
+  brokenRecords('export.long-session', 'exports a thousand events', (records) =>
+    records.filter((_, index) => index <= 1000 || index === records.length - 1),
+  ),
+  brokenService('export.missing-session', 'exports nothing when there is no session', (service) => ({
+    async *exportSession(key) {
+      if (await service.getSession(key)) yield* service.exportSession(key);
+    },
+  })),
+  brokenService('export.deleted-midway', 'ends without a word', (service) => ({
+    async *exportSession(key) {
+      try {
+        yield* service.exportSession(key);
+      } catch (error) {
+        if (!SessionNotFoundError.isInstance(error)) throw error;
+      }
+    },
+  })),
+  brokenDriver('export.deleted-midway', 'goes on with the session made anew', (driver) => ({
+    readBackground(key) {
+      const session = driver.readBackground(key);
+      return session && { ...session, incarnation: 'same' };
+    },
+    readEvents(key, window) {
+      const found = driver.readEvents(key, window);
+      return found && { ...found, incarnation: 'same' };
+    },
+  })),
+  brokenService('export.own-copy', 'gives the same records again', (service) => {
+    const given = new Map<string, Promise<SessionRecord[]>>();
+    return {
+      async *exportSession(key) {
+        const records = given.get(key.sessionId) ?? exportAll(service, key);
+        given.set(key.sessionId, records);
+        yield* await records;
+      },
+    };
+  }),
+];
+
+/** A mutant that spoils what an export gives. */
+function brokenRecords(
+  breaks: string,
+  how: string,
+  change: (records: SessionRecord[]) => readonly SessionRecord[],
+): Mutant {
+  return brokenService(breaks, how, (service) => ({
+    async *exportSession(key: SessionKey) {
+      yield* change(await exportAll(service, key));
+    },
+  }));
+}
+
+/** A mutant that spoils what an export begins with. */
+function brokenBackground(
+  breaks: string,
+  how: string,
+  change: (session: SessionBackground) => SessionBackground,
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    readBackground(key) {
+      const session = driver.readBackground(key);
+      return session && change(session);
+    },
+  }));
+}
+
+async function severalTurns(): Promise<void> {
+  for (let turn = 0; turn < 30; turn++) await Promise.resolve();
+}

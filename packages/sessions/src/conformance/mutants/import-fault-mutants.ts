@@ -1,0 +1,100 @@
+import {
+  type BaseSessionService,
+  type Event,
+  type ImportSessionRequest,
+  InvalidRequestError,
+  type SessionRecord,
+  stateScopeOf,
+} from '@eventloom/core';
+import { isRecord } from '../../is-record.ts';
+import { brokenService, type Mutant } from './mutant.ts';
+
+export const importFaultMutants: readonly Mutant[] = [
+  mends('import.cut-off-refused', 'does without an end', (records) => (endOf(records) ? records : withEnd(records))),
+  brokenService('import.cut-off-refused', 'stores what it has before it looks for the end', (service) => ({
+    async importSession(request) {
+      const [header] = await collect(request);
+      if (header?.type === 'session') await service.createSession({ ...header, sessionId: 'ghost' });
+      return service.importSession(request);
+    },
+  })),
+  mends('import.order-refused', 'puts records in order', (records) => {
+    const order = ['session', 'event', 'toolCall', 'end'];
+    return records.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
+  }),
+  mends('import.order-refused', 'takes the first of two events of one id', (records) => {
+    const seen = new Set<string>();
+    const kept = records.filter(
+      (record) => record.type !== 'event' || (!seen.has(record.event.id) && seen.add(record.event.id)),
+    );
+    return kept.length < records.length ? withEnd(kept.filter(({ type }) => type !== 'end')) : records;
+  }),
+  mends('import.order-refused', 'stops at the first end', (records) => {
+    const end = records.findIndex(({ type }) => type === 'end');
+    return end < 0 ? records : records.slice(0, end + 1);
+  }),
+  mends('import.counts-refused', 'does not count', (records) =>
+    endOf(records) ? withEnd(records.filter(({ type }) => type !== 'end')) : records,
+  ),
+  mends('import.bad-header-refused', 'takes any version for its own', ([header, ...records]) =>
+    header?.type === 'session' ? [{ ...header, version: 1 }, ...records] : records,
+  ),
+  mends('import.bad-header-refused', 'leaves temp: keys out', ([header, ...records]) => {
+    if (header?.type !== 'session' || !isRecord(header.state)) return header ? [header, ...records] : records;
+    const state = Object.entries(header.state).filter(([key]) => stateScopeOf(key) !== 'temp');
+    return [{ ...header, state: Object.fromEntries(state) }, ...records];
+  }),
+  mends('import.bad-records-refused', 'makes up what an event lacks', (records, makeUp) =>
+    records.map((record) => {
+      if (record?.type !== 'event' || typeof record.event !== 'object') return record;
+      const { id = makeUp(), author } = record.event as Partial<Event>;
+      return { ...record, event: { ...record.event, id, author: author ?? 'somebody' } };
+    }),
+  ),
+  mends('import.bad-records-refused', 'passes over what it does not know', (records) =>
+    records.filter((record) => ['session', 'event', 'toolCall', 'end'].includes(record?.type)),
+  ),
+  brokenService('import.source-error', 'stores what came before an error', (service) => ({
+    importSession: async (request) => service.importSession({ ...request, records: withEnd(await collect(request)) }),
+  })),
+  brokenService('import.source-error', 'says that the records are bad', (service) => ({
+    importSession: (request) =>
+      service.importSession(request).catch((cause: unknown) => {
+        throw InvalidRequestError.isInstance(cause) ? cause : new InvalidRequestError('bad records', { cause });
+      }),
+  })),
+];
+
+/** A mutant that makes good records of bad ones. */
+function mends(
+  breaks: string,
+  how: string,
+  change: (records: readonly SessionRecord[], makeUp: () => string) => readonly SessionRecord[],
+): Mutant {
+  return brokenService(breaks, how, (service: BaseSessionService, _, platform) => ({
+    async importSession(request) {
+      const records = change(await collect(request), () => platform.newEventId());
+      return service.importSession({ ...request, records });
+    },
+  }));
+}
+
+/** The records, up to the first error of their source. */
+async function collect({ records }: ImportSessionRequest): Promise<SessionRecord[]> {
+  const collected: SessionRecord[] = [];
+  try {
+    for await (const record of records) collected.push(record);
+  } catch {
+    return collected;
+  }
+  return collected;
+}
+
+function endOf(records: readonly SessionRecord[]): SessionRecord | undefined {
+  return records.find((record) => record?.type === 'end');
+}
+
+function withEnd(records: readonly SessionRecord[]): SessionRecord[] {
+  const count = (type: string): number => records.filter((record) => record?.type === type).length;
+  return [...records, { type: 'end', events: count('event'), toolCalls: count('toolCall') }];
+}

@@ -1,0 +1,144 @@
+import type { SessionImport, StateEntry } from '../../session-driver.ts';
+import { countsEpochsAnew } from './counts-epochs-anew.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const importMutants: readonly Mutant[] = [
+  brokenImport('import.lossless', 'loses the tool calls', (session) => ({ ...session, toolCalls: [] })),
+  brokenImport('import.lossless', 'sorts tool calls by id', (session) => ({
+    ...session,
+    toolCalls: session.toolCalls.toSorted((one, other) => (one.callId < other.callId ? -1 : 1)),
+  })),
+  brokenImport('import.lossless', 'sorts events by time', (session) => ({
+    ...session,
+    events: session.events.toSorted((one, other) => one.timestamp - other.timestamp),
+  })),
+  brokenImport('import.lossless', 'keeps whole seconds', (session) => ({
+    ...session,
+    updatedAtMs: Math.floor(session.updatedAtMs / 1000) * 1000,
+  })),
+  brokenImport('import.lossless', 'takes the state of the end for the initial one', (session) => ({
+    ...session,
+    initialState: session.state,
+  })),
+  brokenImport('import.lossless', 'loses __proto__', (session) => ({
+    ...session,
+    state: session.state.filter(({ key }) => key !== '__proto__'),
+  })),
+  brokenImport('import.exports-the-same', 'loses the initial state', (session) => ({ ...session, initialState: [] })),
+  brokenImport('import.exports-the-same', 'finishes every tool call', (session) => ({
+    ...session,
+    toolCalls: session.toolCalls.map((call) => ({ ...call, status: 'finished' })),
+  })),
+  brokenService('import.returns-session', 'returns it without events', (service) => ({
+    importSession: async (request) => ({ ...(await service.importSession(request)), events: [] }),
+  })),
+  brokenDriver('import.returns-session', 'keeps the values that it returned', (driver) => {
+    let kept: readonly StateEntry[] = [];
+    return {
+      importSession(session) {
+        const created = driver.importSession(session);
+        kept = created?.state ?? [];
+        return created;
+      },
+      readSession(key, window) {
+        const stored = driver.readSession(key, window);
+        return stored && { ...stored, state: kept };
+      },
+    };
+  }),
+  brokenService('import.names', 'overlooks another user', (service) => ({
+    importSession: (request) => service.importSession({ ...request, userId: undefined }),
+  })),
+  brokenService('import.names', 'makes up an id', (service, _, platform) => ({
+    importSession: (request) => service.importSession({ sessionId: platform.newUuid(), ...request }),
+  })),
+  brokenDriver('import.existing-refused', 'replaces what is there', (driver) => ({
+    importSession(session) {
+      driver.deleteSession(session);
+      return driver.importSession(session);
+    },
+  })),
+  brokenDriver('import.existing-refused', 'writes shared state though it refuses', (driver) => ({
+    importSession(session) {
+      const created = driver.importSession(session);
+      if (!created) driver.importSession({ ...session, sessionId: 'ghost' });
+      return created;
+    },
+  })),
+  brokenDriver('import.one-wins', 'looks first and stores later', (driver) => ({
+    async importSession(session) {
+      if (driver.readBackground(session)) return undefined;
+      await Promise.resolve();
+      driver.deleteSession(session);
+      return driver.importSession(session);
+    },
+  })),
+  brokenDriver('import.shared-state', 'writes over what the user has', (driver) => ({
+    importSession(session) {
+      const { sharedState } = session;
+      driver.createSession({ ...session, sessionId: 'ghost', writes: sharedState, nowMs: 0 });
+      return driver.importSession(session);
+    },
+  })),
+  brokenImport('import.shared-state', 'leaves shared state out', (session) => ({ ...session, sharedState: [] })),
+  brokenDriver('import.shared-state', 'takes null for absent', (driver) => ({
+    importSession(session) {
+      const other = driver.readBackground({ ...session, sessionId: 'other' });
+      const nulls = other?.state.filter(({ value }) => value === null).map(({ key }) => key) ?? [];
+      const writes = session.sharedState.filter(({ key }) => nulls.includes(key));
+      driver.createSession({ ...session, sessionId: 'ghost', writes, nowMs: 0 });
+      return driver.importSession(session);
+    },
+  })),
+  brokenDriver('import.goes-on', 'does not know the ids it imported', (driver) => {
+    const imported = new Set<string>();
+    return {
+      importSession(session) {
+        for (const { id } of session.events) imported.add(id);
+        return driver.importSession(session);
+      },
+      appendEvent(append) {
+        const { id } = append.event;
+        return driver.appendEvent(
+          imported.has(id) ? { ...append, event: { ...append.event, id: `${id} again` } } : append,
+        );
+      },
+    };
+  }),
+  brokenDriver('import.goes-on', 'holds what it imported', (driver) => ({
+    importSession(session) {
+      const created = driver.importSession(session);
+      driver.claimLease({ ...session, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
+      return created;
+    },
+  })),
+  brokenDriver('import.goes-on', 'lists sessions as they were imported', (driver) => {
+    const order: string[] = [];
+    return {
+      importSession(session) {
+        order.unshift(session.sessionId);
+        return driver.importSession(session);
+      },
+      listSessions: (page) =>
+        driver
+          .listSessions(page)
+          .toSorted((one, other) => order.indexOf(one.sessionId) - order.indexOf(other.sessionId)),
+    };
+  }),
+  brokenImport('import.goes-on', 'lets tool calls run again', (session) => ({
+    ...session,
+    toolCalls: session.toolCalls.map((call) => ({ ...call, status: 'started' })),
+  })),
+  countsEpochsAnew('import.made-anew'),
+  brokenDriver('import.made-anew', 'takes the import for the deleted session', (driver) => ({
+    appendEvent(append) {
+      const incarnation = driver.readBackground(append)?.incarnation ?? append.incarnation;
+      return driver.appendEvent({ ...append, incarnation });
+    },
+  })),
+];
+
+/** A mutant that spoils what is imported. */
+function brokenImport(breaks: string, how: string, change: (session: SessionImport) => SessionImport): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ importSession: (session) => driver.importSession(change(session)) }));
+}

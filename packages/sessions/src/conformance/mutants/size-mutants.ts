@@ -1,0 +1,92 @@
+import { type Event, InvalidRequestError } from '@eventloom/core';
+import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import type { AppendOutcome, CreatedSession, EventAppend, SessionImport } from '../../session-driver.ts';
+import { brokenEvents } from './broken-events.ts';
+import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
+import { brokenDriver, type Mutant } from './mutant.ts';
+
+export const sizeMutants: readonly Mutant[] = [
+  brokenDriver('size.state', 'cuts long text', (driver) => ({
+    readSession(key, window) {
+      const stored = driver.readSession(key, window);
+      return stored && { ...stored, state: stored.state.map((entry) => ({ ...entry, value: cut(entry.value) })) };
+    },
+  })),
+  brokenEvents('size.events', 'cuts long text', (events) =>
+    events.map((event): Event => {
+      const text = event.content?.parts?.[0]?.text;
+      return { ...event, content: { parts: [{ text: String(cut(text)) }] } };
+    }),
+  ),
+  brokenDriver('size.tool-responses', 'cuts long text', (driver) => ({
+    listToolCalls: (key, invocationId) =>
+      driver
+        .listToolCalls(key, invocationId)
+        .map((call) => ({ ...call, response: { text: cut(call.response?.['text']) } })),
+  })),
+  brokenLimit('size.limit-reached', 'refuses what is as large as its limit', () => new LimitedDriver(MAX_BYTES - 1)),
+  brokenLimit(
+    'size.limit-passed',
+    'counts characters',
+    () =>
+      new (class extends LimitedDriver {
+        override sizeOf(json: string): number {
+          return json.length;
+        }
+      })(MAX_BYTES),
+  ),
+  brokenLimit(
+    'size.limit-passed',
+    'takes tool responses of any size',
+    () =>
+      new (class extends LimitedDriver {
+        override checkToolCall(): void {}
+      })(MAX_BYTES),
+  ),
+  brokenLimit(
+    'size.limit-passed',
+    'takes imports of any size',
+    () =>
+      new (class extends LimitedDriver {
+        override importSession(session: SessionImport): CreatedSession | undefined {
+          return Object.getPrototypeOf(LimitedDriver.prototype).importSession.call(this, session);
+        }
+      })(MAX_BYTES),
+  ),
+  brokenLimit(
+    'size.limit-passed',
+    'writes state before it looks at the event',
+    () =>
+      new (class extends LimitedDriver {
+        override appendEvent(append: EventAppend): AppendOutcome {
+          const small = append.writes.filter(({ key }) => key !== 'large');
+          super.appendEvent({ ...append, event: { ...append.event, id: 'ghost', content: {} }, writes: small });
+          return super.appendEvent(append);
+        }
+      })(MAX_BYTES),
+  ),
+  brokenLimit(
+    'size.limit-passed',
+    'calls it a bad request',
+    () =>
+      new (class extends LimitedDriver {
+        override check(what: string, value: unknown): void {
+          try {
+            super.check(what, value);
+          } catch (cause) {
+            throw new InvalidRequestError('too large', { cause });
+          }
+        }
+      })(MAX_BYTES),
+  ),
+];
+
+function brokenLimit(breaks: string, how: string, makeDriver: () => InMemorySessionDriver): Mutant {
+  return { breaks, how, make: limitedService(makeDriver) };
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, 65_535);
+  if (typeof value !== 'object' || value === null || !('text' in value)) return value;
+  return { ...value, text: cut(value.text) };
+}

@@ -1,0 +1,41 @@
+import type { BaseSessionService } from '@eventloom/core';
+import {
+  type ConformanceCase,
+  conformanceCases,
+  type ConformanceOptions,
+  type MakeService,
+} from '@eventloom/core/conformance';
+import { type SessionTransfer, transferRules } from './transfer-rules.ts';
+
+/**
+ * Cases for any test runner that say whether sessions go from one back end to another, and back, without loss: each exports from
+ * the one and imports into the other. Every case makes both services.
+ *
+ * ```ts
+ * for (const { id, title, run } of sessionTransferConformance(makeMine, makeTheirs)) test(`${id}: ${title}`, run);
+ * ```
+ * @throws ConfigurationError for a deviation from a case that does not exist
+ */
+export function sessionTransferConformance(
+  makeSource: MakeService<BaseSessionService>,
+  makeTarget: MakeService<BaseSessionService>,
+  options: ConformanceOptions = {},
+): ConformanceCase[] {
+  const makeTransfer: MakeService<SessionTransfer> = async (request) => {
+    const source = await makeSource(request);
+    try {
+      const target = await makeTarget(request);
+      return {
+        service: { source: source.service, target: target.service },
+        async close() {
+          await target.close?.();
+          await source.close?.();
+        },
+      };
+    } catch (error) {
+      await source.close?.();
+      throw error;
+    }
+  };
+  return conformanceCases(transferRules, makeTransfer, options);
+}

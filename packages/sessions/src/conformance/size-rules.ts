@@ -1,0 +1,155 @@
+import { createEvent, type Event, type EventParams, SizeLimitError, type ToolLedgerEntry } from '@eventloom/core';
+import { recordsOf } from './records.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
+import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+
+const MEGABYTE = 1_048_576;
+const SCOPES = ['', 'user:', 'app:'] as const;
+const encoder = new TextEncoder();
+
+/** Texts of a megabyte as UTF-8: of one byte a character, and of one to four. */
+const TEXTS: Readonly<Record<string, string>> = {
+  'plain text': 'x'.repeat(MEGABYTE),
+  'text in many scripts': `x${'名前✅é🎈'.repeat(69_905)}`,
+};
+
+/** How large a value may be. */
+export const sizeRules: readonly SessionRule[] = [
+  {
+    id: 'size.state',
+    title: 'A state value of a megabyte is stored like any other, in every scope.',
+    async check(subject) {
+      const { service, expect } = subject;
+      for (const [what, text] of Object.entries(TEXTS)) {
+        for (const prefix of SCOPES) {
+          const created = { ...KEY, sessionId: `${what} ${prefix} created` };
+          await service.createSession({ ...created, state: { [`${prefix}created`]: text } });
+          const { state } = await readSession(subject, created);
+          expect.true(`${what} of a created session`, state[`${prefix}created`] === text);
+          const appended = { ...KEY, sessionId: `${what} ${prefix} appended` };
+          const session = await service.createSession(appended);
+          await service.appendEvent({ session, event: stateEvent('one', { [`${prefix}appended`]: { text } }) });
+          const read = (await readSession(subject, appended)).state[`${prefix}appended`];
+          expect.true(`${what} of an append`, (read as { text?: string } | undefined)?.text === text);
+        }
+      }
+    },
+  },
+  {
+    id: 'size.events',
+    title: 'An event with a megabyte of text is stored like any other.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      for (const [what, text] of Object.entries(TEXTS)) {
+        await appendAll(service, session, [`before ${what}`]);
+        await service.appendEvent({ session, event: textEvent(what, text) });
+      }
+      const { events } = await readSession(subject);
+      expect.same('how many events', events.length, 4);
+      for (const [what, text] of Object.entries(TEXTS)) {
+        const event = events.find(({ id }) => id === what);
+        expect.true(what, event?.content?.parts?.[0]?.text === text);
+      }
+    },
+  },
+  {
+    id: 'size.tool-responses',
+    title: 'A tool’s response of a megabyte is recorded like any other.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      for (const text of Object.values(TEXTS)) await service.recordToolCall(lease, callWith(String(text.length), text));
+      const calls = await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
+      for (const [what, text] of Object.entries(TEXTS)) {
+        const call = calls.find(({ callId }) => callId === String(text.length));
+        expect.true(what, call?.response?.['text'] === text);
+      }
+    },
+  },
+  {
+    id: 'size.limit-reached',
+    title: 'What is exactly as large as the back end’s limit is stored.',
+    async check(subject) {
+      const { service, maxBytes, expect } = subject;
+      if (maxBytes === undefined) return;
+      for (const filler of ['x', '€']) {
+        const value = fill(maxBytes, filler, (text) => text);
+        const key = { ...KEY, sessionId: filler };
+        const session = await expect.fulfils('the value', service.createSession({ ...key, state: { value } }));
+        const event = fill(maxBytes, filler, (text) => textEvent('one', text));
+        await expect.fulfils('the event', service.appendEvent({ session, event }));
+        const lease = await service.acquireLease(key);
+        const response = fill(maxBytes, filler, (text) => ({ text }));
+        const call = { ...callWith('a', ''), response };
+        await expect.fulfils('the response', service.recordToolCall(lease, call));
+        const stored = await readSession(subject, key);
+        expect.true('the value is stored', stored.state['value'] === value);
+        const text = stored.events[0]?.content?.parts?.[0]?.text;
+        expect.true('the event is stored', text === event.content?.parts?.[0]?.text);
+        const [recorded] = await service.listToolCalls({ ...key, invocationId: 'e-1' });
+        expect.true('the response is stored', recorded?.response?.['text'] === response.text);
+      }
+    },
+  },
+  {
+    id: 'size.limit-passed',
+    title: 'What is larger than the back end’s limit is SizeLimitError, and nothing is changed.',
+    async check(subject) {
+      const { service, maxBytes, expect } = subject;
+      if (maxBytes === undefined) return;
+      const session = await service.createSession({ ...KEY, state: { own: 1, 'user:own': 1, 'app:own': 1 } });
+      const lease = await service.acquireLease(KEY);
+      const before = await readSession(subject);
+      for (const filler of ['x', '€']) {
+        const value = fill(maxBytes + 1, filler, (text) => text);
+        for (const prefix of SCOPES) {
+          const state = { 'user:own': 2, 'app:own': 2, own: 2, [`${prefix}large`]: value };
+          const creation = service.createSession({ ...OTHER_KEY, state });
+          await expect.rejects(`a creation with ${prefix}large`, creation, SizeLimitError);
+          const records = recordsOf({ id: OTHER_KEY.sessionId, state: { ...state, 'user:more': 1, 'app:more': 1 } });
+          await expect.rejects(`an import with ${prefix}large`, service.importSession({ records }), SizeLimitError);
+          const append = service.appendEvent({ session, event: stateEvent('large', state), lease });
+          await expect.rejects(`an append with ${prefix}large`, append, SizeLimitError);
+        }
+        const event = fill(maxBytes + 1, filler, (text) =>
+          textEvent('large', text, { actions: { stateDelta: { own: 2, 'user:own': 2, 'app:own': 2 } } }),
+        );
+        await expect.rejects('a large event', service.appendEvent({ session, event, lease }), SizeLimitError);
+        const response = fill(maxBytes + 1, filler, (text) => ({ text }));
+        const call = { ...callWith('large', ''), response };
+        await expect.rejects('a large response', service.recordToolCall(lease, call), SizeLimitError);
+        const records = recordsOf({ id: OTHER_KEY.sessionId, state: { 'user:more': 1 } }, [sampleEvent('one'), event]);
+        await expect.rejects('an import with it', service.importSession({ records }), SizeLimitError);
+        const ledger = recordsOf({ id: OTHER_KEY.sessionId, state: { 'user:more': 1 } }, [], [call]);
+        await expect.rejects('an import of it', service.importSession({ records: ledger }), SizeLimitError);
+      }
+      expect.same('the session object', [idsOf(session), session.state, session.lastSeq], [[], before.state, 0]);
+      expect.same('the stored session', await readSession(subject), before);
+      expect.same('the other session', await service.getSession(OTHER_KEY), undefined);
+      expect.same('the ledger', await service.listToolCalls({ ...KEY, invocationId: 'e-1' }), []);
+      await expect.fulfils('an append', service.appendEvent({ session, event: sampleEvent('small'), lease }));
+      expect.same('the events', idsOf(await readSession(subject)), ['small']);
+    },
+  },
+];
+
+function textEvent(id: string, text: string, params: EventParams = {}): Event {
+  return createEvent({ ...sampleEvent(id, params), content: { role: 'user', parts: [{ text }] } });
+}
+
+function callWith(callId: string, text: string): ToolLedgerEntry {
+  return { invocationId: 'e-1', callId, name: 'tool', status: 'finished', response: { text } };
+}
+
+/** A value whose JSON has exactly so many bytes: `filler` as often as it fits, and then `x`. */
+function fill<T>(bytes: number, filler: string, make: (text: string) => T): T {
+  const room = bytes - sizeOf(make(''));
+  const times = Math.floor(room / encoder.encode(filler).length);
+  const text = filler.repeat(times);
+  return make(text + 'x'.repeat(room - encoder.encode(text).length));
+}
+
+function sizeOf(value: unknown): number {
+  return encoder.encode(JSON.stringify(value)).length;
+}

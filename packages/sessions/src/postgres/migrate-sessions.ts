@@ -1,0 +1,62 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { PostgresClient } from './postgres-pool.ts';
+import { migrations } from './schema.ts';
+import { quoteIdentifier, type Tables } from './tables.ts';
+
+/** Whoever migrates tables of Eventloom in a database holds this lock; the number means nothing. */
+const LOCK = 6_270_919_034_117;
+const VERSION = 'sessions.schema';
+
+/**
+ * Brings the session tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
+ * that begin at once, one makes the tables and the others find them.
+ * @throws ConfigurationError when a newer program made them
+ */
+export async function migrateSessions(
+  client: PostgresClient,
+  tables: Tables,
+  schema: string | undefined,
+): Promise<void> {
+  if ((await versionOf(client, tables, schema)) === migrations.length) return;
+  const execute = (text: string, values: unknown[] = []) => client.query({ text, values });
+  await execute('BEGIN ISOLATION LEVEL READ COMMITTED');
+  await execute('SELECT pg_advisory_xact_lock($1::bigint)', [LOCK]);
+  const version = await versionOf(client, tables, schema);
+  if (version < migrations.length) {
+    if (schema !== undefined && !(await isFound(client, SCHEMA_OF_NAME, schema))) {
+      await execute(`CREATE SCHEMA ${quoteIdentifier(schema)}`);
+    }
+    await execute(`CREATE TABLE IF NOT EXISTS ${tables.meta} (key text PRIMARY KEY, value bigint NOT NULL)`);
+    for (const step of migrations.slice(version)) for (const statement of step(tables)) await execute(statement);
+    await execute(
+      `INSERT INTO ${tables.meta} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+      [VERSION, migrations.length],
+    );
+  }
+  await execute('COMMIT');
+}
+
+/**
+ * Whether there is a schema, or a table in a schema or on the search path. The catalogs are read as tables: what PostgreSQL's own
+ * functions say of a name may be as old as the transaction, and another program may have made it while this one waited.
+ */
+const SCHEMA_OF_NAME = 'SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1';
+const META_OF_SCHEMA = `
+  SELECT FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = class.relnamespace
+  WHERE relname = 'eventloom_meta' AND (nspname = $1 OR $1::text IS NULL AND nspname = ANY (current_schemas(false)))`;
+
+/** 0 when there are no tables. @throws ConfigurationError for a version that this program does not know */
+async function versionOf(client: PostgresClient, { meta }: Tables, schema: string | undefined): Promise<number> {
+  if (!(await isFound(client, META_OF_SCHEMA, schema ?? null))) return 0;
+  const { rows } = await client.query({ text: `SELECT value FROM ${meta} WHERE key = $1`, values: [VERSION] });
+  const [row] = rows as readonly { readonly value: unknown }[];
+  const version = Number(row?.value ?? 0);
+  if (version <= migrations.length) return version;
+  throw new ConfigurationError(
+    `the session tables have version ${version}, this program knows versions up to ${migrations.length}; update @eventloom/sessions`,
+  );
+}
+
+async function isFound(client: PostgresClient, text: string, name: string | null): Promise<boolean> {
+  return (await client.query({ text, values: [name] })).rows.length > 0;
+}

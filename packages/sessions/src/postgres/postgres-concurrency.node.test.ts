@@ -1,0 +1,183 @@
+import { createEvent, type Event, type EventActions, type Session, type SessionKey } from '@eventloom/core';
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Client, Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { PostgresSessionService } from './postgres-session-service.ts';
+
+const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };
+
+let database: TestDatabase;
+let schema: string;
+let pool: Pool;
+let service: PostgresSessionService;
+/** Another writer, whose transaction begins and ends when a test says so. */
+let client: Client;
+let other: PostgresSessionService;
+
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.drop());
+beforeEach(async () => {
+  schema = `schema ${crypto.randomUUID()}`;
+  pool = new Pool({ connectionString: database.url, options: '-c deadlock_timeout=500ms' });
+  service = new PostgresSessionService({ pool, schema });
+  await service.createSession(KEY);
+  client = new Client({ connectionString: database.url, options: '-c deadlock_timeout=1h' });
+  await client.connect();
+  const only = Object.assign(client, { release: () => undefined });
+  other = new PostgresSessionService({
+    pool: { query: (query) => only.query(query), connect: async () => only },
+    schema,
+  });
+  await other.migrate();
+});
+afterEach(async () => {
+  await client.end();
+  await pool.end();
+});
+
+const eventOf = (id: string, actions: Partial<EventActions> = {}): Event =>
+  createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, actions });
+
+async function read(from = service, key = KEY): Promise<Session> {
+  const session = await from.getSession(key);
+  if (!session) throw new Error('the session is gone');
+  return session;
+}
+
+/** Resolves when so many statements wait for somebody's lock. */
+async function untilWaiting(count = 1): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await pool.query(waiting)).rows.length < count);
+}
+
+test('an append that waited for another one of the same event is a duplicate', async () => {
+  const [mine, theirs] = [await read(), await read(other)];
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { writer: 'other' } }) });
+  const append = service.appendEvent({ session: mine, event: eventOf('one', { stateDelta: { writer: 'mine' } }) });
+  await untilWaiting();
+  await client.query('COMMIT');
+  expect((await append).actions.stateDelta).toEqual({ writer: 'other' });
+  expect(mine.lastSeq).toBe(1);
+  const stored = await read();
+  expect(stored.events.map(({ id }) => id)).toEqual(['one']);
+  expect({ ...stored.state }).toEqual({ writer: 'other' });
+});
+
+test('an append that waited for another one removes the keys that the other one made', async () => {
+  const [mine, theirs] = [await read(), await read(other)];
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1, kept: 1 } }) });
+  const append = service.appendEvent({ session: mine, event: eventOf('two', { removedState: ['key'] }) });
+  await untilWaiting();
+  await client.query('COMMIT');
+  await append;
+  const stored = await read();
+  expect(stored.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  expect({ ...stored.state }).toEqual({ kept: 1 });
+  expect({ ...mine.state }).toEqual({ kept: 1 });
+});
+
+test('of many appends that waited each gets a number of its own', async () => {
+  const theirs = await read(other);
+  const ids = Array.from({ length: 8 }, (_, index) => `event ${index}`);
+  const sessions = await Promise.all(ids.map(() => read()));
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('first') });
+  // One of the ten connections of the pool is left to look at the others.
+  const appends = ids.map((id, index) =>
+    service.appendEvent({ session: sessions[index] as Session, event: eventOf(id) }),
+  );
+  await untilWaiting(ids.length);
+  await client.query('COMMIT');
+  await Promise.all(appends);
+  const stored = await read();
+  expect(stored.lastSeq).toBe(9);
+  expect(stored.events.map(({ id }) => id).toSorted()).toEqual([...ids, 'first']);
+});
+
+test('a lease that was taken over while its owner waited to append writes nothing', async () => {
+  const mine = await read();
+  const lease = await service.acquireLease(KEY);
+  await client.query('BEGIN');
+  await other.acquireLease({ ...KEY, onBusy: 'interrupt' });
+  const append = service.appendEvent({ session: mine, event: eventOf('mine', { stateDelta: { key: 1 } }), lease });
+  const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' } as const;
+  const record = service.recordToolCall(lease, call);
+  const results = Promise.allSettled([append, record, service.renewLease(lease)]);
+  await untilWaiting(3);
+  await client.query('COMMIT');
+  for (const { status } of await results) expect(status).toBe('rejected');
+  const stored = await read();
+  expect(stored.events.map(({ id }) => id)).toEqual([]);
+  expect({ ...stored.state }).toEqual({});
+  expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([]);
+});
+
+test('of two who claim a free session at once one gets it, and the other is told until when', async () => {
+  await client.query('BEGIN');
+  const lease = await other.acquireLease(KEY);
+  const claim = service.acquireLease({ ...KEY, onBusy: 'reject' });
+  const refused = expect(claim).rejects.toThrow(/held/);
+  await untilWaiting();
+  await client.query('COMMIT');
+  await refused;
+  await other.renewLease(lease);
+});
+
+test('a session that is made twice at once is made once, and the other is told', async () => {
+  const key = { ...KEY, sessionId: 'new' };
+  await client.query('BEGIN');
+  await other.createSession({ ...key, state: { maker: 'other' } });
+  const refused = expect(service.createSession({ ...key, state: { maker: 'mine' } })).rejects.toThrow(/exists/);
+  await untilWaiting();
+  await client.query('COMMIT');
+  await refused;
+  expect({ ...(await read(service, key)).state }).toEqual({ maker: 'other' });
+});
+
+test('a deletion that waited for an append deletes what was appended', async () => {
+  const theirs = await read(other);
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1 } }) });
+  const deletion = service.deleteSession(KEY);
+  await untilWaiting();
+  await client.query('COMMIT');
+  await deletion;
+  for (const table of ['sessions', 'events', 'state']) {
+    expect((await pool.query(`SELECT * FROM "${schema}".eventloom_${table}`)).rows).toEqual([]);
+  }
+});
+
+test('a session that is being written to keeps nobody from another', async () => {
+  const key = { ...KEY, sessionId: 'next' };
+  const next = await service.createSession({ ...key, state: { 'user:count': 0 } });
+  await client.query('BEGIN');
+  await other.appendEvent({ session: await read(other), event: eventOf('one', { stateDelta: { 'user:mine': 1 } }) });
+  const stateDelta = { own: 1, 'user:count': 1, 'app:count': 1 };
+  await service.appendEvent({ session: next, event: eventOf('one', { stateDelta, removedState: ['user:mine'] }) });
+  const lease = await service.acquireLease(key);
+  await service.releaseLease(lease);
+  await client.query('COMMIT');
+  expect({ ...(await read()).state }).toEqual({ 'user:count': 1, 'user:mine': 1, 'app:count': 1 });
+});
+
+test('an append that is undone to end a deadlock is tried again', async () => {
+  const state = { 'user:a': 0, 'user:b': 0 };
+  const mine = await service.createSession({ ...KEY, sessionId: 'mine', state });
+  const theirs = await read(other);
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { 'user:b': 1 } }) });
+  // This one has user:a and waits for user:b; then the other one waits for user:a.
+  const append = service.appendEvent({
+    session: mine,
+    event: eventOf('two', { stateDelta: { 'user:a': 2, 'user:b': 2 } }),
+  });
+  await untilWaiting();
+  await other.appendEvent({ session: theirs, event: eventOf('three', { stateDelta: { 'user:a': 3 } }) });
+  await client.query('COMMIT');
+  await append;
+  expect({ ...(await read()).state }).toEqual({ 'user:a': 2, 'user:b': 2 });
+  expect((await read()).lastSeq).toBe(2);
+  expect((await read(service, { ...KEY, sessionId: 'mine' })).lastSeq).toBe(1);
+});

@@ -1,0 +1,26 @@
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { sessionServiceConformance } from '../conformance/index.ts';
+import { PostgresSessionService } from './postgres-session-service.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new Pool({ connectionString: database.url });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+describe('PostgresSessionService keeps the contract', () => {
+  let schemas = 0;
+  const cases = sessionServiceConformance(async ({ platform }) => {
+    const service = new PostgresSessionService({ pool, platform, schema: `case_${schemas++}` });
+    await service.migrate();
+    return { service };
+  });
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});

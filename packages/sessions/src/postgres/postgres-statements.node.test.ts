@@ -1,0 +1,212 @@
+import { createEvent, type Event, type EventParams, type Session } from '@eventloom/core';
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Client, Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import { PostgresSessionService } from './postgres-session-service.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+const EVENTS = 40_000;
+const SESSIONS = 4000;
+
+let database: TestDatabase;
+let connections: Pool;
+/** What was sent since the test began, each a round trip. Whoever takes a connection out is counted as well. */
+let sent: (PostgresQuery | 'connect')[] = [];
+const pool: PostgresPool = {
+  query: (query) => {
+    sent.push(query);
+    return connections.query(query);
+  },
+  connect: () => {
+    sent.push('connect');
+    return connections.connect();
+  },
+};
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  connections = new Pool({ connectionString: database.url });
+});
+afterAll(async () => {
+  await connections.end();
+  await database.drop();
+});
+
+const eventOf = (id: string, params: EventParams = {}): Event =>
+  createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, ...params });
+
+describe('round trips', () => {
+  let service: PostgresSessionService;
+  let session: Session;
+  beforeAll(async () => {
+    service = new PostgresSessionService({ pool });
+    session = await service.createSession(KEY);
+  });
+  beforeEach(() => void (sent = []));
+
+  test('an append is one statement, whatever it writes', async () => {
+    const lease = await service.acquireLease(KEY);
+    const stateDelta = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
+    const changes = [{}, { stateDelta }, { removedState: ['own', 'user:name', 'app:none'] }];
+    for (const [index, actions] of changes.entries()) {
+      sent = [];
+      await service.appendEvent({ session, event: eventOf(`under a lease ${index}`, { actions }), lease });
+      expect(sent.length).toBe(1);
+    }
+    await service.releaseLease(lease);
+    sent = [];
+    await service.appendEvent({ session, event: eventOf('without a lease') });
+    expect(sent.length).toBe(1);
+  });
+
+  test('an append that is refused is two statements', async () => {
+    const old = await service.acquireLease(KEY);
+    const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+    await service.appendEvent({ session, event: eventOf('one'), lease });
+    const gone = { ...session, incarnation: '0' };
+    const refusals = [
+      () => service.appendEvent({ session, event: eventOf('one'), lease }),
+      () => expect(service.appendEvent({ session, event: eventOf('two'), lease: old })).rejects.toThrow(/epoch/),
+      () => expect(service.appendEvent({ session: gone, event: eventOf('two'), lease })).rejects.toThrow(/deleted/),
+    ];
+    for (const refuse of refusals) {
+      sent = [];
+      await refuse();
+      expect(sent.length).toBe(2);
+    }
+    await service.releaseLease(lease);
+  });
+
+  test('everything that a turn asks for is one statement', async () => {
+    const lease = await service.acquireLease(KEY);
+    await service.renewLease(lease);
+    await service.getSession({ ...KEY, config: { numRecentEvents: 10 } });
+    await service.getSession({ ...KEY, config: { sinceCompaction: true } });
+    await service.listEvents(KEY);
+    await service.listSessions({ appName: 'app', userId: 'user' });
+    await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+    await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
+    await service.releaseLease(lease);
+    await service.createSession({ ...KEY, sessionId: 'other', state: { own: 1 } });
+    expect(sent.length).toBe(10);
+    expect(sent).not.toContain('connect');
+  });
+});
+
+describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
+  const schema = 'large';
+  let service: PostgresSessionService;
+  beforeAll(async () => {
+    service = new PostgresSessionService({ pool, schema });
+    await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada', 'app:motto': 'go' } });
+    await connections.query(`
+      INSERT INTO large.eventloom_sessions (app_name, user_id, session_id, updated_at)
+      SELECT 'app', 'user ' || number % 7, 'session ' || number, number FROM generate_series(1, ${SESSIONS}) AS number`);
+    await connections.query(`
+      INSERT INTO large.eventloom_events (session, seq, event_id, timestamp, high_timestamp, compaction_end, event)
+      SELECT pk, seq, 'event ' || seq, seq, seq, CASE WHEN seq % 10000 = 0 THEN seq - 50 END, json
+      FROM large.eventloom_sessions, generate_series(1, ${EVENTS}) AS seq,
+        LATERAL (SELECT '{"id":"event ' || seq || '","timestamp":' || seq || ',"actions":{}}' AS json) AS event
+      WHERE session_id = 'session'`);
+    await connections.query(`
+      INSERT INTO large.eventloom_state (session, app_name, user_id, key, value)
+      SELECT pk, '', '', 'key ' || number, '1' FROM large.eventloom_sessions, generate_series(1, 5) AS number`);
+    await connections.query(`
+      UPDATE large.eventloom_sessions
+      SET last_seq = ${EVENTS}, high_timestamp = ${EVENTS}, compaction_end = ${EVENTS} - 50 WHERE session_id = 'session'`);
+    await connections.query('ANALYZE');
+  }, 30_000);
+  beforeEach(() => void (sent = []));
+
+  /** Pages of the database that what was sent looks at, planned for any parameters or for these; and how it scans tables. */
+  async function costs(): Promise<{ blocks: number; scans: string[] }> {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    let blocks = 0;
+    const scans: string[] = [];
+    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+      await client.query(`SET plan_cache_mode = ${mode}`);
+      for (const query of sent) {
+        if (query === 'connect') throw new Error('a transaction');
+        await client.query('BEGIN');
+        await client.query(`PREPARE statement AS ${query.text}`);
+        const values = (query.values ?? []).map(toSql).join(', ');
+        const plan = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE statement (${values})`);
+        const [{ Plan: root }] = plan.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }];
+        blocks = Math.max(blocks, root['Shared Hit Blocks'] + root['Shared Read Blocks']);
+        scans.push(...scansOf(root));
+        await client.query('DEALLOCATE statement');
+        await client.query('ROLLBACK');
+      }
+    }
+    await client.end();
+    return { blocks, scans };
+  }
+
+  test('an append looks at a few pages', async () => {
+    const session = await service.getSession({ ...KEY, config: { numRecentEvents: 0 } });
+    if (!session) throw new Error('no session');
+    const lease = await service.acquireLease(KEY);
+    sent = [];
+    const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
+    const actions = { stateDelta, removedState: ['own', 'user:none'] };
+    await service.appendEvent({ session, event: eventOf('new', { actions }), lease });
+    await service.appendEvent({ session, event: eventOf('next'), lease });
+    await service.appendEvent({ session, event: eventOf('event 7'), lease });
+    const { blocks, scans } = await costs();
+    expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
+    expect(blocks).toBeLessThan(120);
+  });
+
+  test.each([
+    ['the newest', { numRecentEvents: 10 }],
+    ['those after a number', { afterSeq: EVENTS - 10 }],
+    ['the newest before a number', { beforeSeq: EVENTS / 2, numRecentEvents: 10 }],
+    ['those after a time', { afterTimestamp: EVENTS - 9 }],
+    ['the newest after an early time', { afterTimestamp: 5, numRecentEvents: 10 }],
+    ['those since the last compaction', { sinceCompaction: true }],
+    ['the newest since the last compaction', { sinceCompaction: true, numRecentEvents: 10 }],
+  ])('a read of %s looks at a few pages', async (_, config) => {
+    const session = await service.getSession({ ...KEY, config });
+    expect(session?.events.length).toBeGreaterThanOrEqual(10);
+    expect(session?.events.length).toBeLessThan(60);
+    const { blocks, scans } = await costs();
+    expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
+    expect(blocks).toBeLessThan(120);
+  });
+
+  test('a page of a listing looks at a few pages, wherever it begins', async () => {
+    for (const owner of [{ appName: 'app' }, { appName: 'app', userId: 'user 3' }]) {
+      let cursor: string | undefined;
+      for (const limit of [5, 100, 5]) {
+        sent = [];
+        const page = await service.listSessions({ ...owner, limit, cursor });
+        expect(page.sessions.length).toBe(limit);
+        cursor = page.nextCursor;
+        const { blocks, scans } = await costs();
+        expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
+        expect(blocks).toBeLessThan(limit * 8 + 50);
+      }
+    }
+  });
+});
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function scansOf(node: PlanNode): string[] {
+  const own = node['Relation Name'] ? [`${node['Node Type']} on ${node['Relation Name']}`] : [];
+  return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
+}
+
+function toSql(value: unknown): string {
+  if (value === null) return 'NULL';
+  if (Array.isArray(value)) return `ARRAY[${value.map(toSql).join(', ')}]`;
+  return `'${String(value).replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,140 @@
+import { type Statement, toStatement } from './statement.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * A row of what is read: a session with its state, its events and its tool calls come in one statement, and so as of one moment.
+ * Which columns are set depends on the kind; a call has its status for a kind.
+ */
+export interface StoredRow {
+  readonly kind: 'session' | 'app' | 'user' | 'own' | 'initial' | 'event' | 'started' | 'finished';
+  /** The session's `pk`, or the invocation of a call. */
+  readonly owner: string | null;
+  /** The user's id, or the name of a tool. */
+  readonly name: string | null;
+  /** A session's id, a state key, or the id of a call. */
+  readonly key: string | null;
+  /** JSON. */
+  readonly value: string | null;
+  /** Where it stands among its kind. */
+  readonly place: unknown;
+  readonly last_seq: unknown;
+  readonly updated_at: unknown;
+}
+
+/** The sessions to read are called `found` in a WITH: one, or the page of a listing. $1 is their app. */
+const FOUND = `
+  SELECT 'session' AS kind, pk::text AS owner, user_id AS name, session_id AS key, NULL AS value,
+    place, last_seq, updated_at
+  FROM found`;
+
+const one = ({ sessions }: Tables): string => `found AS (
+    SELECT pk, user_id, session_id, last_seq, updated_at, compaction_end, 1::bigint AS place
+    FROM ${sessions} WHERE app_name = $1 AND user_id = $2 AND session_id = $3
+  )`;
+
+/** OFFSET 0 keeps the planner, which cannot know how few sessions a page has, from reading the state of all of them. */
+const stateOf = ({ state }: Tables): string => `
+  SELECT 'app', NULL, NULL, key, value, NULL, NULL, NULL FROM ${state}
+  WHERE session = 0 AND app_name = $1 AND user_id = '' AND EXISTS (SELECT FROM found)
+  UNION ALL
+  SELECT 'user', NULL, owner.user_id, key, value, NULL, NULL, NULL
+  FROM (SELECT DISTINCT user_id FROM found) AS owner CROSS JOIN LATERAL (
+    SELECT key, value FROM ${state} AS stored
+    WHERE session = 0 AND app_name = $1 AND stored.user_id = owner.user_id OFFSET 0
+  ) AS shared
+  UNION ALL
+  SELECT 'own', pk::text, NULL, key, value, NULL, NULL, NULL
+  FROM found CROSS JOIN LATERAL (
+    SELECT key, value FROM ${state} AS stored WHERE session = pk AND app_name = '' AND stored.user_id = '' OFFSET 0
+  ) AS own`;
+
+/** The newest $6 events of those after $4 and before $5. */
+const plainWindow = ({ events }: Tables): string => `
+  SELECT 'event', NULL, NULL, NULL, event, seq, NULL, NULL
+  FROM found CROSS JOIN LATERAL (
+    SELECT seq, event FROM ${events} WHERE session = pk AND seq > $4 AND seq < $5 ORDER BY seq DESC LIMIT $6::bigint
+  ) AS stored`;
+
+/**
+ * The same of those at or after the time $7, where that is given, and, where $8 says so, of what counts since the last compaction.
+ * `bounds` closes in on the first event up to which any time is late enough: `low` is before it, `high` is not.
+ */
+const narrowedWindow = ({ events }: Tables): { readonly bounds: string; readonly events: string } => {
+  const newest = (condition: string): string => `(
+    SELECT seq, event FROM ${events} AS stored
+    WHERE session = pk AND seq > $4 AND seq < $5 AND ($7::double precision IS NULL OR timestamp >= $7) AND ${condition}
+    ORDER BY seq DESC LIMIT $6::bigint)`;
+  return {
+    bounds: `covered AS (
+        SELECT pk, last_seq, CASE WHEN $8::boolean THEN compaction_end END AS until FROM found
+      ), bounds (low, high) AS (
+        SELECT 0::bigint, last_seq + 1 FROM covered
+        UNION ALL
+        SELECT CASE WHEN late THEN low ELSE middle END, CASE WHEN late THEN middle ELSE high END
+        FROM (SELECT low, high, (low + high) / 2 AS middle FROM bounds WHERE high - low > 1) AS search
+        CROSS JOIN covered
+        CROSS JOIN LATERAL (
+          SELECT ($7::double precision IS NULL OR high_timestamp >= $7) AND (until IS NULL OR high_timestamp > until) AS late
+          FROM ${events} WHERE session = pk AND seq = middle
+        ) AS event
+      ), begin AS (
+        SELECT pk, until, high AS seq FROM covered CROSS JOIN bounds WHERE high - low = 1
+      )`,
+    events: `
+      SELECT 'event', NULL, NULL, NULL, event, counted.seq, NULL, NULL
+      FROM begin CROSS JOIN LATERAL (
+        SELECT seq, event FROM (
+          ${newest('stored.seq >= begin.seq AND (until IS NULL OR timestamp > until OR compaction_end IS NOT NULL)')}
+          UNION ALL
+          ${newest('stored.seq < begin.seq AND until IS NOT NULL AND compaction_end IS NOT NULL')}
+        ) AS either ORDER BY seq DESC LIMIT $6::bigint
+      ) AS counted`,
+  };
+};
+
+/** A page: what comes after the place $2 (its time negated), $3 and $4; $5 sessions. */
+const page = ({ sessions }: Tables, ofUser: string): string => `
+  WITH found AS (
+    SELECT *, row_number() OVER (ORDER BY -updated_at, session_id, user_id) AS place FROM (
+      SELECT pk, user_id, session_id, last_seq, updated_at FROM ${sessions}
+      WHERE app_name = $1 ${ofUser}
+        AND (-updated_at, session_id, user_id) > ($2::double precision, $3::text, $4::text)
+      ORDER BY -updated_at, session_id, user_id LIMIT $5::bigint
+    ) AS page
+  )`;
+
+const union = (...parts: readonly string[]): string => parts.join(' UNION ALL ');
+
+/** The statements that read and change nothing. */
+export type ReadStatements = ReturnType<typeof readStatements>;
+
+export function readStatements(tables: Tables) {
+  const found = one(tables);
+  const state = stateOf(tables);
+  const plain = plainWindow(tables);
+  const narrowed = narrowedWindow(tables);
+  const beginning = `WITH RECURSIVE ${found}, ${narrowed.bounds}`;
+  const call = 'SELECT status, invocation_id, name, call_id, response, ordinal, NULL, NULL';
+  return {
+    session: toStatement(`WITH ${found} ${union(FOUND, state, plain)}`),
+    narrowedSession: toStatement(`${beginning} ${union(FOUND, state, narrowed.events)}`),
+    events: toStatement(`WITH ${found} ${union(FOUND, plain)}`),
+    narrowedEvents: toStatement(`${beginning} ${union(FOUND, narrowed.events)}`),
+    sessionsOfApp: toStatement(`${page(tables, '')} ${union(FOUND, state)}`),
+    /** $6 is the user. */
+    sessionsOfUser: toStatement(`${page(tables, 'AND user_id = $6')} ${union(FOUND, state)}`),
+    background: toStatement(
+      `WITH ${found} ${union(
+        FOUND,
+        state,
+        `SELECT 'initial', NULL, NULL, key, value, NULL, NULL, NULL FROM found JOIN ${tables.initialState} ON session = pk`,
+        `${call} FROM found JOIN ${tables.toolCalls} ON session = pk`,
+      )}`,
+    ),
+    /** $4 is the invocation. */
+    toolCalls: toStatement(`
+      SELECT status AS kind, invocation_id AS owner, call.name, call_id AS key, response AS value, ordinal AS place
+      FROM ${tables.sessions} JOIN ${tables.toolCalls} AS call ON call.session = pk AND invocation_id = $4
+      WHERE app_name = $1 AND user_id = $2 AND session_id = $3`),
+  } satisfies Readonly<Record<string, Statement>>;
+}

@@ -1,0 +1,108 @@
+import type { Event, ToolLedgerEntry } from '@eventloom/core';
+import type { CreatedSession, SessionImport } from '../session-driver.ts';
+import { inBatches } from './batches.ts';
+import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
+import type { ReadStatements } from './read-statements.ts';
+import type { SessionStatements } from './session-statements.ts';
+import { compactionEnd, eventJson, responseJson, stateJson } from './stored-json.ts';
+import { StoredRows } from './stored-rows.ts';
+
+/** An event as a row. */
+interface EventRow {
+  readonly seq: number;
+  readonly event: Event;
+  readonly highTimestamp: number;
+  readonly json: string;
+}
+
+/** Stores whole sessions: in one transaction, and many rows with each statement. */
+export class SessionImporter {
+  readonly #database: PostgresDatabase;
+  readonly #sessions: SessionStatements;
+  readonly #reads: ReadStatements;
+
+  constructor(database: PostgresDatabase, sessions: SessionStatements, reads: ReadStatements) {
+    this.#database = database;
+    this.#sessions = sessions;
+    this.#reads = reads;
+  }
+
+  /** Undefined, with nothing changed, when the key is taken. */
+  import(session: SessionImport): Promise<CreatedSession | undefined> {
+    const { appName, userId, sessionId } = session;
+    return this.#database.transaction(async (run) => {
+      const pk = await this.#insertSession(run, session);
+      if (pk === undefined) return undefined;
+      await this.#addState(run, session, pk);
+      await this.#addEvents(run, pk, session.events);
+      await this.#addToolCalls(run, pk, session.toolCalls);
+      const rows = await run(this.#reads.session, [appName, userId, sessionId, 0, 0, 0]);
+      return { incarnation: pk, state: new StoredRows(appName, rows).session?.state ?? [] };
+    });
+  }
+
+  async #insertSession(run: RunStatement, session: SessionImport): Promise<string | undefined> {
+    const { appName, userId, sessionId, updatedAtMs, events } = session;
+    let high = -Infinity;
+    let end: number | null = null;
+    for (const event of events) {
+      high = Math.max(high, event.timestamp);
+      const own = compactionEnd(event);
+      if (own !== null) end = Math.max(end ?? own, own);
+    }
+    const values = [appName, userId, sessionId, updatedAtMs, events.length, high, end];
+    const [row] = (await run(this.#sessions.insertSession, values)) as readonly { readonly pk: string }[];
+    return row?.pk;
+  }
+
+  async #addState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
+    const { appName, userId, state, sharedState, initialState } = session;
+    const rows = [...state, ...sharedState].map((write) => ({ ...write, json: stateJson(write) }));
+    for (const batch of inBatches(rows, ({ json }) => json.length)) {
+      const lists = [batch.map(({ scope }) => scope), batch.map(({ key }) => key), batch.map(({ json }) => json)];
+      await run(this.#sessions.addState, [appName, userId, pk, ...lists]);
+    }
+    const initialRows = initialState.map((write) => ({ key: write.key, json: stateJson(write) }));
+    for (const batch of inBatches(initialRows, ({ json }) => json.length)) {
+      const lists = [batch.map(({ key }) => key), batch.map(({ json }) => json)];
+      await run(this.#sessions.addInitialState, [pk, ...lists]);
+    }
+  }
+
+  async #addEvents(run: RunStatement, pk: string, events: readonly Event[]): Promise<void> {
+    for (const batch of inBatches(toRows(events), ({ json }) => json.length)) {
+      await run(this.#sessions.addEvents, [
+        pk,
+        batch.map(({ seq }) => seq),
+        batch.map(({ event }) => event.id),
+        batch.map(({ event }) => event.timestamp),
+        batch.map(({ highTimestamp }) => highTimestamp),
+        batch.map(({ event }) => compactionEnd(event)),
+        batch.map(({ json }) => json),
+      ]);
+    }
+  }
+
+  async #addToolCalls(run: RunStatement, pk: string, calls: readonly ToolLedgerEntry[]): Promise<void> {
+    const rows = calls.map((call) => ({ ...call, json: responseJson(call) }));
+    for (const batch of inBatches(rows, ({ json }) => json?.length ?? 0)) {
+      await run(this.#sessions.addToolCalls, [
+        pk,
+        batch.map(({ invocationId }) => invocationId),
+        batch.map(({ callId }) => callId),
+        batch.map(({ name }) => name),
+        batch.map(({ status }) => status),
+        batch.map(({ json }) => json),
+      ]);
+    }
+  }
+}
+
+/** One after the other, so that the JSON of a long history is never in memory as a whole. */
+function* toRows(events: readonly Event[]): Generator<EventRow> {
+  let highTimestamp = -Infinity;
+  for (const [index, event] of events.entries()) {
+    highTimestamp = Math.max(highTimestamp, event.timestamp);
+    yield { seq: index + 1, event, highTimestamp, json: eventJson(event) };
+  }
+}

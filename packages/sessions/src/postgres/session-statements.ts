@@ -1,0 +1,59 @@
+import { addEntries, writeEntries } from './state-sql.ts';
+import { type Statement, toStatement } from './statement.ts';
+import type { Tables } from './tables.ts';
+
+/** What a new session finds: its `pk`, and a key of its app or its user as they were before; null when there is none. */
+export interface CreatedRow {
+  readonly pk: string;
+  readonly kind: 'app' | 'user';
+  readonly key: string | null;
+  readonly value: string;
+}
+
+/** The statements that make sessions and remove them. */
+export type SessionStatements = ReturnType<typeof sessionStatements>;
+
+export function sessionStatements(tables: Tables) {
+  const { sessions, events, state, initialState, toolCalls } = tables;
+  const initial = (from: string): string => `INSERT INTO ${initialState} (session, key, value) ${from}`;
+  return {
+    /** $1 app, $2 user, $3 session, $4 now, $5 to $7 scopes, keys and values of state. No row when the key is taken. */
+    create: toStatement(`
+      WITH made AS (
+        INSERT INTO ${sessions} (app_name, user_id, session_id, updated_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT DO NOTHING RETURNING pk
+      ), ${writeEntries(tables, 'made', 5, false)}, kept AS (
+        ${initial('SELECT session, key, value FROM entries WHERE session <> 0')}
+      )
+      SELECT pk::text AS pk, CASE stored.user_id WHEN '' THEN 'app' ELSE 'user' END AS kind, key, value
+      FROM made LEFT JOIN ${state} AS stored
+        ON stored.session = 0 AND stored.app_name = $1 AND stored.user_id IN ('', $2)`),
+
+    /** $1 to $4 as above, $5 how many events, $6 the highest of their timestamps, $7 the greatest end of a compaction. */
+    insertSession: toStatement(`
+      INSERT INTO ${sessions} (app_name, user_id, session_id, updated_at, last_seq, high_timestamp, compaction_end)
+      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING pk::text AS pk`),
+    addState: toStatement(addEntries(tables)),
+    /** $1 is the session's `pk`, here and below; the rest are lists. */
+    addInitialState: toStatement(
+      initial('SELECT $1::bigint, key, value FROM unnest($2::text[], $3::text[]) AS entry (key, value)'),
+    ),
+    addEvents: toStatement(`
+      INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, event)
+      SELECT $1::bigint, * FROM unnest($2::bigint[], $3::text[], $4::double precision[], $5::double precision[],
+        $6::double precision[], $7::text[])`),
+    addToolCalls: toStatement(`
+      INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status, response)
+      SELECT $1::bigint, invocation_id, call_id, name, status, response
+      FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+        WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, place)
+      ORDER BY place`),
+
+    removeSession: toStatement(`
+      WITH one AS (DELETE FROM ${events} WHERE session = $4),
+        two AS (DELETE FROM ${state} WHERE session = $4),
+        three AS (DELETE FROM ${initialState} WHERE session = $4),
+        four AS (DELETE FROM ${toolCalls} WHERE session = $4)
+      DELETE FROM ${sessions} WHERE app_name = $1 AND user_id = $2 AND session_id = $3`),
+  } satisfies Readonly<Record<string, Statement>>;
+}

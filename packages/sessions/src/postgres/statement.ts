@@ -1,0 +1,22 @@
+/** A statement of the driver. Its name stands for its text on every connection, whoever else prepares statements there. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** @param text one statement; the same text has the same name everywhere, and another text has another one */
+export function toStatement(text: string): Statement {
+  return { name: `eventloom_${hash(text)}`, text };
+}
+
+/** FNV-1a over the text, twice with different beginnings. */
+function hash(text: string): string {
+  let one = 0x811c9dc5;
+  let other = 0x01000193;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    one = Math.imul(one ^ unit, 0x01000193);
+    other = Math.imul(other ^ unit, 0x01000193) ^ (other >>> 13);
+  }
+  return [one, other].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+}

@@ -1,0 +1,51 @@
+import { type Event, InvalidEventError, prefixedKey, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
+import { withinLimit } from '../sql/size-limit.ts';
+
+/** The most bytes of JSON that an event, a value of state or the response of a tool call may take. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+/** An event as it is stored. @throws InvalidEventError and SizeLimitError */
+export function eventJson(event: Event): string {
+  let json: string;
+  try {
+    json = JSON.stringify(event);
+  } catch (cause) {
+    throw new InvalidEventError(`event ${JSON.stringify(event.id)} is not JSON`, { cause });
+  }
+  return withinLimit(json, MAX_JSON_BYTES, 'event', event.id);
+}
+
+/** What an event that compacts others says of itself, in seconds. */
+export function compactionEnd({ actions }: Event): number | null {
+  return actions.compaction?.endTimestamp ?? null;
+}
+
+/** What a tool answered, as it is stored. @throws SizeLimitError */
+export function responseJson({ callId, response }: ToolLedgerEntry): string | null {
+  return response ? withinLimit(JSON.stringify(response), MAX_JSON_BYTES, 'response of call', callId) : null;
+}
+
+/** A value of state as it is stored. @throws SizeLimitError */
+export function stateJson({ scope, key, value }: StateWrite): string {
+  return withinLimit(JSON.stringify(value), MAX_JSON_BYTES, 'state key', prefixedKey(scope, key));
+}
+
+/** Writes to state as the lists that statements take: scopes, keys and values, null for one to remove. */
+export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
+
+/** The last write to a key wins. @throws SizeLimitError */
+export function toStateLists(writes: readonly StateWrite[]): StateLists {
+  const lists: StateLists = [[], [], []];
+  for (const write of lastWrites(writes)) {
+    lists[0].push(write.scope);
+    lists[1].push(write.key);
+    lists[2].push(write.value === undefined ? null : stateJson(write));
+  }
+  return lists;
+}
+
+/** One statement can write a row once. */
+function lastWrites(writes: readonly StateWrite[]): Iterable<StateWrite> {
+  if (writes.length < 2) return writes;
+  return new Map(writes.map((write) => [prefixedKey(write.scope, write.key), write])).values();
+}

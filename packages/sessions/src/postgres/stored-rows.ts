@@ -1,0 +1,119 @@
+import type { Event, ToolLedgerEntry } from '@eventloom/core';
+import type { StateEntry, StoredEventWindow, StoredSession } from '../session-driver.ts';
+import type { StoredRow } from './read-statements.ts';
+
+/** What a read gave, sorted out. */
+export class StoredRows {
+  readonly #appName: string;
+  readonly #sessions: StoredRow[] = [];
+  readonly #app: StoredRow[] = [];
+  readonly #users = new Map<string, StoredRow[]>();
+  readonly #own = new Map<string, StoredRow[]>();
+  readonly #initial: StoredRow[] = [];
+  readonly #events: StoredRow[] = [];
+  readonly #calls: StoredRow[] = [];
+
+  constructor(appName: string, rows: readonly unknown[]) {
+    this.#appName = appName;
+    for (const row of rows as readonly StoredRow[]) this.#listFor(row).push(row);
+    for (const list of [this.#sessions, this.#events, this.#calls]) list.sort(comparePlaces);
+  }
+
+  /** In the order of a listing, without events. */
+  get sessions(): StoredSession[] {
+    return this.#sessions.map((row) => this.#toSession(row, []));
+  }
+
+  /** The one session, with its events. */
+  get session(): StoredSession | undefined {
+    const [row] = this.#sessions;
+    return row && this.#toSession(row, this.#events.map(toEvent));
+  }
+
+  /** The one session's events. */
+  get window(): StoredEventWindow | undefined {
+    const [row] = this.#sessions;
+    return row && { incarnation: String(row.owner), lastSeq: Number(row.last_seq), events: this.#events.map(toEvent) };
+  }
+
+  get initialState(): StateEntry[] {
+    return this.#initial.map((row) => toEntry('session', row));
+  }
+
+  get toolCalls(): ToolLedgerEntry[] {
+    return this.#calls.map(toToolCall);
+  }
+
+  #listFor(row: StoredRow): StoredRow[] {
+    switch (row.kind) {
+      case 'session':
+        return this.#sessions;
+      case 'app':
+        return this.#app;
+      case 'user':
+        return listOf(this.#users, String(row.name));
+      case 'own':
+        return listOf(this.#own, String(row.owner));
+      case 'initial':
+        return this.#initial;
+      case 'event':
+        return this.#events;
+      case 'started':
+      case 'finished':
+        return this.#calls;
+    }
+  }
+
+  /** Values are read from JSON for each session anew: they are its reader's own. */
+  #toSession(row: StoredRow, events: Event[]): StoredSession {
+    const userId = String(row.name);
+    const incarnation = String(row.owner);
+    return {
+      appName: this.#appName,
+      userId,
+      sessionId: String(row.key),
+      incarnation,
+      lastSeq: Number(row.last_seq),
+      updatedAtMs: Number(row.updated_at),
+      state: [
+        ...this.#app.map((entry) => toEntry('app', entry)),
+        ...(this.#users.get(userId) ?? []).map((entry) => toEntry('user', entry)),
+        ...(this.#own.get(incarnation) ?? []).map((entry) => toEntry('session', entry)),
+      ],
+      events,
+    };
+  }
+}
+
+function listOf(lists: Map<string, StoredRow[]>, name: string): StoredRow[] {
+  let list = lists.get(name);
+  if (!list) lists.set(name, (list = []));
+  return list;
+}
+
+function comparePlaces(one: StoredRow, other: StoredRow): number {
+  return Number(one.place) - Number(other.place);
+}
+
+function toEntry(scope: StateEntry['scope'], { key, value }: StoredRow): StateEntry {
+  return { scope, key: String(key), value: JSON.parse(String(value)) as unknown };
+}
+
+function toEvent({ value }: StoredRow): Event {
+  return parseEvent(String(value));
+}
+
+function toToolCall({ kind, owner, name, key, value }: StoredRow): ToolLedgerEntry {
+  return {
+    invocationId: String(owner),
+    callId: String(key),
+    name: String(name),
+    status: kind === 'finished' ? 'finished' : 'started',
+    ...(value === null ? {} : { response: JSON.parse(value) as Readonly<Record<string, unknown>> }),
+  };
+}
+
+/** An event from the text that was stored for it. */
+export function parseEvent(json: string): Event {
+  return JSON.parse(json) as Event;
+}

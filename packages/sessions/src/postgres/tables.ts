@@ -1,0 +1,45 @@
+import { ConfigurationError } from '@eventloom/core';
+
+/** The names of the tables as SQL: quoted, and with their schema when there is one. */
+export interface Tables {
+  readonly meta: string;
+  readonly sessions: string;
+  readonly events: string;
+  readonly state: string;
+  readonly initialState: string;
+  readonly toolCalls: string;
+  readonly epochs: string;
+}
+
+/** Longer names are cut off by PostgreSQL. */
+const MAX_IDENTIFIER_BYTES = 63;
+
+/** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
+export function tablesOf(schema: string | undefined): Tables {
+  const place = schema === undefined ? '' : `${quoteIdentifier(schema)}.`;
+  return {
+    meta: `${place}eventloom_meta`,
+    sessions: `${place}eventloom_sessions`,
+    events: `${place}eventloom_events`,
+    state: `${place}eventloom_state`,
+    initialState: `${place}eventloom_initial_state`,
+    toolCalls: `${place}eventloom_tool_calls`,
+    epochs: `${place}eventloom_epochs`,
+  };
+}
+
+/** Text as SQL. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A name as SQL. @throws ConfigurationError for one that PostgreSQL does not take */
+export function quoteIdentifier(name: string): string {
+  const bytes = new TextEncoder().encode(name).length;
+  if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
+    throw new ConfigurationError(
+      `schema ${JSON.stringify(name)}: must be the name of a schema, 1 to ${MAX_IDENTIFIER_BYTES} bytes long`,
+    );
+  }
+  return `"${name.replaceAll('"', '""')}"`;
+}

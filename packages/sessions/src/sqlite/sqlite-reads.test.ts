@@ -1,0 +1,134 @@
+import { createEvent, type GetSessionConfig, type Platform } from '@eventloom/core';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { ManualPlatform } from '../conformance/index.ts';
+import { InMemorySessionService } from '../in-memory-session-service.ts';
+import { SqliteSessionService } from './sqlite-session-service.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+
+/** Numbers from 0 to below `end`, the same in every run. */
+function randomNumbers(seed: number): (end: number) => number {
+  let state = seed;
+  return (end) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * end);
+  };
+}
+
+/** A clock that can be set, also back. */
+class SettablePlatform extends ManualPlatform implements Platform {
+  nowMs = 1_000_000_000;
+  override now(): number {
+    return this.nowMs;
+  }
+}
+
+function event(number: number, timestamp: number, endTimestamp?: number) {
+  const compaction = endTimestamp === undefined ? undefined : { startTimestamp: 0, endTimestamp, compactedContent: {} };
+  const actions = compaction ? { compaction } : {};
+  return createEvent({ id: `event ${number}`, invocationId: 'e-1', author: 'agent', timestamp, actions });
+}
+
+test.for([1, 2, 3, 4])('windows are those of memory, in order of time or not (seed %i)', async (seed) => {
+  const random = randomNumbers(seed);
+  const isOrdered = seed % 2 === 0;
+  const services = [new SqliteSessionService({ path: ':memory:' }), new InMemorySessionService()];
+  const sessions = await Promise.all(services.map((service) => service.createSession(KEY)));
+  const count = 150;
+  for (let number = 1; number <= count; number++) {
+    const timestamp = isOrdered ? Math.ceil(number / 2) : 1 + random(count);
+    const appended = event(number, timestamp, random(20) === 0 ? 1 + random(count / 2) : undefined);
+    for (const [index, service] of services.entries()) {
+      const session = sessions[index];
+      if (session) await service.appendEvent({ session, event: appended });
+    }
+  }
+  const maybe = (end: number): number | undefined => (random(2) ? random(end) : undefined);
+  for (let round = 0; round < 300; round++) {
+    const config: GetSessionConfig = {
+      numRecentEvents: random(3) ? random(100) : undefined,
+      afterSeq: maybe(count),
+      beforeSeq: maybe(count + 10),
+      afterTimestamp: maybe(count),
+      sinceCompaction: random(2) === 0,
+    };
+    const [found, expected] = await Promise.all(services.map((service) => service.getSession({ ...KEY, config })));
+    expect({ config, ids: found?.events.map(({ id }) => id) }).toEqual({
+      config,
+      ids: expected?.events.map(({ id }) => id),
+    });
+  }
+});
+
+test('what is since the last compaction is read without what came before', async () => {
+  const database = new DatabaseSync(':memory:');
+  const service = new SqliteSessionService({ database });
+  const session = await service.createSession(KEY);
+  for (let number = 1; number <= 200; number++) {
+    await service.appendEvent({ session, event: event(number, number, number === 190 ? 185 : undefined) });
+  }
+  // What cannot be read is not read.
+  database.exec(
+    "UPDATE eventloom_events SET event = 'unreadable' WHERE event_id < 'event 186' AND length(event_id) = 9",
+  );
+  database.exec("UPDATE eventloom_events SET event = 'unreadable' WHERE length(event_id) < 9");
+  await expect(service.getSession(KEY)).rejects.toThrow();
+  const since = await service.getSession({ ...KEY, config: { sinceCompaction: true } });
+  expect(since?.events.map(({ id }) => id)).toEqual(Array.from({ length: 15 }, (_, index) => `event ${index + 186}`));
+  const after = await service.getSession({ ...KEY, config: { afterTimestamp: 186, numRecentEvents: 100 } });
+  expect(after?.events.length).toBe(15);
+});
+
+test.for([1, 2, 3])('listings are those of memory, whenever the clock says what (seed %i)', async (seed) => {
+  const random = randomNumbers(seed);
+  const platform = new SettablePlatform();
+  const services = [new SqliteSessionService({ path: ':memory:', platform }), new InMemorySessionService({ platform })];
+  const keys = Array.from({ length: 40 }, (_, index) => ({
+    ...KEY,
+    userId: `user ${index % 3}`,
+    sessionId: `${index}`,
+  }));
+  for (const key of keys) {
+    platform.nowMs += random(200_000);
+    for (const service of services) await service.createSession(key);
+  }
+  let number = 0;
+  for (let round = 0; round < 120; round++) {
+    platform.nowMs += random(8) === 0 ? -random(3_000_000) : random(400_000);
+    const key = keys[random(keys.length)];
+    if (!key) continue;
+    const isLeased = random(2) === 0;
+    const moments = Array.from({ length: 1 + random(3) }, () => platform.nowMs + random(2_000_000) - 1_000_000);
+    for (const service of services) {
+      const session = await service.getOrCreateSession(key);
+      const lease = isLeased ? await service.acquireLease({ ...key, onBusy: 'interrupt' }) : undefined;
+      for (const [index, nowMs] of moments.entries()) {
+        platform.nowMs = nowMs;
+        await service.appendEvent({ session, event: event(number + index, 1), lease });
+      }
+      if (lease) await service.releaseLease(lease);
+    }
+    number += moments.length;
+    if (round % 10 !== 0) continue;
+    for (const userId of [undefined, 'user 1']) {
+      const [found, expected] = await Promise.all(services.map((service) => listAll(service, userId, 1 + (round % 7))));
+      expect(found).toEqual(expected);
+    }
+  }
+});
+
+async function listAll(
+  service: SqliteSessionService | InMemorySessionService,
+  userId: string | undefined,
+  limit: number,
+): Promise<string[][]> {
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await service.listSessions({ appName: 'app', userId, limit, cursor });
+    pages.push(page.sessions.map((session) => `${session.userId} ${session.id} ${session.lastUpdateTime}`));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return pages;
+}

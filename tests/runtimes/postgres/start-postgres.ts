@@ -1,0 +1,89 @@
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { copyPostgresBinaries, postgresUser } from './postgres-binaries.ts';
+
+/** A running server of one's own. */
+export interface Postgres {
+  /** Of its maintenance database, as a user who may do everything. */
+  readonly url: string;
+  /** Ends the server at once and removes its files. */
+  stop(): Promise<void>;
+}
+
+const USER = 'eventloom';
+
+/** Sorts text as people do, unlike JavaScript: a query that relies on the order of bytes has to say so. */
+const LOCALE = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
+
+/** What a crash leaves is thrown away, so nothing has to reach the disk. */
+const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'jit=off'];
+
+/** Runs its arguments until standard input ends, also because this process was killed; then nothing is left of the folder `$0`. */
+const KEEPER = '"$@" </dev/null & exec 2>/dev/null; read -r _; kill -QUIT $!; wait $!; rm -rf "$0"';
+
+/**
+ * Starts a throw-away PostgreSQL on a free port of 127.0.0.1, in a temporary folder. Takes about a second. It ends with this
+ * process, however that ends. For root, the server runs as nobody.
+ * @throws Error when there is none for this platform, or when it does not start
+ */
+export async function startPostgres(): Promise<Postgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-postgres-'));
+  try {
+    const programs = copyPostgresBinaries(folder);
+    const user = postgresUser();
+    if (user) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, folder]);
+    const data = join(folder, 'data');
+    const surroundings = { ...user, cwd: folder, env: { PATH: process.env['PATH'], TZ: 'UTC' } };
+    const cluster = ['-D', data, '-U', USER, '--auth=trust', '--no-sync', ...LOCALE];
+    execFileSync(join(programs, 'initdb'), cluster, { ...surroundings, stdio: ['ignore', 'ignore', 'pipe'] });
+    const port = await freePort();
+    const place = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', ''];
+    const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
+    const command = ['-c', KEEPER, folder, join(programs, 'postgres'), ...place, ...settings];
+    const keeper = spawn('/bin/sh', command, { ...surroundings, stdio: ['pipe', 'ignore', 'pipe'], detached: true });
+    await untilReady(keeper);
+    return { url: `postgresql://${USER}@127.0.0.1:${port}/postgres`, stop: () => stop(keeper) };
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address !== 'object' || !address) throw new Error('no port of 127.0.0.1 is free');
+  return address.port;
+}
+
+/** Reads the server's log, which nobody else does, until it takes connections; and goes on, so that it never waits for a reader. */
+function untilReady(keeper: ChildProcessByStdio<Writable, null, Readable>): Promise<void> {
+  const log: string[] = [];
+  return new Promise((resolve, reject) => {
+    keeper.once('error', reject);
+    const lines = createInterface(keeper.stderr);
+    lines.on('line', (line) => {
+      if (log.push(line) > 100) log.shift();
+      if (line.includes('ready to accept connections')) resolve();
+    });
+    lines.once('close', () => {
+      keeper.stdin.end();
+      reject(new Error(`PostgreSQL did not start:\n${log.join('\n')}`));
+    });
+  });
+}
+
+async function stop(keeper: ChildProcessByStdio<Writable, null, Readable>): Promise<void> {
+  const exit = once(keeper, 'exit');
+  keeper.stdin.end();
+  if (keeper.exitCode === null && keeper.signalCode === null) await exit;
+}
