@@ -25,7 +25,7 @@ export default defineConfig({
       {
         test: {
           name: 'node',
-          include: ['packages/*/src/**/*.test.ts', 'apps/**/*.test.ts', 'tests/**/*.test.ts'],
+          include: ['packages/*/src/**/*.test.ts', 'apps/**/*.test.ts', 'examples/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
         },

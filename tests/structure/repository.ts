@@ -33,7 +33,9 @@ const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 
 /** Every workspace of this repository, packages first. `bench/peers` is none: it is installed on its own. */
 export function readWorkspaces(root = repositoryRoot): Workspace[] {
-  const folders = globSync(['packages/*', 'apps/*', 'tests', 'bench'], { cwd: root }).toSorted();
+  const folders = globSync(['packages/*', 'apps/*', 'examples/*', 'tests', 'tests/runtimes/*', 'bench'], {
+    cwd: root,
+  }).toSorted();
   const manifested = folders.filter((folder) => existsSync(join(root, folder, 'package.json')));
   return [
     ...manifested.map((folder) => readWorkspace(root, folder, '**/*.ts')),
@@ -46,8 +48,9 @@ export function readPackages(root = repositoryRoot): Workspace[] {
   return readWorkspaces(root).filter(({ folder }) => folder.startsWith('packages/'));
 }
 
+/** A test, or what only tests use. */
 export function isTestFile(path: string): boolean {
-  return /\.test(-d)?\.ts$/.test(path);
+  return /\.test(-d)?\.ts$|\/fixtures\//.test(path);
 }
 
 function readWorkspace(root: string, folder: string, pattern: string): Workspace {

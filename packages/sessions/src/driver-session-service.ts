@@ -128,7 +128,7 @@ export class DriverSessionService extends BaseSessionService {
     const created = await this.#driver.importSession(session);
     if (!created) throw existsError(session);
     const lastSeq = events.length;
-    return toSession({ appName, userId, sessionId, updatedAtMs, lastSeq, events: [...events], ...created });
+    return toSession({ ...created, appName, userId, sessionId, updatedAtMs, lastSeq, events: [...events] });
   }
 
   override async deleteSession(request: SessionKey): Promise<void> {

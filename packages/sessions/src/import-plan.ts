@@ -91,7 +91,8 @@ class ImportReader {
   }
 
   #begin(header: SessionHeaderRecord): void {
-    const { version, lastUpdateTime, initialState, state } = header;
+    const { lastUpdateTime, initialState, state } = header;
+    const version: unknown = header.version;
     if (version !== SESSION_RECORD_VERSION) {
       throw new InvalidRequestError(
         `version: is ${JSON.stringify(version)}, this program reads version ${SESSION_RECORD_VERSION}`,

@@ -16,6 +16,11 @@ export interface ConformanceCase {
 /** A service with nothing in it that is not this case's own. */
 export interface ServiceUnderTest<S> {
   readonly service: S;
+  /**
+   * The largest piece that the back end says it stores, in bytes of its JSON as UTF-8: that much is stored, and more is a
+   * SizeLimitError. Without it the back end states no limit, and none is looked for.
+   */
+  readonly maxBytes?: number;
   /** Called when the case is over, also when it failed. */
   close?(): Promise<void> | void;
 }
@@ -26,6 +31,8 @@ export type MakeService<S> = (options: { readonly platform: Platform }) => Promi
 /** What a case works with. */
 export interface ConformanceSubject<S> {
   readonly service: S;
+  /** As the maker of the service states it. */
+  readonly maxBytes: number | undefined;
   readonly platform: ManualPlatform;
   readonly expect: Expect;
 }
@@ -65,8 +72,9 @@ export function conformanceCases<S>(
       async run() {
         const platform = new ManualPlatform();
         const subject = await makeService({ platform });
+        const { service, maxBytes } = subject;
         try {
-          await withinTime(id, hangMs, check({ service: subject.service, platform, expect: new Expect(id) }));
+          await withinTime(id, hangMs, check({ service, maxBytes, platform, expect: new Expect(id) }));
         } catch (error) {
           throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
         } finally {

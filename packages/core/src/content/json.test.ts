@@ -37,6 +37,10 @@ describe('copyJson', () => {
     expect(copyJson({ a: undefined, b: 1 })).toEqual({ value: { b: 1 } });
   });
 
+  test('copies -0 as 0, which is all that JSON can say', () => {
+    expect(copyJson([-0, { a: -0 }])).toEqual({ value: [0, { a: 0 }] });
+  });
+
   test.each([
     ['undefined', undefined, 'is undefined'],
     ['a function', () => 1, 'is a function'],

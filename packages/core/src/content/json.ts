@@ -32,7 +32,7 @@ interface Walk {
 /**
  * A deep copy of a JSON value, or the first fault in it. Not JSON are: undefined, functions, symbols, bigints, NaN and the
  * infinities, cycles and nesting deeper than 200, and objects with a prototype of their own (Date, Map, class instances),
- * because their copy would be something else. A property that is undefined is left out, as `JSON.stringify` does.
+ * because their copy would be something else. A property that is undefined is left out and -0 is 0, as `JSON.stringify` does.
  */
 export function copyJson(
   value: unknown,
@@ -52,7 +52,8 @@ function copyValue(value: unknown, walk: Walk): JsonValue | undefined {
     case 'boolean':
       return value;
     case 'number':
-      if (Number.isFinite(value)) return value;
+      // JSON has no -0: a sum with 0 makes it 0.
+      if (Number.isFinite(value)) return value + 0;
       walk.reason = `is ${value}, which JSON cannot say`;
       return undefined;
     case 'object':

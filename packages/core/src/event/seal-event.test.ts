@@ -34,6 +34,10 @@ test('sealing keeps what an event says, and its structured output as it is', () 
   ]);
 });
 
+test('sealing makes -0 to 0, which is all that JSON can say', () => {
+  expect(sealEvent(eventWith({ list: [-0] })).customMetadata).toEqual({ list: [0] });
+});
+
 describe('what is not JSON', () => {
   const cycle: Record<string, unknown> = {};
   cycle['itself'] = cycle;

@@ -76,7 +76,8 @@ function copyValue(value: unknown, walk: Walk, depth: number): unknown {
     case 'boolean':
       return value;
     case 'number':
-      if (Number.isFinite(value)) return value;
+      // JSON has no -0: a sum with 0 makes it 0.
+      if (Number.isFinite(value)) return value + 0;
       walk.reason = `is ${value}, which JSON cannot say`;
       return undefined;
     case 'object': {

@@ -145,7 +145,8 @@ export abstract class BaseSessionService {
 
   /**
    * Stores an exported session, in one transaction, so that reading it gives what was exported. Of the app's and the user's state
-   * only keys are written that are not there. The session has no lease. An error of the records' own is passed on.
+   * only keys are written that are not there. The session has no lease. The records are read to their end before
+   * anything is stored, so one session is in memory as a whole; an error of their own is passed on.
    * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
    * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives; nothing is changed
    * @throws SizeLimitError when one of them is larger than the back end stores; nothing is changed

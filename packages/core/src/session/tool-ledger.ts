@@ -1,6 +1,7 @@
 /**
  * The record of one tool call: written before the tool starts and again when it ends, under the session's lease. A call that is
- * `finished` here is never run again, whatever happened to the process afterwards.
+ * `finished` here is never run again, whatever happened to the process afterwards. A call that a person was asked about goes on in
+ * the invocation that brings the answer, and has a record there too.
  */
 export interface ToolLedgerEntry {
   readonly invocationId: string;

@@ -166,7 +166,7 @@ export const exportRules: readonly SessionRule[] = [
       for await (const record of service.exportSession(KEY)) {
         if (record.type === 'session') for (const key in state) (record.state[key] as number[]).push(2);
         if (record.type === 'session') (record.initialState['list'] as number[]).push(2);
-        if (record.type === 'toolCall') (record.toolCall.response?.['list'] as number[]).push(2);
+        if (record.type === 'toolCall') (record.toolCall.response?.['list'] as number[] | undefined)?.push(2);
         // An event may be frozen; what counts is that nothing changes.
         if (record.type === 'event') Reflect.set(record.event.content?.parts?.[0] ?? {}, 'text', 'rewritten');
       }

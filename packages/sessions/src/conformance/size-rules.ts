@@ -1,6 +1,6 @@
 import { createEvent, type Event, type EventParams, SizeLimitError, type ToolLedgerEntry } from '@eventloom/core';
 import { recordsOf } from './records.ts';
-import type { SessionRule, Subject } from './session-rule.ts';
+import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 const MEGABYTE = 1_048_576;
@@ -22,15 +22,14 @@ export const sizeRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       for (const [what, text] of Object.entries(TEXTS)) {
         for (const prefix of SCOPES) {
-          const created = { ...KEY, sessionId: `${what} ${prefix} created` };
-          await service.createSession({ ...created, state: { [`${prefix}created`]: text } });
-          const { state } = await readSession(subject, created);
-          expect.true(`${what} of a created session`, state[`${prefix}created`] === text);
-          const appended = { ...KEY, sessionId: `${what} ${prefix} appended` };
-          const session = await service.createSession(appended);
+          // An app for each, so that no session sees the values of all.
+          const key = { ...KEY, appName: `${prefix}${what}` };
+          const session = await service.createSession({ ...key, state: { [`${prefix}created`]: text } });
           await service.appendEvent({ session, event: stateEvent('one', { [`${prefix}appended`]: { text } }) });
-          const read = (await readSession(subject, appended)).state[`${prefix}appended`];
-          expect.true(`${what} of an append`, (read as { text?: string } | undefined)?.text === text);
+          const { state } = await readSession(subject, key);
+          expect.true(`${what}, created as ${prefix}created`, state[`${prefix}created`] === text);
+          const appended = state[`${prefix}appended`] as { readonly text?: string } | undefined;
+          expect.true(`${what}, appended as ${prefix}appended`, appended?.text === text);
         }
       }
     },

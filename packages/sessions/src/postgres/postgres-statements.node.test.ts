@@ -121,26 +121,22 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
 
   /** Pages of the database that what was sent looks at, planned for any parameters or for these; and how it scans tables. */
   async function costs(): Promise<{ blocks: number; scans: string[] }> {
-    const client = new Client({ connectionString: database.url });
-    await client.connect();
     let blocks = 0;
     const scans: string[] = [];
-    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-      await client.query(`SET plan_cache_mode = ${mode}`);
-      for (const query of sent) {
-        if (query === 'connect') throw new Error('a transaction');
-        await client.query('BEGIN');
-        await client.query(`PREPARE statement AS ${query.text}`);
-        const values = (query.values ?? []).map(toSql).join(', ');
-        const plan = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE statement (${values})`);
-        const [{ Plan: root }] = plan.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }];
-        blocks = Math.max(blocks, root['Shared Hit Blocks'] + root['Shared Read Blocks']);
-        scans.push(...scansOf(root));
-        await client.query('DEALLOCATE statement');
-        await client.query('ROLLBACK');
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+        await client.query(`SET plan_cache_mode = ${mode}`);
+        for (const query of sent) {
+          const root = await planOf(client, query);
+          blocks = Math.max(blocks, root['Shared Hit Blocks'] + root['Shared Read Blocks']);
+          scans.push(...scansOf(root));
+        }
       }
+    } finally {
+      await client.end();
     }
-    await client.end();
     return { blocks, scans };
   }
 
@@ -200,6 +196,20 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
+/** How a statement is done, once it is done; what it writes is undone. */
+async function planOf(client: Client, query: PostgresQuery | 'connect'): Promise<PlanNode> {
+  if (query === 'connect') throw new Error('a transaction was begun');
+  await client.query('BEGIN');
+  await client.query(`PREPARE statement AS ${query.text}`);
+  const values = (query.values ?? []).map(toSql).join(', ');
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE statement (${values})`);
+  await client.query('DEALLOCATE statement');
+  await client.query('ROLLBACK');
+  const [row] = rows as readonly { readonly 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }[];
+  if (!row) throw new Error('there is no plan');
+  return row['QUERY PLAN'][0].Plan;
+}
+
 function scansOf(node: PlanNode): string[] {
   const own = node['Relation Name'] ? [`${node['Node Type']} on ${node['Relation Name']}`] : [];
   return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
@@ -208,5 +218,6 @@ function scansOf(node: PlanNode): string[] {
 function toSql(value: unknown): string {
   if (value === null) return 'NULL';
   if (Array.isArray(value)) return `ARRAY[${value.map(toSql).join(', ')}]`;
-  return `'${String(value).replaceAll("'", "''")}'`;
+  if (typeof value !== 'string') return `'${value as number | boolean}'`;
+  return `'${value.replaceAll("'", "''")}'`;
 }

@@ -4,7 +4,7 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const eventPageMutants: readonly Mutant[] = [
   brokenService('events.pages', 'knows one order only', (service) => ({
-    listEvents: ({ order: _, ...request }) => service.listEvents(request),
+    listEvents: (request) => service.listEvents({ ...request, order: undefined }),
   })),
   brokenService('events.pages', 'sorts events by time', (service) => ({
     async listEvents(request) {

@@ -1,0 +1,42 @@
+import { createEvent, type Platform, SessionBusyError } from '@eventloom/core';
+import { DriverSessionService, InMemorySessionService } from '@eventloom/sessions';
+import { sessionServiceConformance, sessionTransferConformance } from '@eventloom/sessions/conformance';
+import { describe, expect, test } from 'vitest';
+import { DocumentSessionDriver } from './document-session-driver.ts';
+import { InMemoryDocumentStore } from './in-memory-document-store.ts';
+
+const makeService = async ({ platform }: { readonly platform: Platform }) => ({
+  service: new DriverSessionService(new DocumentSessionDriver(new InMemoryDocumentStore()), { platform }),
+});
+const makeInMemory = async ({ platform }: { readonly platform: Platform }) => ({
+  service: new InMemorySessionService({ platform }),
+});
+
+describe('sessions in documents keep the contract', () => {
+  for (const { id, title, run } of sessionServiceConformance(makeService)) test(`${id}: ${title}`, run, 30_000);
+});
+
+describe('sessions go from memory to documents and back without loss', () => {
+  const cases = sessionTransferConformance(makeInMemory, makeService);
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run, 30_000);
+});
+
+test('two processes over one store have one writer at a time, and lose nothing', async () => {
+  const store = new InMemoryDocumentStore();
+  const one = new DriverSessionService(new DocumentSessionDriver(store));
+  const other = new DriverSessionService(new DocumentSessionDriver(store));
+  const key = { appName: 'app', userId: 'user', sessionId: 'session' };
+  await one.createSession(key);
+  const lease = await one.acquireLease(key);
+  await expect(other.acquireLease({ ...key, onBusy: 'reject' })).rejects.toBeInstanceOf(SessionBusyError);
+  await one.releaseLease(lease);
+  const ids = Array.from({ length: 20 }, (_, index) => `event ${index}`);
+  const appends = ids.map(async (id, index) => {
+    const service = index % 2 === 0 ? one : other;
+    const session = await service.getOrCreateSession(key);
+    await service.appendEvent({ session, event: createEvent({ id, author: 'user' }) });
+  });
+  await Promise.all(appends);
+  const stored = await other.getSession(key);
+  expect(stored?.events.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+});

@@ -1,0 +1,36 @@
+import { expect, test, vi } from 'vitest';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { BaseCodeExecutor, type CodeExecutorOptions } from './base-code-executor.ts';
+import { BuiltInCodeExecutor } from './built-in-code-executor.ts';
+import { isBaseCodeExecutor } from './is-base-code-executor.ts';
+
+class Silent extends BaseCodeExecutor {
+  override executeCode() {
+    return Promise.resolve({ stdout: '', stderr: '' });
+  }
+}
+
+test.each<CodeExecutorOptions>([
+  { errorRetryAttempts: -1 },
+  { errorRetryAttempts: 1.5 },
+  { timeoutMs: 0 },
+  { timeoutMs: Number.NaN },
+  { timeoutMs: 2 ** 31 },
+  { codeBlockDelimiters: [['', '```']] },
+  { codeBlockDelimiters: [['```', '']] },
+])('an option that cannot work is refused: %o', (options) => {
+  expect(() => new Silent(options)).toThrow(ConfigurationError);
+});
+
+test('executors of another loaded copy are known as such', async () => {
+  vi.resetModules();
+  const other = await import('./built-in-code-executor.ts');
+  const foreign = new other.BuiltInCodeExecutor();
+  expect(foreign).not.toBeInstanceOf(BuiltInCodeExecutor);
+  expect(isBaseCodeExecutor(foreign)).toBe(true);
+  expect(isBaseCodeExecutor({ executeCode: () => undefined })).toBe(false);
+});
+
+test('the executor of the model’s own runs nothing', async () => {
+  await expect(new BuiltInCodeExecutor().executeCode()).rejects.toBeInstanceOf(ConfigurationError);
+});

@@ -1,0 +1,67 @@
+import { EventTag, ConfigurationError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from './quickjs-code-executor.ts';
+
+// Workers compile no WebAssembly at run time: there it is imported.
+const ENGINE =
+  navigator.userAgent === 'Cloudflare-Workers'
+    ? { wasmModule: (await import('@jitl/quickjs-wasmfile-release-sync/wasm')).default }
+    : {};
+
+async function ask(steps: readonly ScriptedStep[], options: QuickJsCodeExecutorOptions = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+  const model = new ScriptedModel(steps);
+  const agent = new LlmAgent({
+    name: 'coder',
+    model,
+    codeExecutor: new QuickJsCodeExecutor({ ...ENGINE, ...options }),
+  });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const file = { inlineData: { data: btoa('1\n2\n3'), mimeType: 'text/csv', displayName: 'n.csv' } };
+  const newMessage = { parts: [{ text: 'add' }, file] };
+  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage });
+  const results = events.flatMap((event) => event.content?.parts?.[0]?.codeExecutionResult ?? []);
+  return { events, results, model };
+}
+
+test.each(['javascript', 'js'])('a block of %s is run and its output is what the model goes on from', async (name) => {
+  const code = 'const sum = files["n.csv"].split("\\n").map(Number).reduce((a, b) => a + b);\nconsole.log({ sum });';
+  const { events, model } = await ask([`I count.\n\`\`\`${name}\n${code}\n\`\`\``, 'It is 6.']);
+  expect(events.map(({ tags }) => tags)).toEqual([
+    [EventTag.codeExecutionCode],
+    [EventTag.codeExecutionResult],
+    undefined,
+  ]);
+  expect(events[0]?.content?.parts?.[1]?.executableCode).toMatchObject({ code, language: 'JAVASCRIPT' });
+  expect(model.requests[1]?.request.contents.at(-1)).toEqual({
+    role: 'user',
+    parts: [{ text: '```tool_output\n{ sum: 6 }\n```' }],
+  });
+});
+
+test('the model is told of the files and the language, and corrects its mistakes', async () => {
+  const { results, model } = await ask(['```js\nnull.x\n```', '```js\n"fixed"\n```', 'done']);
+  expect(results).toMatchObject([
+    { outcome: 'OUTCOME_FAILED', output: expect.stringContaining('code.js:1:') },
+    { outcome: 'OUTCOME_OK', output: 'fixed' },
+  ]);
+  const told = String(model.requests[0]?.request.config.systemInstruction);
+  expect(told).toContain('```javascript\n');
+  expect(told).toContain('`n.csv`');
+});
+
+test('code that does not end costs a result and not the run', async () => {
+  const { results, events } = await ask(['```js\nfor (;;);\n```', 'Too long.'], { maxOperations: 1e6 });
+  expect(results).toMatchObject([{ outcome: 'OUTCOME_DEADLINE_EXCEEDED' }]);
+  expect(events).toHaveLength(3);
+});
+
+test('a bound that cannot work is refused when the executor is made', () => {
+  expect(() => new QuickJsCodeExecutor({ timeoutMs: -1 })).toThrow(ConfigurationError);
+});

@@ -1,0 +1,70 @@
+import {
+  BaseCodeExecutor,
+  type CodeDelimiters,
+  type CodeExecutionOutput,
+  type CodeExecutorOptions,
+  type ExecuteCodeParams,
+} from '@eventloom/core';
+import type { QuickJsEngine } from './create-engine.ts';
+import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
+import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
+
+/** How code is found, what it may use, and where the engine comes from. */
+export interface QuickJsCodeExecutorOptions
+  extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs'>, QuickJsBounds, QuickJsEngine {}
+
+/** How much longer than its code an execution may take: for loading the engine, and to stop what does not stop by itself. */
+const ALLOWANCE_MS = 5_000;
+
+const DELIMITERS: readonly CodeDelimiters[] = [
+  ['```javascript\n', '\n```'],
+  ['```js\n', '\n```'],
+  ['```tool_code\n', '\n```'],
+];
+
+const INSTRUCTION = [
+  'To have JavaScript run, write it in one block of this form and end your reply with it; what it prints comes back to you:',
+  '```javascript\nconsole.log("hello");\n```',
+  'It is a script of its own each time: nothing is kept, there is no network, no file system, no timer and no module to import.',
+  'The texts of files, where there are any, are in the global object `files` by their names.',
+].join('\n');
+
+/**
+ * Runs a model's JavaScript in QuickJS compiled to WebAssembly, in a new instance of the engine for each execution. The code has the
+ * language and a `console`, and the files of the user's message as `files` by name (the text of text files, the base64 of
+ * others); it has no network, no file system, no timers, no modules and no way to the host. Top-level `await` works. What is
+ * printed is the result; when nothing is, the value of the last expression is. Errors tell the lines.
+ *
+ * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up: a run's
+ * abort is seen before the code starts and not while it runs. The engine looks at these bounds in loops, calls and regular
+ * expressions, but not inside one built-in function, so `indexOf` over a huge array-like or huge texts holds the thread until it
+ * is done. Where untrusted people have a say, on node, use QuickJsThreadCodeExecutor of `@eventloom/quickjs/node`; on Workers the
+ * platform ends a request that uses too much time.
+ */
+export class QuickJsCodeExecutor extends BaseCodeExecutor {
+  readonly #settings: Omit<RunInQuickJsParams, 'code' | 'now'>;
+
+  /** @throws ConfigurationError for a bound that cannot work */
+  constructor(options: QuickJsCodeExecutorOptions = {}) {
+    const { wasmModule, variant, ...rest } = options;
+    const bounds = checkBounds(options);
+    super({
+      codeBlockDelimiters: DELIMITERS,
+      instruction: INSTRUCTION,
+      ...rest,
+      timeoutMs: bounds.timeoutMs + ALLOWANCE_MS,
+    });
+    this.#settings = { ...bounds, ...(wasmModule && { wasmModule }), ...(variant && { variant }) };
+  }
+
+  /** What an execution is made of, but for its clock. */
+  protected toRunParams({ codeExecutionInput }: ExecuteCodeParams): Omit<RunInQuickJsParams, 'now'> {
+    const { code, inputFiles } = codeExecutionInput;
+    return { ...this.#settings, code, inputFiles };
+  }
+
+  override async executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput> {
+    const { platform } = params.invocationContext;
+    return runInQuickJs({ ...this.toRunParams(params), now: () => platform.now() });
+  }
+}

@@ -1,0 +1,205 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
+
+// Workers compile no WebAssembly at run time: there it is imported.
+const ENGINE =
+  navigator.userAgent === 'Cloudflare-Workers'
+    ? { wasmModule: (await import('@jitl/quickjs-wasmfile-release-sync/wasm')).default }
+    : {};
+
+/** Runs code under a clock that stands still, so that of the bounds in time only `maxOperations` holds. */
+function run(code: string, params: Partial<RunInQuickJsParams> = {}) {
+  return runInQuickJs({ code, maxOperations: 1_000_000, now: () => 0, ...ENGINE, ...params });
+}
+
+test('what is printed is the output, each stream by itself', async () => {
+  const output = await run('console.log("a", 1, { b: [2n, null] }); console.error("c"); console.info("d"); 5');
+  expect(output).toEqual({ stdout: 'a 1 { b: [ 2n, null ] }\nd\n', stderr: 'c\n', outcome: 'OUTCOME_OK' });
+});
+
+test.each([
+  ['1 + 1', '2\n'],
+  ['"text"', 'text\n'],
+  ['undefined', ''],
+  ['const a = 1', ''],
+  ['-0', '-0\n'],
+  ['const x = await Promise.resolve(3); x * 2', '6\n'],
+  ['async function main() { await 0; return "late"; } main()', 'late\n'],
+  ['new Map([["k", new Set([1])]])', 'Map { "k" => Set { 1 } }\n'],
+  ['const o = {}; o.self = o; o', '{ self: [Circular] }\n'],
+  ['class P { x = 1 }; new P()', 'P { x: 1 }\n'],
+  ['Object.create(null)', '{}\n'],
+  ['new Uint8Array(2)', 'Uint8Array [ 0, 0 ]\n'],
+  ['[() => 1, Symbol("s"), /r/, new Date(0)]', expect.stringContaining('1970-01-01T00:00:00.000Z')],
+  ['Array(1e9)', expect.stringContaining('… 999999900 more')],
+])('where nothing is printed the last value is shown: %s', async (code, stdout) => {
+  expect(await run(code)).toEqual({ stdout, stderr: '', outcome: 'OUTCOME_OK' });
+});
+
+test.each([
+  ['\n\nfunction f() { throw new TypeError("bad"); }\nf()', 'Uncaught TypeError: bad', 'code.js:3:'],
+  ['\nawait 0;\nnull.x', 'Uncaught TypeError', 'code.js:3:'],
+  ['let a;\nlet = = 1', 'Uncaught SyntaxError', 'code.js:2:'],
+  ['async function main() {\n await 0;\n throw new Error("m"); }\nmain()', 'Uncaught Error: m', 'code.js:3:'],
+  ['throw new Error("outer", { cause: new RangeError("inner") })', 'inner', 'code.js:1:'],
+])('an error is told with its lines: %j', async (code, message, place) => {
+  const { stderr, outcome } = await run(code);
+  expect(outcome).toBe('OUTCOME_FAILED');
+  expect(stderr).toContain(message);
+  expect(stderr).toContain(place);
+});
+
+test('anything can be thrown', async () => {
+  expect((await run('throw 5')).stderr).toBe('Uncaught 5\n');
+  expect((await run('throw { get stack() { throw 1 } }')).outcome).toBe('OUTCOME_FAILED');
+  expect((await run('throw new Proxy({}, { get() { throw 1 } })')).outcome).toBe('OUTCOME_FAILED');
+});
+
+test('a promise that nothing settles fails the code', async () => {
+  expect((await run('await new Promise(() => {})')).outcome).toBe('OUTCOME_FAILED');
+});
+
+test.each([
+  'for (;;);',
+  'for (;;) { try { for (;;); } catch {} finally { for (;;); } }',
+  'for (;;) await 0',
+  'const f = async () => { for (;;) await 0; }; const g = () => f().catch(g); await g()',
+  'Promise.resolve().then(function again() { return Promise.resolve().then(again) }); await new Promise(() => {})',
+  '/(a+)+$/.test("a".repeat(40) + "b")',
+  'new Set(Array(2 ** 32 - 1))',
+  'throw { get stack() { for (;;); } }',
+  'new Proxy({}, { ownKeys() { for (;;); } })',
+  '[1].sort.call({ get length() { for (;;); } })',
+])('what goes on for ever is stopped, also where the clock stands still: %s', async (code) => {
+  const { outcome, stderr } = await run(code);
+  expect(outcome).toBe('OUTCOME_DEADLINE_EXCEEDED');
+  expect(stderr).toContain('1000000 operations');
+});
+
+test('code is stopped when its time is over', async () => {
+  let nowMs = 0;
+  const { outcome, stderr } = await run('for (;;);', { timeoutMs: 10, now: () => nowMs++ });
+  expect(outcome).toBe('OUTCOME_DEADLINE_EXCEEDED');
+  expect(stderr).toContain('10 ms');
+  expect(stderr).toContain('code.js:1:');
+  expect(nowMs).toBeLessThan(20);
+});
+
+test('what was printed before the end is kept', async () => {
+  expect((await run('console.log("so far"); for (;;);')).stdout).toBe('so far\n');
+  expect((await run('console.log("so far"); throw 1')).stdout).toBe('so far\n');
+});
+
+test.each([
+  'const a = []; for (;;) a.push({})',
+  'await 0; const a = []; for (;;) a.push({})',
+  'new Uint8Array(1e9)',
+  '"x".repeat(2 ** 29)',
+  'let s = "a"; for (;;) s += s',
+  'JSON.stringify(Array(2 ** 32 - 1))',
+  'Array(2 ** 31).fill(0)',
+])('what wants too much memory fails, and the next code finds nothing of it: %s', async (code) => {
+  const { outcome } = await run(code, { memoryBytes: 4_000_000, maxOperations: 100_000_000 });
+  expect(outcome).toBe('OUTCOME_FAILED');
+  expect((await run('typeof a + typeof s')).stdout).toBe('undefinedundefined\n');
+});
+
+test('memory that ran out is named, also when nothing of it becomes free', async () => {
+  const { stderr } = await run('globalThis.a = null; for (;;) a = { a }', {
+    memoryBytes: 2_000_000,
+    maxOperations: 100_000_000,
+  });
+  expect(stderr).toContain('out of memory');
+});
+
+test('calls go as deep as the stack allows', async () => {
+  const code = 'let n = 0; const f = () => { n++; f(); }; try { f(); } catch {} n';
+  const shallow = await run(code, { stackBytes: 32 * 1024 });
+  const deep = await run(code, { stackBytes: 128 * 1024 });
+  expect(Number(deep.stdout)).toBeGreaterThan(2 * Number(shallow.stdout));
+});
+
+test('the lines of an error are those of the code alone', async () => {
+  const { stderr } = await run('console.log({ get x() { throw new Error("in a getter"); } })');
+  expect(stderr).toContain('code.js:1:');
+  expect(stderr).not.toContain('console.js');
+});
+
+test.each([
+  'const f = () => f(); f()',
+  'const o = {}; let p = o; for (let i = 0; i < 1e5; i++) { p.a = {}; p = p.a; } JSON.stringify(o)',
+  'eval("[".repeat(1e6))',
+  'new RegExp("(".repeat(1e5))',
+])('what goes too deep fails: %s', async (code) => {
+  expect((await run(code)).outcome).toBe('OUTCOME_FAILED');
+});
+
+test('of long output the beginning is kept, with a note', async () => {
+  const params = { maxOutputChars: 10, maxOperations: 100_000 };
+  expect((await run('console.log("123"); console.log("x".repeat(1e6))', params)).stdout).toBe('123\nxxxxxx');
+  const endless = await run('for (;;) console.log("12"), console.error("3")', params);
+  expect(endless).toMatchObject({ stdout: '12\n12\n', stderr: expect.stringMatching(/^3\n3\n.*cut off/s) });
+  expect((await run('throw "x".repeat(1e6)', params)).stderr.length).toBeLessThan(20);
+});
+
+test.each([
+  ['this.constructor.constructor("return process")()', 'process'],
+  ['console.log.constructor("return globalThis")().process.exit()', 'exit'],
+  ['fetch("https://example.com")', 'fetch'],
+  ['new WebSocket("wss://example.com")', 'WebSocket'],
+  ['require("fs")', 'require'],
+  ['await import("fs")', 'fs'],
+  ['import fs from "fs"', ''],
+  ['setTimeout(() => 1)', 'setTimeout'],
+  ['WebAssembly.compile', 'WebAssembly'],
+  ['std.loadFile("/etc/passwd")', 'std'],
+])('there is no way out: %s', async (code, missing) => {
+  const { outcome, stderr } = await run(code);
+  expect(outcome).toBe('OUTCOME_FAILED');
+  expect(stderr).toContain(missing);
+});
+
+test('the only globals beside those of the language are `console` and `files`', async () => {
+  const { stdout } = await run('console.log(Object.keys(globalThis).join())');
+  expect(stdout).toBe('console,files\n');
+});
+
+test('code that breaks its own builtins breaks nothing else', async () => {
+  const code = `
+    Object.prototype.toString = Array.prototype.map = Promise.prototype.then = null;
+    JSON.stringify = () => { throw 1; };
+    Object.defineProperty(Object.prototype, 'message', { get() { throw 2; } });
+    globalThis.console = null;
+    delete globalThis.files;
+    "survived"`;
+  expect((await run(code)).stdout).toBe('survived\n');
+  expect((await run('[1, 2].map(String).join()')).stdout).toBe('1,2\n');
+  expect({}).not.toHaveProperty('message');
+});
+
+test('files are there by name: the text of text files, the base64 of others', async () => {
+  const inputFiles = [
+    { name: 'a.csv', mimeType: 'text/csv; charset=utf-8', content: 'w6Qs4oKs' },
+    { name: 'b.json', mimeType: 'application/json', content: 'e30=' },
+    { name: '__proto__', mimeType: 'image/png', content: 'AAAA' },
+  ];
+  const { stdout } = await run('Object.entries(files).flat().join(" ")', { inputFiles });
+  expect(stdout).toBe('a.csv ä,€ b.json {} __proto__ AAAA\n');
+});
+
+test('executions at the same time do not see each other', async () => {
+  const outputs = await Promise.all(['a', 'b', 'c'].map((name) => run(`globalThis.x ??= "${name}"; await 0; x`)));
+  expect(outputs.map(({ stdout }) => stdout)).toEqual(['a\n', 'b\n', 'c\n']);
+});
+
+test.each([
+  { timeoutMs: 0 },
+  { memoryBytes: -1 },
+  { memoryBytes: 2 ** 31 },
+  { stackBytes: 2 ** 21 },
+  { maxOperations: Number.NaN },
+  { maxOutputChars: 0 },
+])('a bound that cannot work is refused: %o', async (bounds) => {
+  await expect(run('1', bounds)).rejects.toBeInstanceOf(ConfigurationError);
+});

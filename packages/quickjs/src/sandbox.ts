@@ -1,0 +1,126 @@
+import { type CodeExecutionOutput, type CodeFile, toError } from '@eventloom/core';
+import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
+import { CONSOLE_SCRIPT } from './console-script.ts';
+import { fileText } from './file-text.ts';
+import { OutputBuffer } from './output-buffer.ts';
+import type { QuickJsBounds } from './quickjs-bounds.ts';
+import { Watch } from './watch.ts';
+
+/** The engine's flag for a script that may `await` at its top level: its value is a promise of `{value}`. */
+const EVAL_ASYNC = 1 << 7;
+/** Promise jobs between two looks at the watch. */
+const JOBS_AT_ONCE = 1_000;
+/** The engine throws null where no memory is left for an error. */
+const NULL_ERROR = 'null, as it is thrown when the engine is out of memory';
+/** Lines of a stack that are not the code's. */
+const OWN_FRAMES = /^ *at .*\(console\.js:\d+:\d+\)\n?/gm;
+const WAITS_FOREVER = 'The code waits for something that never comes: there are no timers and there is no network.';
+
+/** One execution in an engine that nothing else runs in. Nothing in it is disposed of: the engine is dropped with it. */
+export class Sandbox {
+  readonly #runtime: QuickJSRuntime;
+  readonly #context: QuickJSContext;
+  readonly #bounds: Required<QuickJsBounds>;
+  readonly #watch: Watch;
+  readonly #output: OutputBuffer;
+  #show: QuickJSHandle | undefined;
+
+  constructor(engine: QuickJSWASMModule, bounds: Required<QuickJsBounds>, now: () => number) {
+    this.#bounds = bounds;
+    this.#output = new OutputBuffer(bounds.maxOutputChars);
+    this.#runtime = engine.newRuntime();
+    this.#context = this.#runtime.newContext();
+    this.#watch = new Watch(bounds, now);
+  }
+
+  run(code: string, inputFiles: readonly CodeFile[]): CodeExecutionOutput {
+    const runtime = this.#runtime;
+    try {
+      this.#provideConsole();
+      this.#provideFiles(inputFiles);
+      runtime.setMaxStackSize(this.#bounds.stackBytes);
+      runtime.setMemoryLimit(this.#bounds.memoryBytes);
+      runtime.setInterruptHandler(() => this.#watch.check());
+      return this.#finish(this.#evaluate(code));
+    } catch (error) {
+      // The engine itself gave up: its stack, which is the host's, or its memory is used up. It is not used again.
+      return this.#finish({ failure: this.#watch.stopped ?? `The code was stopped: ${toError(error).message}` });
+    }
+  }
+
+  #provideConsole(): void {
+    const context = this.#context;
+    const write = context.newFunction('write', (stream, text) => {
+      this.#output.write(context.getString(stream) === 'stderr' ? 'stderr' : 'stdout', context.getString(text));
+    });
+    const provide = context.unwrapResult(context.evalCode(CONSOLE_SCRIPT, 'console.js'));
+    this.#show = context.unwrapResult(context.callFunction(provide, context.undefined, write));
+  }
+
+  #provideFiles(inputFiles: readonly CodeFile[]): void {
+    const context = this.#context;
+    const files = context.newObject();
+    for (const file of inputFiles) {
+      context.defineProp(files, file.name, { value: context.newString(fileText(file)), enumerable: true });
+    }
+    context.setProp(context.global, 'files', files);
+  }
+
+  /** Runs the code with the promise jobs it leaves behind. */
+  #evaluate(code: string): Ending {
+    const context = this.#context;
+    const started = context.evalCode(code, 'code.js', EVAL_ASYNC);
+    if (started.error) return this.#failed(started.error);
+    while (this.#runtime.hasPendingJob() && this.#watch.stopped === undefined) {
+      const ran = this.#runtime.executePendingJobs(JOBS_AT_ONCE);
+      if (ran.error) return this.#failed(ran.error);
+    }
+    const script = context.getPromiseState(started.value);
+    if (script.type === 'rejected') return this.#failed(script.error);
+    if (script.type === 'pending') return { failure: this.#watch.stopped ?? WAITS_FOREVER };
+    // A script that ends with `main()` is as good as one that awaits it.
+    const last = context.getPromiseState(context.getProp(script.value, 'value'));
+    if (last.type === 'rejected') return this.#failed(last.error);
+    if (last.type === 'pending') return { failure: this.#watch.stopped ?? WAITS_FOREVER };
+    const isSilent = this.#output.stdout === '' && this.#output.stderr === '';
+    const shown = isSilent && context.typeof(last.value) !== 'undefined' ? this.#shown(last.value) : undefined;
+    return this.#watch.stopped === undefined ? { shown } : { failure: this.#watch.stopped };
+  }
+
+  #failed(error: QuickJSHandle): Ending {
+    const context = this.#context;
+    if (this.#watch.stopped === undefined) {
+      const shown = context.sameValue(error, context.null)
+        ? NULL_ERROR
+        : (this.#shown(error) ?? 'error that cannot be shown');
+      // Showing it is the code's doing as well.
+      return { failure: this.#watch.stopped ?? `Uncaught ${shown}` };
+    }
+    const stack = context.typeof(error) === 'object' ? context.getProp(error, 'stack') : context.undefined;
+    const where = context.typeof(stack) === 'string' ? `\n${context.getString(stack)}` : '';
+    return { failure: `${this.#watch.stopped}${where}` };
+  }
+
+  /** The value as text; undefined when showing it fails. */
+  #shown(value: QuickJSHandle): string | undefined {
+    if (!this.#show) return undefined;
+    const shown = this.#context.callFunction(this.#show, this.#context.undefined, value);
+    return shown.error ? undefined : this.#context.getString(shown.value);
+  }
+
+  #finish({ failure, shown }: Ending): CodeExecutionOutput {
+    const output = this.#output;
+    if (shown !== undefined) output.write('stdout', shown);
+    if (failure === undefined) return { stdout: output.stdout, stderr: output.stderr, outcome: 'OUTCOME_OK' };
+    const reason = failure.slice(0, this.#bounds.maxOutputChars).replace(OWN_FRAMES, '').trimEnd();
+    const outcome = this.#watch.stopped === undefined ? 'OUTCOME_FAILED' : 'OUTCOME_DEADLINE_EXCEEDED';
+    return { stdout: output.stdout, stderr: `${output.stderr}${reason}\n`, outcome };
+  }
+}
+
+/** How code ended. */
+interface Ending {
+  readonly failure?: string | undefined;
+  /** The value of the last expression, when nothing was printed. */
+  readonly shown?: string | undefined;
+}

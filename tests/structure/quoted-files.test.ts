@@ -1,0 +1,41 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { withCurrentQuotes } from './quoted-files.ts';
+
+const root = join(import.meta.dirname, '../..');
+const readFile = (path: string): string => readFileSync(join(root, path), 'utf8');
+const guides = globSync('docs/guide/*.md', { cwd: root });
+
+test('there are guides', () => {
+  expect(guides).not.toEqual([]);
+});
+
+test.each(guides)('%s quotes files as they are (after a change of one: pnpm docs:update)', async (guide) => {
+  await expect(withCurrentQuotes(readFile(guide), readFile)).toMatchFileSnapshot(join(root, guide));
+});
+
+describe('a quote', () => {
+  const guide = (code: string): string => `# Title\n\n<!-- quote: a.ts -->\n\`\`\`ts\n${code}\`\`\`\n\nText\n`;
+
+  test('that is as its file passes', () => {
+    expect(withCurrentQuotes(guide('const a = 1;\n'), () => 'const a = 1;\n')).toBe(guide('const a = 1;\n'));
+  });
+
+  test('that is behind its file is brought up to date, dollar signs included', () => {
+    const read = (path: string): string => `const $1 = '$&';\n// ${path}\n`;
+    expect(withCurrentQuotes(guide('const a = 1;\n'), read)).toBe(guide("const $1 = '$&';\n// a.ts\n"));
+    expect(withCurrentQuotes(guide(''), read)).toBe(guide("const $1 = '$&';\n// a.ts\n"));
+  });
+
+  test('of each of several files is that file', () => {
+    const both = guide('') + guide('').replace('a.ts', 'b.ts');
+    expect(withCurrentQuotes(both, (path) => `${path}\n`)).toBe(
+      guide('a.ts\n') + guide('b.ts\n').replace('quote: a.ts', 'quote: b.ts'),
+    );
+  });
+
+  test('whose mark stands before no block of code is reported', () => {
+    expect(() => withCurrentQuotes('<!-- quote: a.ts -->\n\n```ts\n```\n', () => '')).toThrow('1 of 1');
+  });
+});
