@@ -1,41 +1,52 @@
 import type { Runner } from '@eventloom/runner';
+import type { RunRelay } from '@eventloom/server';
 import { createRunners } from './create-runners.ts';
 import { isBelow } from './services/is-below.ts';
 import { makeDataFolder } from './services/make-data-folder.ts';
 import { openArtifacts } from './services/open-artifacts.ts';
+import { openMemory, type OpenMemory } from './services/open-memory.ts';
 import { openSessions } from './services/open-sessions.ts';
 import type { Settings } from './settings.ts';
 
 /** The apps with their services, ready to run. */
 export interface Application {
   readonly runners: readonly Runner[];
-  /** Closes the agents and the files. No run may be under way. */
+  /** The way to other processes with the same sessions, where there can be any. */
+  readonly relay: RunRelay | undefined;
+  /** Closes the agents, the files and the connections. No run may be under way. */
   close(): Promise<void>;
 }
 
-/** @param warn told, a line each, of what is left out */
+/** @param warn told, a line each, of what is left out or goes wrong beside the runs */
 export async function openApplication(settings: Settings, warn: (line: string) => void): Promise<Application> {
-  const { dataFolder, sessions, artifacts } = settings;
-  if ([sessions, artifacts].some((place) => isKeptIn(dataFolder, place))) makeDataFolder(dataFolder);
+  const { dataFolder, sessions, artifacts, memory } = settings;
+  if ([sessions, artifacts, memory].some((place) => isKeptIn(dataFolder, place))) makeDataFolder(dataFolder);
   const artifactService = openArtifacts(artifacts);
-  const open = await openSessions(sessions);
+  const open = await openSessions(sessions, warn);
+  let remembered: OpenMemory | undefined;
+  const closeStorage = async (): Promise<void> => {
+    remembered?.close();
+    await open.close();
+  };
   try {
-    const services = { sessionService: open.service, artifactService };
+    remembered = await openMemory(memory);
+    const services = { sessionService: open.service, artifactService, memoryService: remembered.service };
     const runners = await createRunners(settings, services, (failure) => warn(failure.message));
     return {
       runners,
+      relay: open.relay,
       async close() {
         for (const runner of runners) await runner.close();
-        open.close();
+        await closeStorage();
       },
     };
   } catch (error) {
-    open.close();
+    await closeStorage();
     throw error;
   }
 }
 
-function isKeptIn(folder: string, place: Settings['sessions'] | Settings['artifacts']): boolean {
-  if (place.kind === 'memory') return false;
+function isKeptIn(folder: string, place: Settings['sessions'] | Settings['artifacts'] | Settings['memory']): boolean {
+  if (place.kind === 'memory' || place.kind === 'postgres') return false;
   return isBelow(folder, place.kind === 'sqlite' ? place.file : place.folder);
 }

@@ -1,4 +1,4 @@
-import type { BaseArtifactService, BaseSessionService } from '@eventloom/core';
+import type { BaseArtifactService, BaseMemoryService, BaseSessionService } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { loadAgents } from './agents/load-agents.ts';
 import { lendEventloom } from './agents/eventloom-imports.ts';
@@ -12,6 +12,7 @@ import type { Settings } from './settings.ts';
 export interface Services {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService;
+  readonly memoryService: BaseMemoryService;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from './command-line/parse-command-line.ts';
+import { UsageError } from './errors/usage-error.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 function settingsOf(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Settings {
@@ -14,6 +15,7 @@ describe('settings', () => {
       dataFolder: '/srv/app/.eventloom',
       sessions: { kind: 'sqlite', file: '/srv/app/.eventloom/sessions.sqlite' },
       artifacts: { kind: 'file', folder: '/srv/app/.eventloom/artifacts' },
+      memory: { kind: 'sqlite', file: '/srv/app/.eventloom/memory.sqlite' },
       agentsFolder: undefined,
       gemini: undefined,
       demoModel: 'gemini-flash-latest',
@@ -32,6 +34,27 @@ describe('settings', () => {
     expect([sessions, artifacts]).toEqual([{ kind: 'sqlite', file: '/srv/app/a b.db' }, { kind: 'memory' }]);
   });
 
+  test.each(['postgres', 'postgresql'])('take a database by its URL: %s', (scheme) => {
+    const url = `${scheme}://ada:secret@db.example:5433/agents?sslmode=require`;
+    expect(settingsOf(['--sessions', url]).sessions).toEqual({ kind: 'postgres', url });
+  });
+
+  test.each(['postgres://ada:se#cret@db/agents', 'postgress://ada:se#cret@db/agents', 'postgres:// ada:se#cret@db'])(
+    'name no password when they refuse %s',
+    (url) => {
+      const read = () => settingsOf(['--sessions', url]);
+      expect(read).toThrow(UsageError);
+      expect(read).not.toThrow(/se#cret/);
+    },
+  );
+
+  test('keep memories as long as sessions, unless they have a place of their own', () => {
+    expect(settingsOf(['--sessions', 'memory:']).memory).toEqual({ kind: 'memory' });
+    expect(settingsOf(['--memory', 'memory:']).memory).toEqual({ kind: 'memory' });
+    const { memory } = settingsOf(['--sessions', 'memory:', '--memory', 'sqlite:m.db']);
+    expect(memory).toEqual({ kind: 'sqlite', file: '/srv/app/m.db' });
+  });
+
   test('take the port from the command line before the environment', () => {
     expect([settingsOf([], { PORT: '1' }).port, settingsOf(['--port', '2'], { PORT: '1' }).port]).toEqual([1, 2]);
   });
@@ -48,9 +71,14 @@ describe('settings', () => {
   test.each([
     [['--port', 'x'], 'port "x": must be an integer from 0 to 65535'],
     [['--port', '65536'], 'port "65536"'],
-    [['--sessions', 'postgres://x'], '--sessions postgres://x: must be sqlite:<file> or memory:'],
+    [
+      ['--sessions', 'mysql://x'],
+      '--sessions mysql://x: must be sqlite:<file>, postgres://<user>@<host>/<database> or memory:',
+    ],
     [['--sessions', 'sqlite::memory:'], '--sessions sqlite::memory:: write memory: to keep sessions in memory'],
     [['--sessions', 'sqlite:'], '--sessions sqlite:: must be'],
+    [['--memory', 'x'], '--memory x: must be sqlite:<file> or memory:'],
+    [['--memory', 'sqlite::memory:'], '--memory sqlite::memory:: write memory: to keep memories in memory'],
     [['--artifacts', 's3://x'], '--artifacts s3://x: must be file:<folder> or memory:'],
   ])('refuse %j', (args, message) => {
     expect(() => settingsOf(args)).toThrow(message);

@@ -4,9 +4,16 @@ import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors/usage-error.ts';
 
 /** Where sessions are kept. */
-export type SessionsPlace = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' };
+export type SessionsPlace =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  /** The URL may hold a password. */
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'memory' };
 /** Where artifacts are kept. */
 export type ArtifactsPlace = { readonly kind: 'file'; readonly folder: string } | { readonly kind: 'memory' };
+
+/** Where memories are kept. */
+export type MemoryPlace = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' };
 
 /** How Gemini is reached. */
 export type GeminiSettings = Omit<GeminiOptions, 'model'>;
@@ -17,7 +24,8 @@ export interface Settings {
   readonly host: string;
   readonly sessions: SessionsPlace;
   readonly artifacts: ArtifactsPlace;
-  /** The folder that both are in, unless they are told to be elsewhere. */
+  readonly memory: MemoryPlace;
+  /** The folder that they are in, unless they are told to be elsewhere. */
   readonly dataFolder: string;
   /** The folder of the agents; the demo agent when absent. */
   readonly agentsFolder: string | undefined;
@@ -40,6 +48,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
     host: line.host ?? '127.0.0.1',
     sessions: readSessions(line.sessions, dataFolder, workingFolder),
     artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),
+    memory: readMemory(line, dataFolder, workingFolder),
     dataFolder,
     agentsFolder: line.agents === undefined ? undefined : resolve(workingFolder, line.agents),
     gemini: readGemini(environment),
@@ -64,7 +73,20 @@ function readSessions(text: string | undefined, dataFolder: string, workingFolde
   const file = /^sqlite:(.+)$/s.exec(text)?.[1];
   if (file === ':memory:') throw new UsageError(`--sessions ${text}: write memory: to keep sessions in memory`);
   if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
-  throw new UsageError(`--sessions ${text}: must be sqlite:<file> or memory:`);
+  if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', url: readDatabaseUrl(text) };
+  throw new UsageError(
+    `--sessions ${withoutUser(text)}: must be sqlite:<file>, postgres://<user>@<host>/<database> or memory:`,
+  );
+}
+
+function readDatabaseUrl(text: string): string {
+  if (URL.canParse(text)) return text;
+  throw new UsageError('--sessions postgres://…: is no URL; write special characters of a password as %xx');
+}
+
+/** What is meant as a URL may hold a password, however it is mistyped. */
+function withoutUser(text: string): string {
+  return text.replace(/\/\/.*@/s, '//…@');
 }
 
 function readArtifacts(text: string | undefined, dataFolder: string, workingFolder: string): ArtifactsPlace {
@@ -73,6 +95,16 @@ function readArtifacts(text: string | undefined, dataFolder: string, workingFold
   const folder = /^file:(.+)$/s.exec(text)?.[1];
   if (folder !== undefined) return { kind: 'file', folder: resolve(workingFolder, folder) };
   throw new UsageError(`--artifacts ${text}: must be file:<folder> or memory:`);
+}
+
+/** Memories last as long as the sessions they are of, unless it is said otherwise. */
+function readMemory({ memory: text, sessions }: CommandLine, dataFolder: string, workingFolder: string): MemoryPlace {
+  if (text === 'memory:' || (text === undefined && sessions === 'memory:')) return { kind: 'memory' };
+  if (text === undefined) return { kind: 'sqlite', file: join(dataFolder, 'memory.sqlite') };
+  const file = /^sqlite:(.+)$/s.exec(text)?.[1];
+  if (file === ':memory:') throw new UsageError(`--memory ${text}: write memory: to keep memories in memory`);
+  if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
+  throw new UsageError(`--memory ${text}: must be sqlite:<file> or memory:`);
 }
 
 function readGemini(environment: Environment): GeminiSettings | undefined {

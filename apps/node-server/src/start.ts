@@ -21,6 +21,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   try {
     const server = createServer({
       runners: application.runners,
+      relay: application.relay,
       allowUnauthenticated: line.allowUnauthenticated,
       origins: line.origins,
       onError: (error) => console.error(error),

@@ -33,6 +33,22 @@ new FunctionTool({
   },
 });
 
+// Who decides whether a person is asked sees the same arguments; a generator is a function like any other.
+new FunctionTool({
+  name: 'f',
+  description: '',
+  parameters: z.object({ city: z.string() }),
+  requireConfirmation: (args, toolContext) => {
+    expectTypeOf(args).toEqualTypeOf<{ city: string }>();
+    expectTypeOf(toolContext).toEqualTypeOf<ToolContext>();
+    return args.city !== 'Paris';
+  },
+  execute: async function* ({ city }) {
+    expectTypeOf(city).toEqualTypeOf<string>();
+    yield city;
+  },
+});
+
 // The function has to take what the schema gives.
 const onNumber = (args: { a: number }) => args;
 // @ts-expect-error: a is a string

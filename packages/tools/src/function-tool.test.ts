@@ -8,17 +8,19 @@ import {
   InvocationContext,
   PluginManager,
   systemPlatform,
+  type ToolConfirmation,
   ToolContext,
 } from '@eventloom/core';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
+import { isFinalToolResult } from './final-tool-result.ts';
 import { FunctionTool, isFunctionTool, type ToolOptions } from './function-tool.ts';
 
 class Silent extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
 
-function toolContext(): ToolContext {
+function toolContext(toolConfirmation?: ToolConfirmation): ToolContext {
   const invocationContext = InvocationContext.create({
     invocationId: 'e-1',
     rootAgent: new Silent({ name: 'root' }),
@@ -43,7 +45,7 @@ function toolContext(): ToolContext {
     derived: new Map(),
     recordToolCall: async () => undefined,
   });
-  return new ToolContext({ invocationContext, functionCallId: 'c1' });
+  return new ToolContext({ invocationContext, functionCallId: 'c1', toolConfirmation });
 }
 
 const parameters = z.object({ city: z.string(), days: z.number().default(1) });
@@ -151,6 +153,47 @@ test('the function gives its name when none is set', () => {
   expect(new FunctionTool({ description: '', execute: getWeather }).name).toBe('getWeather');
 });
 
+test('a generator is run to its end when nobody listens, and its chunks together are the result', async () => {
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: function* () {
+      yield 'a';
+      yield 'b';
+    },
+  });
+  expect(await tool.runAsync({ args: {}, toolContext: toolContext() })).toBe('ab');
+});
+
+test('a tool that has to be confirmed asks, and is run once it is', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', requireConfirmation: true, execute: () => 'run' });
+  const context = toolContext();
+  expect(await tool.runAsync({ args: {}, toolContext: context })).toBeUndefined();
+  const hint = 'Please approve or reject the call of f.';
+  expect(context.actions.requestedToolConfirmations).toEqual({ c1: { hint, confirmed: false } });
+  expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: false }) })).toBeUndefined();
+  expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: true }) })).toBe('run');
+});
+
+test('whether a call has to be confirmed may depend on its checked arguments', async () => {
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    parameters,
+    requireConfirmation: async ({ days }) => days > 3,
+    execute: () => 'run',
+  });
+  expect(await tool.runAsync({ args: { city: 'Paris' }, toolContext: toolContext() })).toBe('run');
+  expect(await tool.runAsync({ args: { city: 'Paris', days: 4 }, toolContext: toolContext() })).toBeUndefined();
+});
+
+test('final results of another loaded copy of this package are known', async () => {
+  vi.resetModules();
+  const copy = await import('./final-tool-result.ts');
+  expect(isFinalToolResult(new copy.FinalToolResult(1))).toBe(true);
+  for (const value of [undefined, null, 1, { value: 1 }]) expect(isFinalToolResult(value)).toBe(false);
+});
+
 /** Made in a list, a function gets no name of its own. */
 const [nameless] = [(): unknown => ''];
 
@@ -168,9 +211,9 @@ test.each([
   ['no schema', { name: 'f', description: '', parameters: 'x', execute: answer }, 'tool "f": the schema must be'],
   ['an unknown option', { name: 'f', description: '', retries: 3, execute: answer }, 'has no option "retries"'],
   [
-    'an option of later versions',
-    { name: 'f', description: '', requireConfirmation: true, execute: answer },
-    'requireConfirmation is not supported by this version',
+    'a requirement that is neither true nor a function',
+    { name: 'f', description: '', requireConfirmation: 'yes', execute: answer },
+    'requireConfirmation must be true, false or a function',
   ],
 ])('%s is a configuration error', (_, options, message) => {
   const make = () => new FunctionTool(options as unknown as ToolOptions);

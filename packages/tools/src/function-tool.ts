@@ -7,6 +7,7 @@ import {
 } from '@eventloom/core';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { ValueSchema } from './schema/value-schema.ts';
+import { isGenerator, streamResult } from './stream-result.ts';
 
 /** What a tool's `parameters` may be. */
 export type ToolInputParameters = SchemaLike | undefined;
@@ -16,11 +17,20 @@ export type ToolExecuteArgument<P extends ToolInputParameters> = P extends Schem
   ? InferSchema<P>
   : Record<string, unknown>;
 
-/** The function behind a tool. Sync or async; work that keeps the processor busy blocks everything else meanwhile. */
+/**
+ * The function behind a tool. Sync or async; work that keeps the processor busy blocks everything else meanwhile. A generator
+ * function, async or not, is a streaming tool: see `ToolOptions.execute`.
+ */
 export type ToolExecuteFunction<P extends ToolInputParameters> = (
   args: ToolExecuteArgument<P>,
   toolContext: ToolContext,
 ) => unknown;
+
+/** Says whether a person has to confirm a call. Asked with arguments that the schema let through, before each run of the tool. */
+export type ConfirmationPredicate<P extends ToolInputParameters> = (
+  args: ToolExecuteArgument<P>,
+  toolContext: ToolContext,
+) => boolean | Promise<boolean>;
 
 /** What a function tool is made of. */
 export interface ToolOptions<P extends ToolInputParameters = undefined> {
@@ -30,12 +40,29 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly description: string;
   /** The arguments, an object: zod 4, any Standard Schema with a JSON schema, or JSON Schema. */
   readonly parameters?: P;
+  /**
+   * Each chunk that a generator yields, JSON, is streamed as it comes in a partial `tool.response` event, and the generator goes on
+   * when it was taken. The result is what the generator returns; else a `FinalToolResult` that it yielded last; else all texts
+   * joined, or the list of chunks when not all are texts. What it throws is told to the model with what came before as `output`.
+   */
   readonly execute: ToolExecuteFunction<P>;
   readonly isLongRunning?: boolean;
+  /**
+   * True, or a function that says so: the call waits until a person has confirmed it, and is answered as rejected when they do
+   * not. Default false. What the tool does is done once for each confirmed call.
+   */
+  readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }
 
 const BRAND = Symbol.for('eventloom.function-tool');
-const OPTIONS = new Set(['name', 'description', 'parameters', 'execute', 'isLongRunning', 'requireConfirmation']);
+const OPTIONS = new Set<string>([
+  'name',
+  'description',
+  'parameters',
+  'execute',
+  'isLongRunning',
+  'requireConfirmation',
+] satisfies (keyof ToolOptions)[]);
 
 /**
  * A function that a model can call. Arguments are checked against the schema before the function runs; what is wrong with them is
@@ -44,6 +71,7 @@ const OPTIONS = new Set(['name', 'description', 'parameters', 'execute', 'isLong
 export class FunctionTool<P extends ToolInputParameters = undefined> extends BaseTool {
   readonly #execute: ToolExecuteFunction<P>;
   readonly #parameters: ValueSchema | undefined;
+  readonly #requireConfirmation: boolean | ConfirmationPredicate<P>;
   #declaration: FunctionDeclaration | undefined;
 
   /** @throws ConfigurationError for a missing name or function, a schema of no known kind, or an option this version does not have */
@@ -52,14 +80,15 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     super({ name, description: options.description, isLongRunning: options.isLongRunning ?? false });
     const owner = `tool "${name}"`;
     if (typeof options.execute !== 'function') throw new ConfigurationError(`${owner}: execute must be a function`);
-    if ('requireConfirmation' in options && options.requireConfirmation) {
-      throw new ConfigurationError(`${owner}: requireConfirmation is not supported by this version yet`);
-    }
+    const { requireConfirmation = false } = options;
+    if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
+      throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
     for (const key in options) {
       if (!OPTIONS.has(key))
         throw new ConfigurationError(`${owner}: has no option "${key}"; it has ${[...OPTIONS].join(', ')}`);
     }
     this.#execute = options.execute;
+    this.#requireConfirmation = requireConfirmation;
     this.#parameters = options.parameters === undefined ? undefined : new ValueSchema(options.parameters, owner);
   }
 
@@ -75,14 +104,28 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     });
   }
 
-  override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
-    if (!this.#parameters) return this.#execute(args as ToolExecuteArgument<P>, toolContext);
-    const pending = this.#parameters.check(args);
-    const checked = pending instanceof Promise ? await pending : pending;
-    if ('issues' in checked) {
-      return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
+  override async runAsync({ args: given, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+    let args = given as ToolExecuteArgument<P>;
+    if (this.#parameters) {
+      const pending = this.#parameters.check(given);
+      const checked = pending instanceof Promise ? await pending : pending;
+      if ('issues' in checked) {
+        return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
+      }
+      args = checked.value as ToolExecuteArgument<P>;
     }
-    return this.#execute(checked.value as ToolExecuteArgument<P>, toolContext);
+    if (this.#requireConfirmation !== false && !(await this.#isConfirmed(args, toolContext))) return undefined;
+    const result = await this.#execute(args, toolContext);
+    return isGenerator(result) ? streamResult(result, toolContext) : result;
+  }
+
+  /** True when the tool may run now; otherwise a person is asked. */
+  async #isConfirmed(args: ToolExecuteArgument<P>, toolContext: ToolContext): Promise<boolean> {
+    if (toolContext.toolConfirmation?.confirmed === true) return true;
+    const required = this.#requireConfirmation;
+    if (typeof required === 'function' && !(await required(args, toolContext))) return true;
+    toolContext.requestConfirmation({ hint: `Please approve or reject the call of ${this.name}.` });
+    return false;
   }
 }
 

@@ -22,6 +22,8 @@ export function helpText(): string {
     'GEMINI_API_KEY or GOOGLE_API_KEY lets agents ask Gemini, at GOOGLE_GEMINI_BASE_URL when it is set. Without a key the demo',
     'agent uses a small offline model.',
     '',
+    'The password of a database is taken from its URL or, where other users of the machine do not see it, from PGPASSWORD.',
+    '',
     'Agents run as they are written, without a compiler: TypeScript must be erasable syntax (no enums, namespaces or parameter',
     'properties), and relative imports name the file with its .ts. An agent that cannot be loaded is named, and the others are',
     'served. An error that an agent throws where nobody catches it, say in a timer, is reported, and the server goes on.',

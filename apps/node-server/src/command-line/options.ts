@@ -26,9 +26,10 @@ const OPTIONS = {
     help: 'serve the agents of this folder: each sub-folder with an agent.ts is an app',
   },
   model: { type: 'string', value: 'name', help: 'the Gemini model of the demo agent; default gemini-flash-latest' },
-  data: { type: 'string', value: 'folder', help: 'where sessions and artifacts are kept; default .eventloom' },
-  sessions: { type: 'string', value: 'place', help: 'sqlite:<file> or memory:' },
+  data: { type: 'string', value: 'folder', help: 'where sessions, artifacts and memory are kept; default .eventloom' },
+  sessions: { type: 'string', value: 'place', help: 'sqlite:<file>, postgres://<user>@<host>/<database> or memory:' },
   artifacts: { type: 'string', value: 'place', help: 'file:<folder> or memory:' },
+  memory: { type: 'string', value: 'place', help: 'what agents remember of users: sqlite:<file> or memory:' },
   port: {
     type: 'string',
     value: 'number',

@@ -14,6 +14,7 @@ export interface CommandLine {
   readonly data?: string | undefined;
   readonly sessions?: string | undefined;
   readonly artifacts?: string | undefined;
+  readonly memory?: string | undefined;
   readonly port?: string | undefined;
   readonly host?: string | undefined;
   readonly origins: readonly string[];
@@ -49,6 +50,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     data: text('data'),
     sessions: text('sessions'),
     artifacts: text('artifacts'),
+    memory: text('memory'),
     port: text('port'),
     host: text('host'),
     origins: Array.isArray(values['origin']) ? values['origin'].map(String) : [],

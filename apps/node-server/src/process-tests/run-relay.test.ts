@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createTestDatabase } from '@eventloom/test-postgres';
+import { expect, test } from 'vitest';
+import { startServer, temporaryFolder } from './program.ts';
+
+/** An agent that says one word, and then waits until it is cancelled. */
+const SLOW = `
+  import { BaseLlm, LlmAgent } from 'eventloom';
+
+  class Slow extends BaseLlm {
+    constructor() {
+      super({ model: 'slow' });
+    }
+    async *generateContentAsync(_request, { abortSignal }) {
+      yield { partial: true, content: { role: 'model', parts: [{ text: 'Well' }] } };
+      await new Promise((resolve, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason)));
+    }
+  }
+  export const rootAgent = new LlmAgent({ name: 'slow', model: new Slow() });
+`;
+
+test('a run of one process is followed and cancelled through another one', { timeout: 30_000 }, async () => {
+  using folder = temporaryFolder();
+  const database = await createTestDatabase();
+  mkdirSync(join(folder.path, 'agents/slow'), { recursive: true });
+  writeFileSync(join(folder.path, 'agents/slow/agent.js'), SLOW);
+  const args = ['--sessions', database.url, '--agents', 'agents'];
+  await using a = await startServer(args, { folder: folder.path });
+  await using b = await startServer(args, { folder: folder.path });
+  const session = '/apps/slow/users/ann/sessions/s';
+  await fetch(`${a.url}${session}`, { method: 'POST' });
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const body = JSON.stringify({ appName: 'slow', userId: 'ann', sessionId: 's', newMessage, streaming: true });
+  const there = await fetch(`${a.url}/run_sse`, { method: 'POST', body });
+  const run = `${session}/runs/${there.headers.get('Eventloom-Invocation-Id')}`;
+  const here = await fetch(`${b.url}${run}`);
+  expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).status).toBe(200);
+  const text = await here.text();
+  expect(text).toBe(await there.text());
+  expect(text).toMatch(/^id: 1\ndata: .*"Well".*"partial":true[^]*"code":"RUN_ABORTED"\}\n\n$/);
+  expect(await a.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  expect(await b.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  await database.drop();
+});

@@ -1,0 +1,48 @@
+import { ConfigurationError, EventloomError, toError } from '@eventloom/core';
+import type { OpenSessions } from './open-sessions.ts';
+
+/** How long a server may take to answer when the program starts, and whenever a connection is made. */
+const CONNECT_MS = 10_000;
+
+/**
+ * Sessions in the database of this URL, and a relay for the runs of all processes that use it. Tables are made where they are
+ * missing.
+ * @param warn told of an idle connection that was lost; the next call makes another one
+ * @throws ConfigurationError when it cannot be used; what it says names no password
+ */
+export async function openPostgres(url: string, warn: (line: string) => void): Promise<OpenSessions> {
+  const { Pool } = await import('pg');
+  const { PostgresRunRelay } = await import('@eventloom/server/postgres');
+  const { PostgresSessionService } = await import('@eventloom/sessions/postgres');
+  const place = withoutSecrets(url);
+  const pool = new Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_MS, application_name: 'eventloom' });
+  pool.on('error', (error) => warn(`${place}: an idle connection was lost: ${reasonOf(error)}`));
+  const service = new PostgresSessionService({ pool });
+  try {
+    await service.migrate();
+  } catch (cause) {
+    await pool.end();
+    // An error of the client holds its settings, so it is not passed on.
+    throw new ConfigurationError(`cannot keep sessions in ${place}: ${reasonOf(cause)}`, {
+      cause: EventloomError.isInstance(cause) ? cause : undefined,
+    });
+  }
+  const relay = new PostgresRunRelay({ pool });
+  const close = async (): Promise<void> => {
+    await relay.close();
+    await pool.end();
+  };
+  return { service, relay, close };
+}
+
+/** The server, the database and who uses it. Parameters can hold secrets as well. */
+function withoutSecrets(url: string): string {
+  const { protocol, username, host, pathname } = new URL(url);
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
+}
+
+/** A host with several addresses fails once for each, under an error that says nothing. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return toError(error).message;
+}

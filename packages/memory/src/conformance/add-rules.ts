@@ -1,0 +1,236 @@
+import { createEvent, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
+import type { MemoryRule } from './memory-rule.ts';
+import { find, KEY, OWNER, said, sessionWith, TIME } from './samples.ts';
+
+const NOT_SAID: Readonly<Record<string, Event>> = {
+  'a chunk': said('1', 'owl', { partial: true }),
+  'an error': said('2', 'owl', { errorCode: 'SAFETY', errorMessage: 'owl' }),
+  'a full error': said('3', 'owl', { error: { type: 'api', message: 'owl' } }),
+  'an error event': said('4', 'owl', { object: ObjectType.error }),
+  'a hand-off': said('5', 'owl', { object: ObjectType.agentTransfer }),
+  'the end of a run': said('6', 'owl', { object: ObjectType.runnerCompletion }),
+  planning: said('7', 'owl', { object: 'preprocessing.planning' }),
+  'run code': said('8', 'owl', { object: 'postprocessing.code_execution' }),
+  'a node': said('9', 'owl', { nodeEvent: { eventType: 'x', category: 'text', nodeId: 'n', message: 'owl' } }),
+  'a summary': said('10', 'owl', {
+    actions: { compaction: { startTimestamp: 0, endTimestamp: 1, compactedContent: { parts: [{ text: 'owl' }] } } },
+  }),
+  'an agent used as a tool': said('11', 'owl', { branch: 'root.helper@adk-1' }),
+  'a thought': said('12', '', { content: { parts: [{ text: 'owl', thought: true }] } }),
+  'a call': said('13', '', { content: { parts: [{ functionCall: { name: 'owl', args: { owl: 'owl' } } }] } }),
+  'a result': said('14', '', { content: { parts: [{ functionResponse: { name: 'owl', response: { owl: 'owl' } } }] } }),
+  'a state change': createEvent({
+    id: '15',
+    author: 'agent',
+    timestamp: TIME,
+    actions: { stateDelta: { owl: 'owl' } },
+  }),
+};
+
+/** What of a session is remembered. */
+export const addRules: readonly MemoryRule[] = [
+  {
+    id: 'add.session',
+    title: 'What the user and the agents of a session said is found again: who, what, when and where.',
+    async check({ service, expect }) {
+      const question = { parts: [{ text: 'Where is the owl?' }] };
+      const events = [
+        said('one', '', { author: 'user', content: question, timestamp: TIME + 0.25 }),
+        said('two', 'The owl sleeps.', { timestamp: TIME + 1 }),
+      ];
+      await service.addSessionToMemory(sessionWith(events));
+      const { memories } = await service.searchMemory({ ...OWNER, query: 'owl' });
+      expect.same(
+        'the memories',
+        memories.map(({ id: _id, ...memory }) => memory),
+        [
+          {
+            content: { role: 'model', parts: [{ text: 'The owl sleeps.' }] },
+            author: 'agent',
+            timestamp: '2026-01-02T03:04:06.000Z',
+            sessionId: 'session',
+          },
+          {
+            content: { role: 'user', parts: [{ text: 'Where is the owl?' }] },
+            author: 'user',
+            timestamp: '2026-01-02T03:04:05.250Z',
+            sessionId: 'session',
+          },
+        ],
+      );
+      expect.same('how many ids there are', new Set(memories.map(({ id }) => expect.present('the id', id))).size, 2);
+    },
+  },
+  {
+    id: 'add.events',
+    title: 'Events are added without the rest of their session.',
+    async check(subject) {
+      await subject.service.addEventsToMemory({ ...KEY, events: [said('one', 'an owl')] });
+      await subject.service.addEventsToMemory({ ...KEY, events: [] });
+      subject.expect.same('what is found', await find(subject, 'owl'), ['an owl']);
+    },
+  },
+  {
+    id: 'add.time',
+    title: 'The time is told to the millisecond.',
+    async check({ service, expect }) {
+      for (const [timestamp, text] of [
+        [0, '1970-01-01T00:00:00.000Z'],
+        [1.001, '1970-01-01T00:00:01.001Z'],
+        [TIME + 0.9996, '2026-01-02T03:04:06.000Z'],
+        [253_402_300_799, '9999-12-31T23:59:59.000Z'],
+      ] as const) {
+        await service.deleteMemories(OWNER);
+        await service.addEventsToMemory({ ...KEY, events: [said('one', 'an owl', { timestamp })] });
+        const { memories } = await service.searchMemory({ ...OWNER, query: 'owl' });
+        expect.same(`the time of ${timestamp}`, memories[0]?.timestamp, text);
+      }
+    },
+  },
+  {
+    id: 'add.again',
+    title: 'An event that is added again is remembered once, as it was first, and what is new is added.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.addSessionToMemory(sessionWith([said('one', 'first owl')]));
+      await service.addSessionToMemory(sessionWith([said('one', 'other owl'), said('two', 'second owl')]));
+      await service.addEventsToMemory({ ...KEY, events: [said('one', 'third owl'), said('two', 'fourth owl')] });
+      await service.addEventsToMemory({ ...KEY, events: [said('three', 'third owl'), said('three', 'third owl')] });
+      expect.same('what is found', await find(subject, 'owl'), ['third owl', 'second owl', 'first owl']);
+      expect.same('by a word of a later form', await find(subject, 'fourth other'), []);
+    },
+  },
+  {
+    id: 'add.same-id-elsewhere',
+    title: 'Events of one id in two sessions are two memories.',
+    async check(subject) {
+      await subject.service.addSessionToMemory(sessionWith([said('one', 'owl here')]));
+      await subject.service.addSessionToMemory(sessionWith([said('one', 'owl there')], 'another'));
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl there', 'owl here']);
+    },
+  },
+  {
+    id: 'add.concurrent',
+    title: 'Adding a session several times at once remembers each event once.',
+    async check(subject) {
+      const events = Array.from({ length: 5 }, (_, number) => said(`${number}`, `owl ${number}`));
+      const adds = Array.from({ length: 4 }, () => subject.service.addSessionToMemory(sessionWith(events)));
+      await subject.expect.fulfils('the calls', Promise.all(adds));
+      const expected = ['owl 4', 'owl 3', 'owl 2', 'owl 1', 'owl 0'];
+      subject.expect.same('what is found', await find(subject, 'owl'), expected);
+    },
+  },
+  {
+    id: 'add.text-only',
+    title: 'Of an event its text parts are kept: no thoughts, calls, results, files or signatures.',
+    async check(subject) {
+      const parts = [
+        { text: 'secret', thought: true },
+        { text: 'an', thoughtSignature: 'AQI=' },
+        { inlineData: { mimeType: 'text/plain', data: 'b3ds' } },
+        { functionCall: { name: 'secret', args: { secret: 'secret' } } },
+        { text: '' },
+        { text: 'owl' },
+      ];
+      const metadata = { customMetadata: { secret: 'secret' }, usageMetadata: { totalTokenCount: 1 } };
+      await subject.service.addSessionToMemory(sessionWith([said('one', '', { content: { parts }, ...metadata })]));
+      const { memories } = await subject.service.searchMemory({ ...OWNER, query: 'owl' });
+      const content = { role: 'model', parts: [{ text: 'an' }, { text: 'owl' }] };
+      subject.expect.same('the content', memories[0]?.content, content);
+      subject.expect.same('by a word of another part', await find(subject, 'secret'), []);
+      subject.expect.same('by a word across parts', await find(subject, 'anowl'), []);
+    },
+  },
+  {
+    id: 'add.not-said',
+    title: 'Chunks, errors, hand-offs, summaries and what else the framework says of its work are not remembered.',
+    async check(subject) {
+      for (const [what, event] of Object.entries(NOT_SAID)) {
+        await subject.service.addEventsToMemory({ ...KEY, events: [event] });
+        subject.expect.same(`what is found of ${what}`, await find(subject, 'owl'), []);
+      }
+    },
+  },
+  {
+    id: 'add.transcription',
+    title: 'What was said aloud is remembered by its transcription, chunks of it not.',
+    async check(subject) {
+      const silent = { actions: {}, author: 'agent', timestamp: TIME, invocationId: 'e-1' };
+      const events = [
+        createEvent({ ...silent, id: '1', partial: true, inputTranscription: { text: 'owl chunk', finished: false } }),
+        createEvent({ ...silent, id: '2', author: 'user', inputTranscription: { text: 'owl heard', finished: true } }),
+        createEvent({ ...silent, id: '3', outputTranscription: { text: 'owl told', finished: true } }),
+      ];
+      await subject.service.addSessionToMemory(sessionWith(events));
+      const { memories } = await subject.service.searchMemory({ ...OWNER, query: 'owl' });
+      subject.expect.same(
+        'the contents',
+        memories.map(({ content }) => content),
+        [
+          { role: 'model', parts: [{ text: 'owl told' }] },
+          { role: 'user', parts: [{ text: 'owl heard' }] },
+        ],
+      );
+    },
+  },
+  {
+    id: 'add.long-text',
+    title: 'Of a long text the first 10,000 characters are kept and found, and no half of a character.',
+    async check(subject) {
+      const start = `owl ${'x '.repeat(4_998)}`;
+      const long = said('one', '', {
+        content: { parts: [{ text: start.slice(0, 5_000) }, { text: start.slice(5_000) + 'wolf' }] },
+      });
+      await subject.service.addSessionToMemory(sessionWith([long, said('two', `${start.slice(0, -1)}🦉 wolf`)]));
+      const found = await find(subject, 'owl');
+      subject.expect.same('what is kept', found, [
+        start.slice(0, -1),
+        `${start.slice(0, 5_000)}|${start.slice(5_000)}`,
+      ]);
+      subject.expect.same('by a word after it', await find(subject, 'wolf'), []);
+    },
+  },
+  {
+    id: 'add.bad-events-refused',
+    title: 'An event without an id or a time is refused, and nothing of the call is added.',
+    async check(subject) {
+      const bad: Readonly<Record<string, unknown>> = {
+        'no id': said('', 'owl'),
+        'a long id': said('n'.repeat(257), 'owl'),
+        'no time': { ...said('two', 'owl'), timestamp: undefined },
+        'a time that is none': said('two', 'owl', { timestamp: Number.NaN }),
+        milliseconds: said('two', 'owl', { timestamp: TIME * 1000 }),
+        'no event': null,
+        'a text': 'owl',
+      };
+      for (const [what, event] of Object.entries(bad)) {
+        const events = [said('one', 'owl'), event as Event];
+        const additions = [
+          () => subject.service.addEventsToMemory({ ...KEY, events }),
+          () => subject.service.addSessionToMemory(sessionWith(events)),
+        ];
+        for (const add of additions) await subject.expect.rejects(what, add(), InvalidRequestError);
+      }
+      const none = subject.service.addEventsToMemory({ ...KEY, events: undefined as unknown as Event[] });
+      await subject.expect.rejects('no list', none, InvalidRequestError);
+      subject.expect.same('what is found', await find(subject, 'owl'), []);
+    },
+  },
+  {
+    id: 'add.own-copy',
+    title: 'What is added is copied, and what is found is the caller’s own: changing either changes nothing stored.',
+    async check(subject) {
+      const parts = [{ text: 'an owl' }];
+      const events = [said('one', '', { content: { parts } })];
+      await subject.service.addSessionToMemory(sessionWith(events));
+      for (const part of parts) part.text = 'a wolf';
+      events.pop();
+      for (const _ of ['once', 'twice']) {
+        const { memories } = await subject.service.searchMemory({ ...OWNER, query: 'owl' });
+        subject.expect.same('the parts', memories[0]?.content.parts, [{ text: 'an owl' }]);
+        for (const part of memories[0]?.content.parts ?? []) part.text = 'a wolf';
+        memories.pop();
+      }
+    },
+  },
+];

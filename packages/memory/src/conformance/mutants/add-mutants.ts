@@ -1,0 +1,240 @@
+import type { Event, MemoryEntry } from '@eventloom/core';
+import type { NewMemory, StoredMemory } from '../../memory-driver.ts';
+import { brokenDriver, brokenEvents, brokenFound, brokenMemory, brokenService, type Mutant, textOf } from './mutant.ts';
+
+/** A mutant that does not look at a mark of events. */
+function blindTo(field: keyof Event): Mutant {
+  return brokenEvents('add.not-said', `does not look at ${String(field)}`, (events) =>
+    events.map((event) => ({ ...event, [field]: undefined })),
+  );
+}
+
+/** The event with its parts changed. */
+function withParts(event: Event, change: (part: { text?: string; thought?: boolean }) => object): Event {
+  return event.content
+    ? { ...event, content: { ...event.content, parts: (event.content.parts ?? []).map(change) } }
+    : event;
+}
+
+export const addMutants: readonly Mutant[] = [
+  brokenFound('add.session', 'tells the time in seconds', (found) =>
+    found.map((memory) => ({ ...memory, timestamp: String(Date.parse(memory.timestamp ?? '') / 1000) })),
+  ),
+  brokenFound('add.session', 'does not say who', (found) => found.map(({ author: _author, ...memory }) => memory)),
+  brokenFound('add.session', 'does not say where', (found) =>
+    found.map(({ sessionId: _sessionId, ...memory }) => memory),
+  ),
+  brokenFound('add.session', 'gives all memories one id', (found) => found.map((memory) => ({ ...memory, id: 'one' }))),
+  brokenMemory('add.session', 'takes everybody for a model', (memory) => ({
+    ...memory,
+    content: { ...memory.content, role: 'model' },
+  })),
+  brokenFound('add.time', 'cuts off what is less than a second', (found) =>
+    found.map((memory) => ({ ...memory, timestamp: memory.timestamp?.replace(/\.\d+/, '.000') ?? '' })),
+  ),
+  brokenService('add.events', 'knows sessions only', () => ({ addEventsToMemory: async () => undefined })),
+  brokenService('add.events', 'complains of nothing to add', (service) => ({
+    addEventsToMemory(request) {
+      if (request.events.length === 0) return Promise.reject(new TypeError('nothing to add'));
+      return service.addEventsToMemory(request);
+    },
+  })),
+  brokenDriver('add.again', 'keeps the newest form of an event', (driver) => ({
+    rememberedEvents: () => new Set(),
+    add(key, memories) {
+      driver.retreat(key, { rewinds: [], eventIds: memories.map(({ eventId }) => eventId) });
+      driver.add(key, memories);
+    },
+  })),
+  brokenDriver('add.again', 'remembers an event as often as it is added', (driver) => {
+    let added = 0;
+    return {
+      add: (key, memories) =>
+        driver.add(
+          key,
+          memories.map((memory) => ({ ...memory, eventId: `${memory.eventId} ${added++}` })),
+        ),
+    };
+  }),
+  brokenService('add.again', 'adds a session once', (service) => {
+    const seen = new Set<string>();
+    return {
+      async addSessionToMemory(session) {
+        if (!seen.has(session.id)) await service.addSessionToMemory(session);
+        seen.add(session.id);
+      },
+    };
+  }),
+  brokenDriver('add.same-id-elsewhere', 'knows an event by its id alone', (driver) => {
+    const known = new Set<string>();
+    return {
+      rememberedEvents: () => known,
+      add(key, memories) {
+        for (const { eventId } of memories) known.add(eventId);
+        driver.add(key, memories);
+      },
+    };
+  }),
+  brokenDriver('add.concurrent', 'looks for what it knows before it writes', (driver) => {
+    const known = new Set<string>();
+    let added = 0;
+    return {
+      rememberedEvents: () => new Set(known),
+      async add(key, memories) {
+        await Promise.resolve();
+        for (const { eventId } of memories) known.add(eventId);
+        driver.add(
+          key,
+          memories.map((memory) => ({ ...memory, eventId: `${memory.eventId} ${added++}` })),
+        );
+      },
+    };
+  }),
+  brokenEvents('add.text-only', 'takes a thought for an answer', (events) =>
+    events.map((event) => withParts(event, ({ thought: _thought, ...part }) => part)),
+  ),
+  brokenService('add.text-only', 'gives back everything that was there', (service) => {
+    const given = new Map<string, Event>();
+    return {
+      addSessionToMemory(session) {
+        for (const event of session.events) given.set(`${session.id}/${event.id}`, event);
+        return service.addSessionToMemory(session);
+      },
+      async searchMemory(request) {
+        const { memories } = await service.searchMemory(request);
+        const whole = memories.map((memory) => ({ ...memory, content: given.get(memory.id ?? '')?.content ?? {} }));
+        return { memories: whole };
+      },
+    };
+  }),
+  brokenMemory('add.text-only', 'joins parts without a gap', (memory) => ({
+    ...memory,
+    words: new Set([...memory.words, textOf(memory).replaceAll(' ', '')]),
+  })),
+  ...(['partial', 'errorCode', 'error', 'object', 'nodeEvent', 'branch'] as const).map(blindTo),
+  brokenEvents('add.not-said', 'remembers summaries', (events) =>
+    events.map((event) => ({ ...event, actions: { stateDelta: {}, artifactDelta: {} } })),
+  ),
+  brokenEvents('add.not-said', 'remembers calls', (events) =>
+    events.map((event) => withParts(event, (part) => ({ text: JSON.stringify(part) }))),
+  ),
+  brokenEvents('add.transcription', 'is deaf to the user', (events) =>
+    events.map(({ inputTranscription: _inputTranscription, ...event }) => event),
+  ),
+  brokenEvents('add.transcription', 'is deaf to the agent', (events) =>
+    events.map(({ outputTranscription: _outputTranscription, ...event }) => event),
+  ),
+  brokenEvents('add.transcription', 'remembers chunks of speech', (events) =>
+    events.map(({ partial: _partial, ...event }) => event),
+  ),
+  brokenEvents('add.long-text', 'keeps the rest as well', (events) => [
+    ...events,
+    ...events.map((event) =>
+      withParts({ ...event, id: `${event.id} rest` }, ({ text = '' }) => ({ text: text.slice(5_000) })),
+    ),
+  ]),
+  brokenText('add.long-text', 'keeps less', (text) => text.slice(0, 4_000)),
+  brokenText('add.long-text', 'keeps half a character', (text) => (text.length === 9_999 ? `${text}\ud83e` : text)),
+  brokenService('add.bad-events-refused', 'leaves out what is bad', (service) => ({
+    async addEventsToMemory(request) {
+      for (const event of request.events) {
+        await service.addEventsToMemory({ ...request, events: [event] }).catch(() => undefined);
+      }
+    },
+  })),
+  brokenService('add.bad-events-refused', 'adds what stands before it', (service) => ({
+    async addSessionToMemory(session) {
+      for (const event of session.events) await service.addSessionToMemory({ ...session, events: [event] });
+    },
+  })),
+  brokenEvents('add.bad-events-refused', 'takes milliseconds for seconds', (events) =>
+    events.map((event) => (event?.timestamp > 1e12 ? { ...event, timestamp: event.timestamp / 1000 } : event)),
+  ),
+  brokenService('add.own-copy', 'keeps the content it was given', (service) => {
+    const given = new Map<string, Event>();
+    return {
+      addSessionToMemory(session) {
+        for (const event of session.events) given.set(`${session.id}/${event.id}`, event);
+        return service.addSessionToMemory(session);
+      },
+      async searchMemory(request) {
+        const { memories } = await service.searchMemory(request);
+        return {
+          memories: memories.map((memory) =>
+            structuredClone({ ...memory, content: given.get(memory.id ?? '')?.content ?? {} }),
+          ),
+        };
+      },
+    };
+  }),
+  brokenDriver('add.own-copy', 'gives every reader the same content', (driver) => {
+    let found: StoredMemory[] | undefined;
+    return { search: (owner, search) => (found ??= driver.search(owner, search)) };
+  }),
+  brokenService('add.own-copy', 'gives every reader the same list', (service) => {
+    let found: { memories: MemoryEntry[] } | undefined;
+    return { searchMemory: async (request) => (found ??= await service.searchMemory(request)) };
+  }),
+];
+
+export const rewindMutants: readonly Mutant[] = [
+  brokenEvents('rewind.never-added', 'knows no rewinds', (events) =>
+    events.filter(({ actions }) => actions.rewindBeforeInvocationId === undefined),
+  ),
+  brokenDriver('rewind.added-earlier', 'takes back nothing', () => ({ retreat: () => undefined })),
+  brokenDriver('rewind.added-earlier', 'takes back only what it is given', (driver) => ({
+    retreat: (key, { eventIds }) => driver.retreat(key, { eventIds, rewinds: [] }),
+  })),
+  brokenDriver('rewind.added-late', 'takes back what was said afterwards', (driver) => ({
+    retreat: (key, { eventIds, rewinds }) =>
+      driver.retreat(key, { eventIds, rewinds: rewinds.map((rewind) => ({ ...rewind, timestamp: Infinity })) }),
+  })),
+  brokenDriver('rewind.covers-silent-begin', 'looks for the invocation only', (driver) => ({
+    retreat: (key, { rewinds }) => driver.retreat(key, { eventIds: [], rewinds }),
+  })),
+  brokenService('rewind.of-a-rewind', 'takes one event after the other', (service) => ({
+    async addSessionToMemory(session) {
+      for (const event of session.events) await service.addSessionToMemory({ ...session, events: [event] });
+    },
+  })),
+  brokenDriver('rewind.of-equal-times', 'goes by the time alone', (driver) => {
+    const added: NewMemory[] = [];
+    return {
+      add(key, memories) {
+        added.push(...memories);
+        driver.add(key, memories);
+      },
+      retreat(key, { rewinds }) {
+        const firsts = rewinds.map((rewind) => added.find(({ invocationId }) => invocationId === rewind.invocationId));
+        const since = Math.min(...firsts.map((first) => first?.timestamp ?? Infinity));
+        const gone = added.filter(({ timestamp }) => timestamp >= since);
+        driver.retreat(key, { rewinds: [], eventIds: gone.map(({ eventId }) => eventId) });
+      },
+    };
+  }),
+  brokenDriver('rewind.one-session', 'takes back in all sessions', (driver) => {
+    const sessions = new Set<string>();
+    return {
+      add(key, memories) {
+        sessions.add(key.sessionId);
+        driver.add(key, memories);
+      },
+      retreat(key, retreat) {
+        for (const sessionId of sessions) driver.retreat({ ...key, sessionId }, retreat);
+      },
+    };
+  }),
+];
+
+/** A mutant that spoils the parts of what is found. */
+function brokenText(breaks: string, how: string, change: (text: string) => string): Mutant {
+  return brokenFound(breaks, how, (found) =>
+    found.map((memory) => ({
+      ...memory,
+      content: {
+        ...memory.content,
+        parts: (memory.content.parts ?? []).map(({ text = '' }) => ({ text: change(text) })),
+      },
+    })),
+  );
+}

@@ -1,0 +1,85 @@
+import type { BaseMemoryService, Event, MemoryEntry } from '@eventloom/core';
+import type { MakeService } from '@eventloom/core/conformance';
+import { DriverMemoryService } from '../../driver-memory-service.ts';
+import { InMemoryMemoryDriver } from '../../in-memory-memory-driver.ts';
+import type { MemoryDriver, NewMemory } from '../../memory-driver.ts';
+
+/** A service that is broken on purpose, to see that a case notices. */
+export interface Mutant {
+  /** Id of the case. */
+  readonly breaks: string;
+  /** What it does wrong, after "a service that". */
+  readonly how: string;
+  readonly make: MakeService<BaseMemoryService>;
+}
+
+type ServiceMethods = Pick<BaseMemoryService, keyof BaseMemoryService>;
+
+/** A mutant whose storage is broken: `change` gives the methods that differ. */
+export function brokenDriver(
+  breaks: string,
+  how: string,
+  change: (driver: InMemoryMemoryDriver) => Partial<MemoryDriver>,
+): Mutant {
+  return {
+    breaks,
+    how,
+    make: async () => {
+      const driver = new InMemoryMemoryDriver();
+      return { service: new DriverMemoryService(overlay(driver, change(driver))) };
+    },
+  };
+}
+
+/** A mutant that is broken in front of its storage: `change` gives the methods that differ. */
+export function brokenService(
+  breaks: string,
+  how: string,
+  change: (service: BaseMemoryService) => Partial<ServiceMethods>,
+): Mutant {
+  return {
+    breaks,
+    how,
+    make: async () => {
+      const service = new DriverMemoryService(new InMemoryMemoryDriver());
+      return { service: overlay<BaseMemoryService>(service, change(service)) };
+    },
+  };
+}
+
+/** A mutant that remembers events otherwise than they are. */
+export function brokenEvents(breaks: string, how: string, change: (events: readonly Event[]) => Event[]): Mutant {
+  return brokenService(breaks, how, (service) => ({
+    addSessionToMemory: (session) => service.addSessionToMemory({ ...session, events: change(session.events) }),
+    addEventsToMemory: (request) => service.addEventsToMemory({ ...request, events: change(request.events) }),
+  }));
+}
+
+/** A mutant that stores memories otherwise. */
+export function brokenMemory(breaks: string, how: string, change: (memory: NewMemory) => NewMemory): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    add: (key, memories) => driver.add(key, memories.map(change)),
+  }));
+}
+
+/** A mutant that spoils what is found. */
+export function brokenFound(breaks: string, how: string, change: (found: MemoryEntry[]) => MemoryEntry[]): Mutant {
+  return brokenService(breaks, how, (service) => ({
+    searchMemory: async (request) => ({ memories: change((await service.searchMemory(request)).memories) }),
+  }));
+}
+
+/** All text of a memory. */
+export function textOf({ content }: Pick<NewMemory, 'content'>): string {
+  return (content.parts ?? []).map(({ text }) => text).join(' ');
+}
+
+/** The target, with some of its methods replaced. */
+function overlay<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const found: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+}

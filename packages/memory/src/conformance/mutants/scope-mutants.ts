@@ -1,0 +1,109 @@
+import { type BaseMemoryService, InvalidRequestError } from '@eventloom/core';
+import type { MemoryOwner } from '../../memory-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+/** A mutant that takes users for one another. */
+function brokenOwner(how: string, change: (owner: MemoryOwner) => MemoryOwner): Mutant {
+  return brokenDriver('scope.owners-apart', how, (driver) => ({
+    add: (key, memories) => driver.add({ ...key, ...change(key) }, memories),
+    countWords: (owner, words) => driver.countWords(change(owner), words),
+    search: (owner, search) => driver.search(change(owner), search),
+  }));
+}
+
+/** A mutant whose ids join names as they are. */
+function brokenIds(service: BaseMemoryService): Partial<BaseMemoryService> {
+  const ids = new Map<string, string>();
+  return {
+    async searchMemory(request) {
+      const { memories } = await service.searchMemory(request);
+      const renamed = memories.map((memory) => ({ ...memory, id: decodeURIComponent(memory.id ?? '') }));
+      for (const [index, { id }] of renamed.entries()) ids.set(id, memories[index]?.id ?? '');
+      return { memories: renamed };
+    },
+    deleteMemory: (request) => service.deleteMemory({ ...request, memoryId: ids.get(request.memoryId) ?? 'none' }),
+  };
+}
+
+export const scopeMutants: readonly Mutant[] = [
+  brokenDriver('scope.sessions-together', 'keeps the latest session only', (driver) => {
+    let latest = '';
+    return {
+      add(key, memories) {
+        if (latest !== '') driver.deleteAll(key, latest);
+        latest = key.sessionId;
+        driver.add(key, memories);
+      },
+    };
+  }),
+  brokenOwner('lets all users of an app share', ({ appName }) => ({ appName, userId: '' })),
+  brokenOwner('lets all apps of a user share', ({ userId }) => ({ appName: '', userId })),
+  brokenOwner('joins names with a slash', ({ appName, userId }) => ({ appName: `${appName}/${userId}`, userId: '' })),
+  brokenOwner('does not look at case', ({ appName, userId }) => ({ appName: appName.toLowerCase(), userId })),
+  brokenOwner('trims names', ({ appName, userId }) => ({ appName, userId: userId.trim() })),
+  brokenService('scope.bad-names-refused', 'finds nothing under a bad name', (service) => ({
+    searchMemory: (request) => service.searchMemory(request).catch(() => ({ memories: [] })),
+  })),
+  brokenService('scope.bad-names-refused', 'adds nothing to a bad session', (service) => ({
+    addSessionToMemory: (session) => service.addSessionToMemory(session).catch(() => undefined),
+  })),
+  brokenService('scope.bad-names-refused', 'does not say which name is bad', (service) => ({
+    deleteMemories: (request) =>
+      service.deleteMemories(request).catch(() => Promise.reject(new InvalidRequestError('a name is bad'))),
+  })),
+  brokenService('scope.bad-names-refused', 'takes a bad session for none', (service) => ({
+    searchMemory: ({ exceptSessionId, ...request }) =>
+      service.searchMemory(exceptSessionId ? { ...request, exceptSessionId } : request),
+  })),
+];
+
+export const deleteMutants: readonly Mutant[] = [
+  brokenService('delete.one', 'deletes nothing', () => ({ deleteMemory: async () => undefined })),
+  brokenDriver('delete.one', 'deletes the whole session', (driver) => ({
+    delete: (key) => driver.deleteAll(key, key.sessionId),
+  })),
+  brokenDriver('delete.one-stays-forgotten', 'does not keep in mind what was deleted', (driver) => ({
+    delete: (key, eventId) => driver.retreat(key, { rewinds: [], eventIds: [eventId] }),
+  })),
+  brokenService('delete.odd-ids', 'joins names as they are', brokenIds),
+  brokenDriver('delete.missing-is-no-op', 'complains of a missing memory', (driver) => ({
+    delete(key, eventId) {
+      if (!driver.rememberedEvents(key, [eventId]).has(eventId))
+        throw new InvalidRequestError('there is no such memory');
+      driver.delete(key, eventId);
+    },
+  })),
+  brokenService('delete.missing-is-no-op', 'deletes whatever begins so', (service) => ({
+    deleteMemory: (request) => service.deleteMemory({ ...request, memoryId: request.memoryId.slice(0, 11) }),
+  })),
+  brokenDriver('delete.missing-is-no-op', 'does not look whose it is', (driver) => ({
+    delete: (key, eventId) => driver.delete({ ...key, userId: 'user', appName: 'app' }, eventId),
+  })),
+  brokenService('delete.bad-id-refused', 'takes a bad id for a missing one', (service) => ({
+    deleteMemory: (request) => service.deleteMemory(request).catch(() => undefined),
+  })),
+  brokenDriver('delete.session', 'deletes all of the user', (driver) => ({
+    deleteAll: (owner) => driver.deleteAll(owner, undefined),
+  })),
+  brokenDriver('delete.session', 'deletes nothing of one session', (driver) => ({
+    deleteAll: (owner, sessionId) => (sessionId === undefined ? driver.deleteAll(owner, undefined) : undefined),
+  })),
+  brokenDriver('delete.user', 'deletes one session of the user', (driver) => ({
+    deleteAll: (owner) => driver.deleteAll(owner, 'one'),
+  })),
+  brokenDriver('delete.user', 'deletes the same user in every app', (driver) => ({
+    deleteAll(owner, sessionId) {
+      for (const appName of ['app', 'other']) driver.deleteAll({ ...owner, appName }, sessionId);
+    },
+  })),
+  brokenDriver('delete.all-can-come-back', 'keeps in mind what was deleted with its session', (driver) => {
+    const deleted = new Set<string>();
+    return {
+      rememberedEvents: (key, eventIds) => new Set([...driver.rememberedEvents(key, eventIds), ...deleted]),
+      delete(key, eventId) {
+        deleted.add(eventId);
+        driver.delete(key, eventId);
+      },
+    };
+  }),
+];

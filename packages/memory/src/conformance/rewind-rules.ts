@@ -1,0 +1,99 @@
+import type { MemoryRule } from './memory-rule.ts';
+import { find, KEY, rewind, said, sessionWith, TIME } from './samples.ts';
+
+const FIRST = said('one', 'owl one', { invocationId: 'e-first', timestamp: TIME });
+const SECOND = said('two', 'owl two', { invocationId: 'e-second', timestamp: TIME + 1 });
+const THIRD = said('three', 'owl three', { invocationId: 'e-third', timestamp: TIME + 2 });
+const BACK = rewind('back', 'e-second', TIME + 3);
+const AFTER = said('after', 'owl after', { invocationId: 'e-after', timestamp: TIME + 4 });
+
+/** What a rewind takes back. */
+export const rewindRules: readonly MemoryRule[] = [
+  {
+    id: 'rewind.never-added',
+    title: 'What was rewound before a session is added is not remembered.',
+    async check(subject) {
+      await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, THIRD, BACK, AFTER]));
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl after', 'owl one']);
+    },
+  },
+  {
+    id: 'rewind.added-earlier',
+    title: 'What was added earlier and is rewound is forgotten, also when only the rewind is added.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.addSessionToMemory(sessionWith([FIRST, SECOND, THIRD]));
+      expect.same('before', (await find(subject, 'owl')).length, 3);
+      await service.addEventsToMemory({ ...KEY, events: [BACK] });
+      expect.same('afterwards', await find(subject, 'owl'), ['owl one']);
+      expect.same('by another word', await find(subject, 'two three'), []);
+      for (const _ of ['once', 'twice']) {
+        await service.addSessionToMemory(sessionWith([FIRST, SECOND, THIRD, BACK, AFTER]));
+        expect.same('of the whole session', await find(subject, 'owl'), ['owl after', 'owl one']);
+      }
+      await service.addEventsToMemory({ ...KEY, events: [BACK] });
+      expect.same('when the rewind is added again', await find(subject, 'owl'), ['owl after', 'owl one']);
+    },
+  },
+  {
+    id: 'rewind.added-late',
+    title: 'A rewind that is added late takes back nothing that was said after it.',
+    async check(subject) {
+      await subject.service.addEventsToMemory({ ...KEY, events: [AFTER] });
+      await subject.service.addEventsToMemory({ ...KEY, events: [FIRST, SECOND, THIRD] });
+      await subject.service.addEventsToMemory({ ...KEY, events: [BACK] });
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl after', 'owl one']);
+    },
+  },
+  {
+    id: 'rewind.covers-silent-begin',
+    title: 'A rewind to an invocation of which nothing was remembered forgets what came after it.',
+    async check(subject) {
+      const silent = {
+        ...FIRST,
+        id: 'silent',
+        invocationId: 'e-silent',
+        content: { parts: [] },
+        timestamp: TIME + 0.5,
+      };
+      await subject.service.addSessionToMemory(sessionWith([FIRST, silent, SECOND]));
+      const events = [FIRST, silent, SECOND, rewind('back', 'e-silent', TIME + 3)];
+      await subject.service.addSessionToMemory(sessionWith(events));
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl one']);
+    },
+  },
+  {
+    id: 'rewind.of-a-rewind',
+    title: 'A rewind that is rewound itself does not count: what it covered is remembered again.',
+    async check(subject) {
+      await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, BACK]));
+      const undo = rewind('undo', 'e-back', TIME + 5);
+      await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, BACK, AFTER, undo]));
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl two', 'owl one']);
+    },
+  },
+  {
+    id: 'rewind.of-equal-times',
+    title: 'What was added before the rewound invocation stays, also when it is of the same time.',
+    async check(subject) {
+      const events = ['one', 'two', 'three'].map((id) => said(id, `owl ${id}`));
+      await subject.service.addEventsToMemory({ ...KEY, events });
+      await subject.service.addEventsToMemory({ ...KEY, events: [rewind('back', 'e-two')] });
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl one']);
+    },
+  },
+  {
+    id: 'rewind.one-session',
+    title: 'A rewind takes back nothing of another session.',
+    async check(subject) {
+      await subject.service.addSessionToMemory(sessionWith([SECOND], 'another'));
+      await subject.service.addSessionToMemory(sessionWith([SECOND, BACK]));
+      const { memories } = await subject.service.searchMemory({ ...KEY, query: 'owl' });
+      subject.expect.same(
+        'whose are found',
+        memories.map(({ sessionId }) => sessionId),
+        ['another'],
+      );
+    },
+  },
+];

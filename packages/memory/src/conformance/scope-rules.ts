@@ -1,0 +1,77 @@
+import { InvalidRequestError } from '@eventloom/core';
+import type { MemoryRule } from './memory-rule.ts';
+import { find, KEY, OWNER, said, sessionWith } from './samples.ts';
+
+const BAD_NAMES: readonly string[] = ['', 'a\0b', 'a\ud800b', 'n'.repeat(257), '€'.repeat(86)];
+
+/** Names that some storage would take for one another. */
+const OWNERS = [
+  { appName: 'a', userId: 'b' },
+  { appName: 'a', userId: 'c' },
+  { appName: 'b', userId: 'a' },
+  { appName: 'a/b', userId: 'c' },
+  { appName: 'a', userId: 'b/c' },
+  { appName: 'A', userId: 'b' },
+  { appName: 'a', userId: 'b ' },
+  { appName: '__proto__', userId: 'constructor' },
+  { appName: '名前', userId: "it's %_" },
+  { appName: 'n'.repeat(256), userId: '€'.repeat(85) },
+];
+
+/** Whose memories are found. */
+export const scopeRules: readonly MemoryRule[] = [
+  {
+    id: 'scope.sessions-together',
+    title: 'A user finds what was said in all of their sessions.',
+    async check(subject) {
+      for (const id of ['first', 'second', 'third']) {
+        await subject.service.addSessionToMemory(sessionWith([said(id, `owl ${id}`)], id));
+      }
+      subject.expect.same('what is found', await find(subject, 'owl'), ['owl third', 'owl second', 'owl first']);
+    },
+  },
+  {
+    id: 'scope.owners-apart',
+    title: 'No user finds what another said, and no app what was said to another.',
+    async check(subject) {
+      for (const [index, owner] of OWNERS.entries()) {
+        await subject.service.addEventsToMemory({ ...KEY, ...owner, events: [said('one', `owl ${index}`)] });
+      }
+      for (const [index, owner] of OWNERS.entries()) {
+        subject.expect.same('what is found', await find(subject, 'owl', owner), [`owl ${index}`]);
+      }
+      subject.expect.same('what nobody else finds', await find(subject, 'owl'), []);
+    },
+  },
+  {
+    id: 'scope.bad-names-refused',
+    title: 'Every method refuses an empty, over-long, NUL-holding or malformed name, and the error names the field.',
+    async check({ service, expect }) {
+      for (const bad of BAD_NAMES) {
+        for (const field of ['appName', 'userId', 'sessionId'] as const) {
+          const key = { ...KEY, [field]: bad };
+          const session = { ...sessionWith([said('one', 'owl')]), ...key, id: key.sessionId };
+          const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+            addSessionToMemory: () => service.addSessionToMemory(session),
+            addEventsToMemory: () => service.addEventsToMemory({ ...key, events: [said('one', 'owl')] }),
+            deleteMemories: () => service.deleteMemories(key),
+            ...(field === 'sessionId'
+              ? {}
+              : {
+                  searchMemory: () => service.searchMemory({ ...key, query: 'owl' }),
+                  deleteMemory: () => service.deleteMemory({ ...key, memoryId: 'one' }),
+                }),
+          };
+          for (const [method, call] of Object.entries(calls)) {
+            const error = await expect.rejects(`${method} with a bad ${field}`, call(), InvalidRequestError);
+            expect.true(`the message of ${method} names ${field}`, error.message.includes(field));
+          }
+        }
+        const search = service.searchMemory({ ...OWNER, query: 'owl', exceptSessionId: bad });
+        await expect.rejects('searchMemory with a bad exceptSessionId', search, InvalidRequestError);
+      }
+      const { memories } = await service.searchMemory({ ...OWNER, query: 'owl' });
+      expect.same('what is found', memories, []);
+    },
+  },
+];

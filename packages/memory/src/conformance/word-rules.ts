@@ -1,0 +1,126 @@
+import { InvalidRequestError } from '@eventloom/core';
+import type { MemoryRule } from './memory-rule.ts';
+import { find, KEY, OWNER, said } from './samples.ts';
+
+/** A text, queries that find it, and queries that do not. */
+interface Sample {
+  readonly text: string;
+  readonly found: readonly string[];
+  readonly missed: readonly string[];
+}
+
+const SPACED: readonly Sample[] = [
+  { text: 'Her cat, 42, reads e-mail.', found: ['CAT', 'cat?', 'reads', '42', 'mail e'], missed: ['ca', 'cats', '4'] },
+  { text: 'snake_case don’t', found: ['snake', 'case', 'don'], missed: ['snakecase', 'dont'] },
+  { text: `${'x'.repeat(70)} y`, found: ['x'.repeat(70), 'x'.repeat(64), 'X'.repeat(6)], missed: ['x'.repeat(63)] },
+  { text: 'Мой дом', found: ['дом', 'МОЙ'], missed: ['до'] },
+  { text: 'मेरा नाम हिन्दी है', found: ['हिन्दी', 'नाम'], missed: ['हि', 'न'] },
+  { text: 'اسمي ليلى ١٢', found: ['ليلى', '١٢'], missed: ['لي'] },
+  { text: 'constructor __proto__ toString', found: ['constructor', 'proto', 'tostring'], missed: ['hasOwnProperty'] },
+];
+
+const FOLDED: readonly Sample[] = [
+  { text: 'STRASSE in Köln', found: ['straße', 'KÖLN', 'Ko\u0308ln'], missed: ['koln'] },
+  { text: 'ΟΔΟΣ οδός', found: ['οδος', 'οδοσ', 'ΟΔΌΣ'], missed: ['οδ'] },
+  { text: 'ΟΔΟΣ’Α ΐα', found: ['οδος', 'Ϊ\u0301α'], missed: ['ια'] },
+  { text: '𝐎wl №5', found: ['owl', 'no5'], missed: ['wl'] },
+  { text: 'İstanbul', found: ['istanbul', 'ISTANBUL'], missed: ['tanbul'] },
+  { text: 'Ｗｉｄｅ ﬁsh', found: ['wide', 'FISH'], missed: ['w'] },
+];
+
+const DENSE: readonly Sample[] = [
+  { text: '我昨天去了北京大学。', found: ['北京', '大学', '京', '北京在哪里'], missed: ['北大', '上海', '東'] },
+  { text: '東京タワーに行きました', found: ['東京', 'タワー', '東', 'ﾀﾜｰ'], missed: ['京都', 'ワタ'] },
+  { text: 'ผมชอบกินข้าวผัด', found: ['ข้าว', 'ข้าวผัด', 'กิน'], missed: ['หมา'] },
+  { text: '서울에서 만나요', found: ['서울', '만나'], missed: ['부산'] },
+  { text: 'iPhone15を買う', found: ['iphone15', '買う', '買'], missed: ['iphone', '15'] },
+];
+
+function wordRule(id: string, title: string, samples: readonly Sample[]): MemoryRule {
+  return {
+    id,
+    title,
+    async check(subject) {
+      for (const { text, found, missed } of samples) {
+        await subject.service.deleteMemories(OWNER);
+        await subject.service.addEventsToMemory({ ...KEY, events: [said('one', text)] });
+        for (const query of found) {
+          subject.expect.same(`what ${query} finds`, await find(subject, query), [text]);
+        }
+        for (const query of missed) subject.expect.same(`what ${query} finds`, await find(subject, query), []);
+      }
+    },
+  };
+}
+
+/** What a word is. */
+export const wordRules: readonly MemoryRule[] = [
+  wordRule(
+    'word.whole',
+    'A word is a run of letters, marks and numbers of any script, and is found as a whole.',
+    SPACED,
+  ),
+  wordRule('word.folded', 'Words are the same in any case, width and composition.', FOLDED),
+  wordRule(
+    'word.dense',
+    'Where no spaces are between words, each pair of characters is one, and a single one too.',
+    DENSE,
+  ),
+  {
+    id: 'word.any',
+    title: 'A memory is found when it has one word of the query, and a query of no words finds nothing.',
+    async check(subject) {
+      const events = [said('one', 'owl'), said('two', 'wolf'), said('three', 'bear'), said('four', '👍 ?!')];
+      await subject.service.addEventsToMemory({ ...KEY, events });
+      subject.expect.same('of two words', (await find(subject, 'the owl or the wolf')).toSorted(), ['owl', 'wolf']);
+      for (const query of ['', ' \n\t', '?!', '👍', '*', '"', '🦉'])
+        subject.expect.same(`what ${JSON.stringify(query)} finds`, await find(subject, query), []);
+    },
+  },
+  {
+    id: 'word.no-operators',
+    title: 'A query is text: nothing in it is an operator of the storage.',
+    async check(subject) {
+      const events = [said('one', 'red owl'), said('two', 'red wolf')];
+      await subject.service.addEventsToMemory({ ...KEY, events });
+      for (const query of [
+        '"owl',
+        'owl*',
+        'NOT owl',
+        'owl -',
+        'content:owl',
+        'NEAR(owl)',
+        '^owl',
+        "owl' OR ''='",
+        '%owl_',
+      ]) {
+        subject.expect.same(`what ${query} finds`, await find(subject, query), ['red owl']);
+      }
+      subject.expect.same('what ow% finds', await find(subject, 'ow%'), []);
+    },
+  },
+  {
+    id: 'word.query-length',
+    title: 'Of a long query the first 64 different words count.',
+    async check(subject) {
+      const words = Array.from({ length: 70 }, (_, number) => `word${number}`);
+      const events = words.map((word) => said(word, word));
+      await subject.service.addEventsToMemory({ ...KEY, events });
+      const query = `${'word0 '.repeat(100)} ${words.join(' ')}`;
+      const found = await find(subject, query, { limit: 100 });
+      subject.expect.same('what is found', found.toSorted(), words.slice(0, 64).toSorted());
+      const long = await subject.expect.fulfils('a very long query', find(subject, 'word1 '.repeat(200_000)));
+      subject.expect.same('what it finds', long, ['word1']);
+    },
+  },
+  {
+    id: 'word.bad-query-refused',
+    title: 'A query that is no text is refused.',
+    async check({ service, expect }) {
+      for (const query of [undefined, null, 1, {}, ['owl']]) {
+        const search = service.searchMemory({ ...OWNER, query: query as string });
+        await expect.rejects(JSON.stringify(query) ?? 'none', search, InvalidRequestError);
+      }
+    },
+  },
+];

@@ -1,0 +1,114 @@
+import {
+  type AddEventsToMemoryRequest,
+  BaseMemoryService,
+  checkName,
+  type DeleteMemoriesRequest,
+  type DeleteMemoryRequest,
+  type Event,
+  InvalidRequestError,
+  type MemoryEntry,
+  type SearchMemoryRequest,
+  type SearchMemoryResponse,
+  type Session,
+  type SessionKey,
+  sessionKeyOf,
+} from '@eventloom/core';
+import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
+import { parseMemoryId, toMemoryId } from './memory-id.ts';
+import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
+import { applyRewinds } from './rewound-events.ts';
+import { wordWeight } from './word-weight.ts';
+import { indexWords, queryWords } from './words.ts';
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+const MAX_QUERY_WORDS = 64;
+/** Two names of 256 bytes, each byte escaped, and what is between them. */
+const MAX_ID_BYTES = 2 * 3 * 256 + 1;
+
+/** A memory service over a driver: what the contract promises beyond storage, written once. */
+export class DriverMemoryService extends BaseMemoryService {
+  readonly #driver: MemoryDriver;
+
+  constructor(driver: MemoryDriver) {
+    super();
+    this.#driver = driver;
+  }
+
+  override async addSessionToMemory(session: Session): Promise<void> {
+    await this.#add(sessionKeyOf(session), session.events);
+  }
+
+  override async addEventsToMemory({ appName, userId, sessionId, events }: AddEventsToMemoryRequest): Promise<void> {
+    await this.#add({ appName, userId, sessionId }, events);
+  }
+
+  async #add(key: SessionKey, events: readonly Event[]): Promise<void> {
+    checkOwner(key);
+    checkName('sessionId', key.sessionId);
+    checkEvents(events);
+    const { counted, covered, rewinds } = applyRewinds(events);
+    const said = counted.filter(isSaid);
+    if (rewinds.length > 0) await this.#driver.retreat(key, { rewinds, eventIds: covered.map(({ id }) => id) });
+    if (said.length === 0) return;
+    const remembered = await this.#driver.rememberedEvents(
+      key,
+      said.map(({ id }) => id),
+    );
+    const memories = said.flatMap((event) => (remembered.has(event.id) ? [] : toMemory(event)));
+    if (memories.length > 0) await this.#driver.add(key, memories);
+  }
+
+  override async searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse> {
+    const { appName, userId, query, limit = DEFAULT_LIMIT, exceptSessionId } = request;
+    checkOwner(request);
+    if (exceptSessionId !== undefined) checkName('exceptSessionId', exceptSessionId);
+    if (typeof query !== 'string') throw new InvalidRequestError(`query: must be text, is ${typeof query}`);
+    if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
+    const words = queryWords(query, MAX_QUERY_WORDS);
+    if (words.length === 0) return { memories: [] };
+    const owner = { appName, userId };
+    const { memories, counts } = await this.#driver.countWords(owner, words);
+    const weights = new Map<string, number>();
+    for (const [word, count] of counts) if (count > 0) weights.set(word, wordWeight(count, memories));
+    if (weights.size === 0) return { memories: [] };
+    const search = { weights, limit: Math.min(limit, MAX_LIMIT), exceptSessionId };
+    const found = await this.#driver.search(owner, search);
+    return { memories: found.map(toEntry) };
+  }
+
+  override async deleteMemory(request: DeleteMemoryRequest): Promise<void> {
+    const { appName, userId, memoryId } = request;
+    checkOwner(request);
+    checkName('memoryId', memoryId, MAX_ID_BYTES);
+    const parsed = parseMemoryId(memoryId);
+    if (parsed) await this.#driver.delete({ appName, userId, sessionId: parsed.sessionId }, parsed.eventId);
+  }
+
+  override async deleteMemories(request: DeleteMemoriesRequest): Promise<void> {
+    const { appName, userId, sessionId } = request;
+    checkOwner(request);
+    if (sessionId !== undefined) checkName('sessionId', sessionId);
+    await this.#driver.deleteAll({ appName, userId }, sessionId);
+  }
+}
+
+function checkOwner(owner: MemoryOwner): void {
+  for (const field of ['appName', 'userId'] as const) checkName(field, owner[field]);
+}
+
+/** None when nothing in it can be found. */
+function toMemory(event: Event): NewMemory[] {
+  const content = spokenContent(event);
+  if (!content) return [];
+  // Parts are apart: the end of one and the begin of the next make no word.
+  const words = indexWords((content.parts ?? []).map(({ text }) => text).join('\n'));
+  if (words.size === 0) return [];
+  const { id: eventId, invocationId, timestamp, author } = event;
+  return [{ eventId, invocationId, timestamp, author, content, words }];
+}
+
+function toEntry({ sessionId, eventId, timestamp, author, content }: StoredMemory): MemoryEntry {
+  const time = new Date(Math.round(timestamp * 1000)).toISOString();
+  return { id: toMemoryId(sessionId, eventId), sessionId, author, timestamp: time, content };
+}

@@ -1,0 +1,15 @@
+// Memory services that need no runtime beyond web standards, and the seam for storage of one's own.
+
+export { InMemoryMemoryService } from './in-memory-memory-service.ts';
+export { DriverMemoryService } from './driver-memory-service.ts';
+export type {
+  MaybePromise,
+  MemoryDriver,
+  MemoryOwner,
+  MemoryRetreat,
+  MemorySearch,
+  NewMemory,
+  StoredMemory,
+  WordCounts,
+} from './memory-driver.ts';
+export type { MemoryRewind } from './rewound-events.ts';

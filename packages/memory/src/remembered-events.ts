@@ -1,0 +1,76 @@
+import { checkName, type Content, enclosureOf, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
+
+/** Of a longer text this much is kept. */
+const MAX_CHARACTERS = 10_000;
+/** The end of the year 9999, in seconds: later ones are milliseconds by mistake. */
+const MAX_TIMESTAMP = 253_402_300_799;
+
+const SILENT_OBJECTS: ReadonlySet<string> = new Set([
+  ObjectType.error,
+  ObjectType.agentTransfer,
+  ObjectType.runnerCompletion,
+]);
+
+/** @throws InvalidRequestError for an event without an id or a time */
+export function checkEvents(events: unknown): void {
+  if (!Array.isArray(events)) throw new InvalidRequestError('events: must be a list of events');
+  for (const [index, event] of events.entries()) {
+    if (!isEventLike(event)) throw new InvalidRequestError(`events.${index}: is no event`);
+    const { id, timestamp } = event;
+    checkName(`events.${index}.id`, id);
+    if (typeof timestamp !== 'number' || !(timestamp >= 0 && timestamp <= MAX_TIMESTAMP)) {
+      throw new InvalidRequestError(`events.${index}.timestamp: must be seconds since the epoch, up to the year 9999`);
+    }
+  }
+}
+
+function isEventLike(event: unknown): event is { readonly id?: unknown; readonly timestamp?: unknown } {
+  if (typeof event !== 'object' || event === null || !('actions' in event)) return false;
+  return typeof event.actions === 'object' && event.actions !== null;
+}
+
+/** True for an event that somebody said, and not the framework or a graph node of its work. */
+export function isSaid(event: Event): boolean {
+  const { object, branch } = event;
+  if (event.partial === true || event.nodeEvent || event.actions.compaction) return false;
+  if (event.errorCode !== undefined || event.error !== undefined) return false;
+  // What an agent says that serves another as a tool, is said to that one.
+  if (enclosureOf(branch) !== '') return false;
+  return object === undefined || !(SILENT_OBJECTS.has(object) || /^(?:pre|post)processing\./.test(object));
+}
+
+/** The text of an event, or what was said aloud: what of it is kept. Undefined when there is none. */
+export function spokenContent({
+  author,
+  content,
+  inputTranscription,
+  outputTranscription,
+}: Event): Content | undefined {
+  const texts = (content?.parts ?? []).flatMap(({ text, thought }) => (text && thought !== true ? [text] : []));
+  if (texts.length > 0) {
+    return { role: content?.role ?? (author === 'user' ? 'user' : 'model'), parts: toParts(texts) };
+  }
+  if (inputTranscription?.text) return { role: 'user', parts: toParts([inputTranscription.text]) };
+  if (outputTranscription?.text) return { role: 'model', parts: toParts([outputTranscription.text]) };
+  return undefined;
+}
+
+/** Parts of text, at most MAX_CHARACTERS together. */
+function toParts(texts: readonly string[]): { text: string }[] {
+  const parts: { text: string }[] = [];
+  let room = MAX_CHARACTERS;
+  for (const text of texts) {
+    const kept = beginning(text, room);
+    if (kept !== '') parts.push({ text: kept });
+    room -= text.length;
+    if (room <= 0) break;
+  }
+  return parts;
+}
+
+/** At most so many characters from the begin, and no half of one at the end. */
+function beginning(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const splits = text.charCodeAt(length - 1) >= 0xd800 && text.charCodeAt(length - 1) < 0xdc00;
+  return text.slice(0, splits ? length - 1 : length);
+}

@@ -1,0 +1,44 @@
+import type { Event } from '@eventloom/core';
+
+/** A session was taken back to before an invocation. */
+export interface MemoryRewind {
+  readonly invocationId: string;
+  /** When, in seconds since the epoch: what was said later is not meant. */
+  readonly timestamp: number;
+}
+
+/** Events by what rewinds among them make of them. */
+export interface RewoundEvents {
+  /** Those that count, in order. */
+  readonly counted: Event[];
+  /** Those that a rewind covers, the rewinds among them included. */
+  readonly covered: Event[];
+  readonly rewinds: MemoryRewind[];
+}
+
+/** Each rewind that counts itself covers everything from its invocation's first event up to itself. */
+export function applyRewinds(events: readonly Event[]): RewoundEvents {
+  const counted: Event[] = [];
+  const covered: Event[] = [];
+  const rewinds: MemoryRewind[] = [];
+  if (!events.some((event) => event.actions.rewindBeforeInvocationId !== undefined)) {
+    return { counted: [...events], covered, rewinds };
+  }
+  const firsts = new Map<string, number>();
+  for (const [index, { invocationId }] of events.entries()) {
+    if (!firsts.has(invocationId)) firsts.set(invocationId, index);
+  }
+  let coveredFrom = Infinity;
+  for (const [index, event] of [...events.entries()].reverse()) {
+    if (index >= coveredFrom) {
+      covered.push(event);
+      continue;
+    }
+    counted.push(event);
+    const invocationId = event.actions.rewindBeforeInvocationId;
+    if (invocationId === undefined) continue;
+    rewinds.push({ invocationId, timestamp: event.timestamp });
+    coveredFrom = firsts.get(invocationId) ?? Infinity;
+  }
+  return { counted: counted.reverse(), covered, rewinds: rewinds.reverse() };
+}

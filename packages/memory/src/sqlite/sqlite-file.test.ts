@@ -1,0 +1,139 @@
+import { ConfigurationError, createEvent, MemoryBusyError } from '@eventloom/core';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SqliteMemoryService } from './sqlite-memory-service.ts';
+
+const OWNER = { appName: 'app', userId: 'user' };
+const KEY = { ...OWNER, sessionId: 'session' };
+let folder = '';
+let path = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  path = join(folder, 'memory.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function said(id: string, text: string) {
+  const content = { role: 'model', parts: [{ text }] };
+  return createEvent({ id, invocationId: `e-${id}`, author: 'agent', timestamp: 1, content });
+}
+
+/** How many rows each of the tables has. */
+function rowCounts(database: DatabaseSync): Record<string, unknown> {
+  const tables = database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'eventloom%'")
+    .all();
+  return Object.fromEntries(
+    tables.map(({ name }) => [name, database.prepare(`SELECT count(*) AS rows FROM ${String(name)}`).get()?.['rows']]),
+  );
+}
+
+test('a file opened again has everything: memories, words, and what is not to be remembered', async () => {
+  const first = new SqliteMemoryService({ path });
+  const events = [said('one', 'red owl'), said('two', 'red wolf')];
+  await first.addEventsToMemory({ ...KEY, events });
+  const { memories } = await first.searchMemory({ ...OWNER, query: 'owl' });
+  await first.deleteMemory({ ...OWNER, memoryId: memories[0]?.id ?? '' });
+  const before = await first.searchMemory({ ...OWNER, query: 'red' });
+  first.close();
+
+  const second = new SqliteMemoryService({ path });
+  await second.addEventsToMemory({ ...KEY, events });
+  expect(await second.searchMemory({ ...OWNER, query: 'red' })).toEqual(before);
+  expect(before.memories).toHaveLength(1);
+  second.close();
+});
+
+test('two services on one file see each other’s memories, and remember an event once', async () => {
+  const one = new SqliteMemoryService({ path });
+  const other = new SqliteMemoryService({ path });
+  const events = [said('one', 'owl'), said('two', 'owl')];
+  await Promise.all([one.addEventsToMemory({ ...KEY, events }), other.addEventsToMemory({ ...KEY, events })]);
+  expect((await one.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(2);
+  expect((await other.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(2);
+  one.close();
+  other.close();
+});
+
+test('a file that another connection keeps locked is a retryable error, and nothing is added', async () => {
+  const service = new SqliteMemoryService({ path });
+  const database = new DatabaseSync(path);
+  const blocked = new DatabaseSync(path);
+  const impatient = new SqliteMemoryService({ database: blocked });
+  blocked.exec('PRAGMA busy_timeout = 0');
+  database.exec('BEGIN IMMEDIATE');
+  const failure = await impatient
+    .addEventsToMemory({ ...KEY, events: [said('one', 'owl')] })
+    .catch((error: unknown) => error);
+  expect(MemoryBusyError.isInstance(failure)).toBe(true);
+  expect(failure).toMatchObject({ retryable: true });
+  database.exec('ROLLBACK');
+  expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toEqual([]);
+  await impatient.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
+  expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(1);
+  for (const connection of [database, blocked]) connection.close();
+  service.close();
+});
+
+test('deleting leaves no row behind, and no word in the file', async () => {
+  const service = new SqliteMemoryService({ path });
+  const database = new DatabaseSync(path);
+  const before = rowCounts(database);
+  await service.addEventsToMemory({ ...KEY, events: [said('one', 'hoopoe nests'), said('two', 'hoopoe flies')] });
+  const { memories } = await service.searchMemory({ ...OWNER, query: 'nests' });
+  await service.deleteMemory({ ...OWNER, memoryId: memories[0]?.id ?? '' });
+  expect(rowCounts(database)).toMatchObject({ eventloom_memories: 1, eventloom_memory_words: 2 });
+  await service.deleteMemories(OWNER);
+  expect(rowCounts(database)).toEqual(before);
+  database.close();
+  service.close();
+  expect(readFileSync(path).includes('hoopoe')).toBe(false);
+});
+
+test('a missing folder is made, and a new file is for its owner only', async () => {
+  path = join(folder, 'a', 'b', 'memory.db');
+  const service = new SqliteMemoryService({ path });
+  await service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
+  for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  service.close();
+  expect(existsSync(path)).toBe(true);
+});
+
+test('what is no database is refused, with its path', () => {
+  writeFileSync(path, 'this is no database, but it is long enough to have a header of a hundred bytes. '.repeat(9));
+  for (const bad of [path, folder, join(path, 'below a file')]) {
+    expect(() => new SqliteMemoryService({ path: bad })).toThrow(ConfigurationError);
+    expect(() => new SqliteMemoryService({ path: bad })).toThrow(bad);
+  }
+});
+
+test('a file of a newer version is refused and left as it is', () => {
+  new SqliteMemoryService({ path }).close();
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'memory.schema'");
+  expect(() => new SqliteMemoryService({ path })).toThrow(/version 99/);
+  expect(() => new SqliteMemoryService({ database })).toThrow(ConfigurationError);
+  expect(database.prepare("SELECT value FROM eventloom_meta WHERE key = 'memory.schema'").get()?.['value']).toBe(99);
+  database.close();
+});
+
+test('a database that is handed in keeps its other tables and stays open', async () => {
+  const database = new DatabaseSync(path);
+  database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7); PRAGMA user_version = 5');
+  const service = new SqliteMemoryService({ database });
+  await service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
+  service.close();
+  expect(database.prepare('SELECT id FROM mine').get()?.['id']).toBe(7);
+  expect(database.prepare('PRAGMA user_version').get()?.['user_version']).toBe(5);
+  const again = new SqliteMemoryService({ database });
+  expect((await again.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(1);
+  database.close();
+});
+
+test('a path and a database together, or neither, are refused', () => {
+  expect(() => new SqliteMemoryService({})).toThrow(ConfigurationError);
+  expect(() => new SqliteMemoryService({ path, database: new DatabaseSync(':memory:') })).toThrow(ConfigurationError);
+});

@@ -1,0 +1,114 @@
+import type { Content, SessionKey } from '@eventloom/core';
+import type { DatabaseSync } from 'node:sqlite';
+import type {
+  MemoryDriver,
+  MemoryOwner,
+  MemoryRetreat,
+  MemorySearch,
+  NewMemory,
+  StoredMemory,
+  WordCounts,
+} from '../memory-driver.ts';
+import { SqliteTransactions } from './sqlite-transactions.ts';
+import { prepareStatements, type Statements } from './statements.ts';
+
+/** Memories in a SQLite database. Every method is one transaction. */
+export class SqliteMemoryDriver implements MemoryDriver {
+  readonly #sql: Statements;
+  readonly #transactions: SqliteTransactions;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepareStatements(database);
+    this.#transactions = new SqliteTransactions(database, this.#sql);
+  }
+
+  rememberedEvents(key: SessionKey, eventIds: readonly string[]): Set<string> {
+    return this.#transactions.read(() => {
+      const user = this.#findUser(key);
+      if (user === undefined) return new Set();
+      return new Set(eventIds.filter((id) => this.#sql.isRemembered.get(user, key.sessionId, id) !== undefined));
+    });
+  }
+
+  add(key: SessionKey, memories: readonly NewMemory[]): void {
+    this.#transactions.write(() => {
+      const user = this.#findUser(key) ?? Number(this.#sql.insertUser.get(key.appName, key.userId)?.['pk']);
+      for (const { eventId, invocationId, timestamp, author, content, words } of memories) {
+        const said = [invocationId, timestamp, author, JSON.stringify(content)] as const;
+        const row = this.#sql.insertMemory.get(user, key.sessionId, eventId, ...said);
+        if (!row) continue;
+        const pk = Number(row['pk']);
+        for (const word of words) this.#sql.insertWord.run(user, word, pk);
+      }
+    });
+  }
+
+  retreat(key: SessionKey, { rewinds, eventIds }: MemoryRetreat): void {
+    this.#transactions.write(() => {
+      const user = this.#findUser(key);
+      if (user === undefined) return;
+      for (const id of eventIds) this.#sql.deleteMemory.run(user, key.sessionId, id);
+      for (const { invocationId, timestamp } of rewinds) {
+        this.#sql.deleteRewound.run(user, key.sessionId, invocationId, timestamp);
+      }
+    });
+  }
+
+  countWords(owner: MemoryOwner, words: readonly string[]): WordCounts {
+    return this.#transactions.read(() => {
+      const user = this.#findUser(owner);
+      if (user === undefined) return { memories: 0, counts: new Map() };
+      const counts = words.map((word) => [word, Number(this.#sql.countWord.get(user, word)?.['memories'])] as const);
+      return { memories: Number(this.#sql.countMemories.get(user)?.['memories']), counts: new Map(counts) };
+    });
+  }
+
+  search(owner: MemoryOwner, { weights, limit, exceptSessionId }: MemorySearch): StoredMemory[] {
+    return this.#transactions.read(() => {
+      const user = this.#findUser(owner);
+      if (user === undefined) return [];
+      const found = this.#sql.search.all(user, JSON.stringify([...weights]), exceptSessionId ?? null, limit);
+      return found.map(({ pk }) => this.#read(Number(pk)));
+    });
+  }
+
+  delete(key: SessionKey, eventId: string): void {
+    this.#transactions.write(() => {
+      const user = this.#findUser(key);
+      if (user === undefined) return;
+      const { changes } = this.#sql.deleteMemory.run(user, key.sessionId, eventId);
+      if (changes > 0) this.#sql.markDeleted.run(user, key.sessionId, eventId);
+    });
+  }
+
+  deleteAll(owner: MemoryOwner, sessionId: string | undefined): void {
+    this.#transactions.write(() => {
+      const user = this.#findUser(owner);
+      if (user === undefined) return;
+      if (sessionId === undefined) {
+        this.#sql.deleteOfUser.run(user);
+        this.#sql.forgetDeletedOfUser.run(user);
+        this.#sql.deleteUser.run(user);
+      } else {
+        this.#sql.deleteSession.run(user, sessionId);
+        this.#sql.forgetDeletedOfSession.run(user, sessionId);
+      }
+    });
+  }
+
+  #findUser({ appName, userId }: MemoryOwner): number | undefined {
+    const row = this.#sql.user.get(appName, userId);
+    return row && Number(row['pk']);
+  }
+
+  #read(pk: number): StoredMemory {
+    const row = this.#sql.memory.get(pk) ?? {};
+    return {
+      sessionId: String(row['session_id']),
+      eventId: String(row['event_id']),
+      timestamp: Number(row['timestamp']),
+      author: String(row['author']),
+      content: JSON.parse(String(row['content'])) as Content,
+    };
+  }
+}

@@ -1,0 +1,44 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { DatabaseSync } from 'node:sqlite';
+import { DriverMemoryService } from '../driver-memory-service.ts';
+import { openDatabase, prepareDatabase } from './open-database.ts';
+import { SqliteMemoryDriver } from './sqlite-memory-driver.ts';
+
+/** Options of `SqliteMemoryService`: one of `path` and `database` is given. */
+export interface SqliteMemoryServiceOptions {
+  /** The database file, made when it is not there, with its folder. `:memory:` keeps everything in memory. */
+  readonly path?: string;
+  /**
+   * An open database, which may hold other tables, those of sessions too: the tables of this package begin with
+   * `eventloom_memor`. It is switched to WAL and must not be inside a transaction when the service is called.
+   */
+  readonly database?: DatabaseSync;
+}
+
+/**
+ * Memories in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file. Calls are
+ * synchronous inside; a search takes longer the more memories of the user have its words. A call that finds the file locked by
+ * another process blocks for up to five seconds and then fails with a retryable MemoryBusyError.
+ *
+ * An acknowledged write survives the death of this process; after a crash of the machine the last writes may be missing, all of a
+ * call or nothing of it. In a file that the service opened, what is deleted is overwritten.
+ */
+export class SqliteMemoryService extends DriverMemoryService {
+  readonly #opened: DatabaseSync | undefined;
+
+  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version */
+  constructor({ path, database }: SqliteMemoryServiceOptions) {
+    if ((path === undefined) === (database === undefined)) {
+      throw new ConfigurationError('SqliteMemoryService: give either path or database');
+    }
+    const opened = path === undefined ? undefined : openDatabase(path);
+    if (database) prepareDatabase(database);
+    super(new SqliteMemoryDriver((opened ?? database) as DatabaseSync));
+    this.#opened = opened;
+  }
+
+  /** Closes the file, unless the database was handed in. Nothing is lost without it; no call may follow it. */
+  close(): void {
+    if (this.#opened?.isOpen) this.#opened.close();
+  }
+}

@@ -1,0 +1,19 @@
+const BRAND = Symbol.for('eventloom.final-tool-result');
+
+/** Yielded last by a streaming tool: the tool's result, in place of what its chunks make together. It is no chunk itself. */
+export class FinalToolResult {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+
+  get [BRAND](): true {
+    return true;
+  }
+}
+
+/** True for final results, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isFinalToolResult(value: unknown): value is FinalToolResult {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
