@@ -5,13 +5,16 @@ export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
 /** The entry points of every package. A key added or removed here is a decision about the public surface. */
 export const pinnedKeys: PinnedKeys = {
   '@eventloom/core': ['.', './schemas', './conformance'],
-  '@eventloom/sessions': ['.', './sqlite', './conformance'],
+  '@eventloom/sessions': ['.', './sqlite', './postgres', './durable-object', './conformance'],
   '@eventloom/artifacts': ['.', './fs', './conformance'],
+  '@eventloom/memory': ['.', './sqlite', './conformance'],
   '@eventloom/tools': ['.'],
+  '@eventloom/multi-agent': ['.'],
   '@eventloom/llm-agent': ['.'],
   '@eventloom/gemini': ['.'],
+  '@eventloom/quickjs': ['.', './node'],
   '@eventloom/runner': ['.'],
-  '@eventloom/server': ['.', './node'],
+  '@eventloom/server': ['.', './node', './postgres'],
   '@eventloom/testing': ['.', './fake-gemini'],
   eventloom: ['.'],
 };

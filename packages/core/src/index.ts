@@ -32,8 +32,10 @@ export {
   isRunnerCompletion,
 } from './event/event-predicates.ts';
 export { stringifyContent } from './event/stringify-content.ts';
+export { EventTag } from './event/event-tag.ts';
 export { hasTag, withTag } from './event/event-tags.ts';
 export { cloneEvent } from './event/clone-event.ts';
+export { newestFirst } from './event/newest-first.ts';
 export { sealEvent } from './event/seal-event.ts';
 export { ObjectType, objectTypeOf } from './event/object-type.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
@@ -42,7 +44,8 @@ export { parseContent, parseEvent } from './event/parse-event.ts';
 export type { ExecutionNode, ExecutionView, RequestNode } from './event/execution-view.ts';
 export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
-export { hideTransfers, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
+export { branchBelow, enclosureOf, isVisibleOn } from './event/branch.ts';
+export { hideTransfers, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
 
 export { checkStateDelta, State } from './state/state.ts';
 export type { StateScope, StateWrite } from './state/state-scope.ts';
@@ -59,13 +62,15 @@ export {
 
 export type {
   AfterAgentCallback,
-  BaseAgentConfig,
   BeforeAgentCallback,
   OnAgentErrorCallback,
   SingleAgentCallback,
   SingleAgentErrorCallback,
-} from './agent/base-agent.ts';
-export { BaseAgent, isBaseAgent } from './agent/base-agent.ts';
+} from './agent/agent-callbacks.ts';
+export type { BaseAgentConfig } from './agent/base-agent.ts';
+export { BaseAgent } from './agent/base-agent.ts';
+export { isBaseAgent } from './agent/is-base-agent.ts';
+export type { TransferRules } from './agent/transfer-rules.ts';
 export { toList } from './agent/to-list.ts';
 export type { RunConfig } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
@@ -73,10 +78,14 @@ export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-
 export type { CallbackContextParams, MemorySearchOptions } from './context/callback-context.ts';
 export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
 export { AbortGuard } from './context/abort-guard.ts';
-export type { Invocation } from './context/invocation-context.ts';
+export type { Invocation } from './context/invocation.ts';
+export type { AgentPlace } from './context/invocation-context.ts';
 export { InvocationContext } from './context/invocation-context.ts';
+export type { InvocationProgress } from './context/invocation-progress.ts';
+export type { SubInvocation } from './context/sub-invocation.ts';
 export type { ReadonlyState } from './context/readonly-context.ts';
 export { ReadonlyContext } from './context/readonly-context.ts';
+export type { ToolContextParams, ToolListener } from './context/tool-context.ts';
 export { ToolContext } from './context/tool-context.ts';
 
 export type { BaseToolParams, RunAsyncToolRequest, ToolProcessLlmRequest } from './tool/base-tool.ts';
@@ -84,6 +93,40 @@ export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { FunctionDeclaration } from './tool/function-declaration.ts';
+export { askedCallId, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './tool/tool-request.ts';
+
+export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';
+export type { CredentialKey, SaveCredentialRequest } from './credential/credential-service.ts';
+export { BaseCredentialService } from './credential/credential-service.ts';
+export { InMemoryCredentialService } from './credential/in-memory-credential-service.ts';
+
+export type { CodeExecutorOptions, CodeExecutorProcessLlmRequest } from './code-execution/base-code-executor.ts';
+export { BaseCodeExecutor } from './code-execution/base-code-executor.ts';
+export { BuiltInCodeExecutor } from './code-execution/built-in-code-executor.ts';
+export type {
+  CodeDelimiters,
+  CodeExecutionInput,
+  CodeExecutionOutcome,
+  CodeExecutionOutput,
+  CodeFile,
+  ExecuteCodeParams,
+} from './code-execution/code-execution-types.ts';
+export { CodeRun } from './code-execution/code-run.ts';
+export type { FoundCode } from './code-execution/find-code.ts';
+export { isBaseCodeExecutor } from './code-execution/is-base-code-executor.ts';
+export { languageOf } from './code-execution/language-of.ts';
+
+export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
+export { BaseEventsSummarizer } from './compaction/base-events-summarizer.ts';
+export { createCompactionEvent } from './compaction/create-compaction-event.ts';
+export type { EffectiveHistory, PlacedCompaction, Summary } from './compaction/effective-history.ts';
+export { effectiveEvents, effectiveHistory, rewritesHistory } from './compaction/effective-history.ts';
+export type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
+export type { CompactSessionRequest, EventsCompactor } from './compaction/events-compactor.ts';
+export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';
+
+export { BasePlanner } from './planner/base-planner.ts';
+export { isBasePlanner } from './planner/is-base-planner.ts';
 
 export type { ModelResolver } from './model/base-llm.ts';
 export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
@@ -101,6 +144,7 @@ export type {
 export { ResponseAggregator } from './model/response-aggregator.ts';
 
 export { checkName } from './session/check-name.ts';
+export { readNewest } from './session/read-newest.ts';
 export type {
   Session,
   SessionJson,
@@ -168,6 +212,7 @@ export { InvalidEventError } from './errors/invalid-event-error.ts';
 export { InvalidMessageError } from './errors/invalid-message-error.ts';
 export { InvalidRequestError } from './errors/invalid-request-error.ts';
 export { LlmCallLimitError } from './errors/llm-call-limit-error.ts';
+export { MemoryBusyError } from './errors/memory-busy-error.ts';
 export { MissingStateKeyError } from './errors/missing-state-key-error.ts';
 export type { ModelErrorOptions } from './errors/model-error.ts';
 export { ModelError } from './errors/model-error.ts';

@@ -2,7 +2,16 @@ import { isFinalResponse } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { ConfigurationError, type Event, FunctionTool, InMemoryRunner, LlmAgent, Runner } from './index.ts';
+import {
+  ConfigurationError,
+  type Event,
+  FunctionTool,
+  InMemoryMemoryService,
+  InMemoryRunner,
+  LlmAgent,
+  LOAD_MEMORY,
+  Runner,
+} from './index.ts';
 
 const KEY = { userId: 'ann', sessionId: 's' };
 const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
@@ -26,6 +35,25 @@ describe('an in-memory runner', () => {
     const events: Event[] = await runner.run({ ...KEY, newMessage });
     expect(events.filter(isFinalResponse).map(({ content }) => content?.parts)).toEqual([[{ text: 'done' }]]);
     expect(events[1]?.actions).toMatchObject({ stateDelta: { saved: 'x' }, artifactDelta: { 'a.txt': 0 } });
+  });
+
+  test('remembers what its agent adds to memory, in a service of its own or the one given', async () => {
+    const memoryService = new InMemoryMemoryService();
+    for (const config of [{}, { memoryService }]) {
+      const model = new ScriptedModel(['noted', { calls: [{ name: 'load_memory', args: { query: 'owl' } }] }, 'done']);
+      const afterAgentCallback: LlmAgent['afterAgentCallback'][number] = async (context) => {
+        await context.addSessionToMemory();
+        return undefined;
+      };
+      const agent = new LlmAgent({ name: 'agent', model, tools: [LOAD_MEMORY], afterAgentCallback });
+      const runner = new InMemoryRunner({ agent, autoCreateSession: true, ...config });
+      await runner.run({ ...KEY, newMessage: { parts: [{ text: 'an owl' }] } });
+      const events = await runner.run({ ...KEY, sessionId: 'other', newMessage });
+      const response = events[1]?.content?.parts?.[0]?.functionResponse?.response;
+      expect(response).toMatchObject({ memories: [{ content: 'an owl', author: 'user' }] });
+    }
+    const query = { appName: 'InMemoryRunner', userId: 'ann', query: 'owl' };
+    expect((await memoryService.searchMemory(query)).memories).toHaveLength(1);
   });
 
   test('is a runner, named InMemoryRunner unless told otherwise', () => {

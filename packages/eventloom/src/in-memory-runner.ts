@@ -1,5 +1,7 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { InMemoryCredentialService } from '@eventloom/core';
 import { geminiModels, type GeminiOptions } from '@eventloom/gemini';
+import { InMemoryMemoryService } from '@eventloom/memory';
 import { Runner, type RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 
@@ -12,8 +14,8 @@ export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'se
 }
 
 /**
- * A runner whose sessions and artifacts live in memory and end with the process: for tests, tools and first steps. A
- * model's name is looked up at Gemini.
+ * A runner whose sessions, artifacts and, unless services for them are given, memories and credentials live in memory and end with the process: for
+ * tests, tools and first steps. A model's name is looked up at Gemini.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });
@@ -28,6 +30,8 @@ export class InMemoryRunner extends Runner {
       models: models ?? geminiModels(gemini ?? {}),
       sessionService: new InMemorySessionService({ platform: config.platform }),
       artifactService: new InMemoryArtifactService({ platform: config.platform }),
+      memoryService: config.memoryService ?? new InMemoryMemoryService(),
+      credentialService: config.credentialService ?? new InMemoryCredentialService(),
     });
   }
 }

@@ -4,6 +4,8 @@ import * as artifacts from '@eventloom/artifacts';
 import * as core from '@eventloom/core';
 import * as gemini from '@eventloom/gemini';
 import * as llmAgent from '@eventloom/llm-agent';
+import * as memory from '@eventloom/memory';
+import * as multiAgent from '@eventloom/multi-agent';
 import * as runner from '@eventloom/runner';
 import * as sessions from '@eventloom/sessions';
 import * as tools from '@eventloom/tools';
@@ -11,9 +13,9 @@ import { expect, test } from 'vitest';
 import * as eventloom from './index.ts';
 
 /** What is for those who write a back end of their own, and they depend on the package that it belongs to. */
-const leftOut = ['DriverSessionService', 'DriverArtifactService'];
+const leftOut = ['DriverSessionService', 'DriverArtifactService', 'DriverMemoryService'];
 
-test.each(Object.entries({ core, tools, llmAgent, gemini, runner, sessions, artifacts }))(
+test.each(Object.entries({ core, tools, multiAgent, llmAgent, gemini, runner, sessions, artifacts, memory }))(
   'everything of %s is here, and the same',
   (_name, module) => {
     const expected = Object.fromEntries(Object.entries(module).filter(([name]) => !leftOut.includes(name)));

@@ -1,6 +1,7 @@
 // The agent whose work is done by a language model.
 
-export { isLlmAgent, LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export { isLlmAgent } from './is-llm-agent.ts';
+export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export type {
   AfterModelCallback,
   AfterToolCallback,
@@ -18,5 +19,9 @@ export type {
   SingleToolErrorCallback,
   ToolUnion,
 } from './llm-agent-config.ts';
+export type { LlmEventSummarizerOptions } from './compaction/llm-event-summarizer.ts';
+export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';
+export { BuiltInPlanner } from './planners/built-in-planner.ts';
+export { PlanReActPlanner } from './planners/plan-re-act-planner.ts';
 export { injectSessionState } from './instruction-template.ts';
 export { SET_MODEL_RESPONSE } from './set-model-response-tool.ts';

@@ -1,6 +1,8 @@
 import type {
   BaseAgentConfig,
+  BaseCodeExecutor,
   BaseLlm,
+  BasePlanner,
   BaseTool,
   BaseToolset,
   CallbackContext,
@@ -67,28 +69,38 @@ export type ToolUnion = BaseTool | BaseToolset;
 
 /** What an LLM agent is made of. */
 export interface LlmAgentConfig extends BaseAgentConfig {
-  /** A model object, or the name of one that the runner's `models` knows. */
-  readonly model: string | BaseLlm;
+  /**
+   * A model object, or the name of one that the runner's `models` knows. Default: that of the nearest LLM agent above which has
+   * one; a run of an agent that finds none fails.
+   */
+  readonly model?: string | BaseLlm;
   /** What the agent is to do. Text is filled from state (`{key}`); a function's text is taken as it is. */
   readonly instruction?: string | InstructionProvider;
-  /** The same for every agent below the root. Only the root's counts. */
+  /** For every agent of the tree. Only the root's counts. */
   readonly globalInstruction?: string | InstructionProvider;
   /** Instruction text in which nothing is filled in. */
   readonly staticInstruction?: string;
   readonly tools?: readonly ToolUnion[];
+  /** Runs the code in the model's replies. Absent: code in a reply is text like any other. */
+  readonly codeExecutor?: BaseCodeExecutor;
+  /** Has the model plan before it acts. */
+  readonly planner?: BasePlanner;
   /** How the model answers. Tools, the system instruction and the response schema have options of their own. */
   readonly generateContentConfig?: GenerateContentConfig;
   /** `none`: the model sees only the current turn. Default `default`: everything said so far. */
   readonly includeContents?: 'default' | 'none';
-  /** What the agent takes when it is called as a tool. It has no part in a conversation. */
+  /** What the agent takes when it is called by an AgentTool. It has no part in a conversation. */
   readonly inputSchema?: SchemaLike;
   /** What the answer must be: JSON that matches. An answer that does not goes back to the model. */
   readonly outputSchema?: SchemaLike;
   /** The state key that gets the final answer: its text, or its value when there is an `outputSchema`. */
   readonly outputKey?: string;
-  /** Where several agents work together: never hand the conversation back to the parent. */
+  /**
+   * The model cannot hand the conversation back to the parent, and the user's next message does not go to this agent or one
+   * below it. Default false.
+   */
   readonly disallowTransferToParent?: boolean;
-  /** Where several agents work together: never hand the conversation to a sibling. */
+  /** The model cannot hand the conversation to a sibling. Default false. */
   readonly disallowTransferToPeers?: boolean;
   readonly beforeModelCallback?: BeforeModelCallback;
   readonly afterModelCallback?: AfterModelCallback;
@@ -102,6 +114,7 @@ export interface LlmAgentConfig extends BaseAgentConfig {
 export const LLM_AGENT_OPTIONS: ReadonlySet<string> = new Set<keyof LlmAgentConfig>([
   'name',
   'description',
+  'subAgents',
   'beforeAgentCallback',
   'afterAgentCallback',
   'onAgentErrorCallback',
@@ -110,6 +123,8 @@ export const LLM_AGENT_OPTIONS: ReadonlySet<string> = new Set<keyof LlmAgentConf
   'globalInstruction',
   'staticInstruction',
   'tools',
+  'codeExecutor',
+  'planner',
   'generateContentConfig',
   'includeContents',
   'inputSchema',

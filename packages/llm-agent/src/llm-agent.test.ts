@@ -4,7 +4,8 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { Agent } from './index.ts';
-import { isLlmAgent, LlmAgent } from './llm-agent.ts';
+import { isLlmAgent } from './is-llm-agent.ts';
+import { LlmAgent } from './llm-agent.ts';
 import type { LlmAgentConfig } from './llm-agent-config.ts';
 
 const model = new ScriptedModel([]);
@@ -61,11 +62,10 @@ test.each([
   ['no name', { name: undefined }, 'agent name undefined'],
   ['a name that is no identifier', { name: 'my agent' }, 'agent name "my agent"'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
-  ['no model', { model: undefined }, 'agent "bot": model must be the name of a model or a model object'],
-  ['an empty model name', { model: '' }, 'model must be'],
+  ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model or a model object'],
   ['a model that is none', { model: {} }, 'model must be'],
   ['an unknown option', { temperature: 1 }, 'agent "bot": temperature is not supported by this version'],
-  ['sub-agents', { subAgents: [] }, 'subAgents are not supported by this version'],
+  ['a sub-agent that is none', { subAgents: [{}] }, 'agent "bot": subAgents must be agents'],
   [
     'tools as an option of the model',
     { generateContentConfig: { tools: [] } },
@@ -120,7 +120,7 @@ class Silent extends BaseAgent {
 
 test('isLlmAgent knows the LLM agents of another loaded copy of this package, and no other agent', async () => {
   vi.resetModules();
-  const copy = await import('./llm-agent.ts');
+  const copy = await import('./index.ts');
   expect(copy.LlmAgent).not.toBe(LlmAgent);
   for (const agent of [agentOf(), new copy.LlmAgent({ name: 'bot', model: 'm' })]) {
     expect(isLlmAgent(agent)).toBe(true);

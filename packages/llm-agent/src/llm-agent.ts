@@ -1,15 +1,21 @@
 import {
   BaseAgent,
+  type BaseCodeExecutor,
   type BaseLlm,
+  type BasePlanner,
   checkStateKey,
   ConfigurationError,
   type Event,
   type InvocationContext,
+  isBaseCodeExecutor,
+  isBasePlanner,
   isBaseTool,
   isBaseToolset,
   toList,
+  type TransferRules,
 } from '@eventloom/core';
 import { ValueSchema } from '@eventloom/tools';
+import { LLM_AGENT_BRAND } from './is-llm-agent.ts';
 import {
   type InstructionProvider,
   LLM_AGENT_OPTIONS,
@@ -25,18 +31,18 @@ import {
 import { StaticRequest } from './static-request.ts';
 import { runSteps } from './step/run-steps.ts';
 
-const BRAND = Symbol.for('eventloom.llm-agent');
-
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
 export class LlmAgent extends BaseAgent {
-  readonly model: string | BaseLlm;
+  /** Undefined for the model of the nearest LLM agent above that has one. */
+  readonly model: string | BaseLlm | undefined;
   readonly instruction: string | InstructionProvider;
   readonly globalInstruction: string | InstructionProvider;
   readonly staticInstruction: string;
   readonly tools: readonly ToolUnion[];
+  readonly codeExecutor: BaseCodeExecutor | undefined;
+  readonly planner: BasePlanner | undefined;
   readonly generateContentConfig: LlmAgentConfig['generateContentConfig'];
   readonly includeContents: 'default' | 'none';
-  readonly inputSchema: LlmAgentConfig['inputSchema'];
   readonly outputSchema: LlmAgentConfig['outputSchema'];
   readonly outputKey: string | undefined;
   readonly disallowTransferToParent: boolean;
@@ -51,6 +57,7 @@ export class LlmAgent extends BaseAgent {
   readonly staticRequest: StaticRequest = new StaticRequest(this);
   /** The output schema, ready to check with. */
   readonly outputValueSchema: ValueSchema | undefined;
+  readonly #inputSchema: LlmAgentConfig['inputSchema'];
 
   /** @throws ConfigurationError for what cannot work, named by the agent, and for an option this version does not have */
   constructor(config: LlmAgentConfig) {
@@ -63,15 +70,20 @@ export class LlmAgent extends BaseAgent {
     checkModel(owner, config.model);
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
+    if (config.codeExecutor !== undefined && !isBaseCodeExecutor(config.codeExecutor))
+      throw new ConfigurationError(`${owner}: codeExecutor must be a code executor`);
+    checkPlanner(owner, config);
     if (config.outputKey !== undefined) checkStateKey(config.outputKey);
     this.model = config.model;
     this.instruction = config.instruction ?? '';
     this.globalInstruction = config.globalInstruction ?? '';
     this.staticInstruction = config.staticInstruction ?? '';
     this.tools = toList(config.tools);
+    this.codeExecutor = config.codeExecutor;
+    this.planner = config.planner;
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
-    this.inputSchema = config.inputSchema;
+    this.#inputSchema = config.inputSchema;
     this.outputSchema = config.outputSchema;
     this.outputKey = config.outputKey;
     this.disallowTransferToParent = config.disallowTransferToParent ?? false;
@@ -86,7 +98,20 @@ export class LlmAgent extends BaseAgent {
       config.outputSchema === undefined ? undefined : new ValueSchema(config.outputSchema, `${owner}: outputSchema`);
   }
 
-  get [BRAND](): true {
+  get [LLM_AGENT_BRAND](): true {
+    return true;
+  }
+
+  /** How far the agent's model may hand over. */
+  override get transferRules(): TransferRules {
+    return { toParent: !this.disallowTransferToParent, toPeers: !this.disallowTransferToPeers };
+  }
+
+  override get inputSchema(): LlmAgentConfig['inputSchema'] {
+    return this.#inputSchema;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
     return true;
   }
 
@@ -94,18 +119,15 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
-  /** Closes the agent's toolsets. */
+  /** Closes the agent's tools and toolsets, and its sub-agents. */
   override async close(): Promise<void> {
-    for (const tool of this.tools) if (isBaseToolset(tool)) await tool.close();
+    for (const tool of this.tools) await tool.close();
+    await super.close();
   }
 }
 
-/** True for LLM agents, also those of another loaded copy of this package, for which `instanceof` is false. */
-export function isLlmAgent(value: unknown): value is LlmAgent {
-  return typeof value === 'object' && value !== null && BRAND in value;
-}
-
 function checkModel(owner: string, model: unknown): void {
+  if (model === undefined) return;
   if (
     typeof model === 'string'
       ? model !== ''
@@ -113,6 +135,13 @@ function checkModel(owner: string, model: unknown): void {
   )
     return;
   throw new ConfigurationError(`${owner}: model must be the name of a model or a model object`);
+}
+
+function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {
+  if (planner === undefined) return;
+  if (!isBasePlanner(planner)) throw new ConfigurationError(`${owner}: planner must be a planner`);
+  if (planner.setsThinkingConfig && generateContentConfig?.thinkingConfig !== undefined)
+    throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; leave it out`);
 }
 
 /** Options that the agent sets itself. */

@@ -1,4 +1,5 @@
-import { BaseTool, type FunctionDeclaration, isBaseTool } from '@eventloom/core';
+import { type BaseAgent, BaseTool, type FunctionDeclaration, isBaseTool } from '@eventloom/core';
+import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 
@@ -8,10 +9,18 @@ export interface StaticTools {
   readonly declarations: readonly FunctionDeclaration[];
 }
 
+/** How the model hands the conversation over, and to whom. Shared by every request: not to be modified. */
+export interface StaticTransfer {
+  readonly tool: TransferToAgentTool;
+  readonly instruction: string;
+}
+
 /** What of an agent's model requests is the same in every step. Computed when first needed, once for an agent. */
 export class StaticRequest {
   readonly #agent: LlmAgent;
   #tools: { readonly value: StaticTools | undefined } | undefined;
+  #transfer: { readonly value: StaticTransfer | undefined } | undefined;
+  #rootTransfer: { readonly value: StaticTransfer | undefined } | undefined;
 
   constructor(agent: LlmAgent) {
     this.#agent = agent;
@@ -20,6 +29,14 @@ export class StaticRequest {
   /** The agent's tools, when all of them do nothing to a request but add themselves. */
   get tools(): StaticTools | undefined {
     return (this.#tools ??= { value: staticTools(this.#agent) }).value;
+  }
+
+  /** How the agent hands over; undefined when there is nobody to hand over to. At the top of a tree there is nobody above it. */
+  transfer(isRoot: boolean): StaticTransfer | undefined {
+    const agent = this.#agent;
+    // The root of a run may have a parent that the run knows nothing of: an agent called as a tool.
+    if (isRoot) return (this.#rootTransfer ??= { value: staticTransfer(agent, agent) }).value;
+    return (this.#transfer ??= { value: staticTransfer(agent, agent.rootAgent) }).value;
   }
 }
 
@@ -31,6 +48,12 @@ export function isPlainInstruction(instruction: string | InstructionProvider): i
 /** True for a tool that does nothing to a request but add itself. */
 export function isPlainTool(tool: BaseTool): boolean {
   return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
+}
+
+function staticTransfer(agent: LlmAgent, root: BaseAgent): StaticTransfer | undefined {
+  const targets = transferTargets(agent, root);
+  if (targets.length === 0) return undefined;
+  return { tool: new TransferToAgentTool(targets), instruction: transferInstruction(agent, targets) };
 }
 
 function staticTools(agent: LlmAgent): StaticTools | undefined {

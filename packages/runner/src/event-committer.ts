@@ -8,6 +8,7 @@ import {
   type Platform,
   type RunConfig,
 } from '@eventloom/core';
+import { afterCovered, coveredUntil } from './covered-until.ts';
 import type { HeldLease } from './lease-keeper.ts';
 
 /** What a run's events are committed with. */
@@ -17,6 +18,8 @@ export interface EventCommitterParams {
   readonly sessionService: BaseSessionService;
   /** Author of events that name none. */
   readonly agentName: string;
+  /** The committer of the run, for one of a sub-invocation. */
+  readonly outer?: EventCommitter | undefined;
 }
 
 /** Kinds that are streamed and never stored. */
@@ -33,8 +36,13 @@ export class EventCommitter {
   readonly #invocationId: string;
   readonly #asksPlugins: boolean;
   readonly #isStamped: boolean;
+  /** No event is stored with an earlier time than what compactions cover, whatever the clock says. */
+  readonly #coveredUntil: number;
+  readonly #outer: EventCommitter | undefined;
+  /** Events of sub-invocations, which are complete and stored when they come by in the stream of the run. */
+  #inner: WeakSet<Event> | undefined;
 
-  constructor({ context, held, sessionService, agentName }: EventCommitterParams) {
+  constructor({ context, held, sessionService, agentName, outer }: EventCommitterParams) {
     this.#context = context;
     this.#held = held;
     this.#service = sessionService;
@@ -43,7 +51,21 @@ export class EventCommitter {
     this.#platform = context.platform;
     this.#invocationId = context.invocationId;
     this.#asksPlugins = context.plugins.has('onEventCallback');
+    this.#coveredUntil = outer ? outer.#coveredUntil : coveredUntil(context.session.events, context.invocation.derived);
+    this.#outer = outer;
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
+  }
+
+  /** The committer of a sub-invocation: it stores in the same session, and shows the sub-invocation its own events alone. */
+  within(context: InvocationContext): EventCommitter {
+    const outer = this.#outer ?? this;
+    return new EventCommitter({
+      context,
+      held: this.#held,
+      sessionService: this.#service,
+      agentName: context.agent.name,
+      outer,
+    });
   }
 
   /** True for an event that is passed on as it is, once complete: nothing has to be waited for. */
@@ -53,8 +75,13 @@ export class EventCommitter {
 
   /** The event as it goes on: complete, as the plugins want it, and stored unless it is one that is only streamed. */
   commit(event: Event): Promise<Event> {
+    if (this.#isInner(event)) return Promise.resolve(event);
     const complete = this.complete(event);
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
+  }
+
+  #isInner(event: Event): boolean {
+    return (this.#outer ?? this).#inner?.has(event) ?? false;
   }
 
   async #commitAsAsked(event: Event): Promise<Event> {
@@ -63,15 +90,36 @@ export class EventCommitter {
   }
 
   #store(event: Event): Promise<Event> {
-    if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) return Promise.resolve(event);
+    if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) {
+      if (this.#outer) this.#outer.#passOn(event);
+      return Promise.resolve(event);
+    }
     return this.append(event);
   }
 
-  /** Stores a complete event. */
+  /** Stores a complete event. What it signals to those who drive agents counts from then on. */
   append(event: Event): Promise<Event> {
+    if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
+    return this.#outer ? this.#appendInner(event, this.#outer) : this.#append(event);
+  }
+
+  #append(given: Event): Promise<Event> {
+    const timestamp = afterCovered(given.timestamp, this.#coveredUntil);
+    const event = timestamp === given.timestamp ? given : { ...given, timestamp };
     // The append renews the lease; that it may be a little later than the event was made does no harm.
     this.#held.renewedMs = event.timestamp * 1000;
     return this.#service.appendEvent({ session: this.#context.session, event, lease: this.#held.lease });
+  }
+
+  async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
+    const stored = await outer.#append(event);
+    this.#context.session.events.push(stored);
+    outer.#passOn(stored);
+    return stored;
+  }
+
+  #passOn(event: Event): void {
+    (this.#inner ??= new WeakSet()).add(event);
   }
 
   /** The event with what is missing filled in, and with what the run puts on every event. */

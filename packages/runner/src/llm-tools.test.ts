@@ -266,16 +266,6 @@ test('a tool that ends the invocation is answered, and nothing follows', async (
   model.assertConsumed();
 });
 
-test('a transfer is refused by a version that has none', async () => {
-  const tool = new FunctionTool({
-    name: 'f',
-    description: '',
-    execute: (_, { actions }) => void (actions.transferToAgent = 'other'),
-  });
-  const { run } = await setUp([{ calls: [call('f')] }], [tool]);
-  await expect(run()).rejects.toThrow('a tool asked to transfer to "other"');
-});
-
 // The ledger.
 
 test('each call is recorded when it starts and when it has ended, with its answer', async () => {

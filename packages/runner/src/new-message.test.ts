@@ -1,7 +1,7 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
-import { functionCallEvent, functionResponseEvent } from '@eventloom/testing';
+import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
+import { checkNewMessage, type MatchedMessage, matchFunctionResponses } from './new-message.ts';
 
 test('a message of text, data and files is taken, and gets the role of the user', () => {
   const parts = [
@@ -62,6 +62,15 @@ test.each([
   expect(check).toThrow(`newMessage: ${fault}`);
 });
 
+function match(message: Content, events: readonly Event[]): MatchedMessage {
+  return matchFunctionResponses(message, {
+    events,
+    platform: fixedPlatform(),
+    requestTtlMs: undefined,
+    credentialService: undefined,
+  });
+}
+
 function answering(id: string, extras: object = {}): Content {
   return { role: 'user', parts: [{ functionResponse: { id, response: { ok: true }, ...extras } }] };
 }
@@ -71,7 +80,7 @@ function calling(id: string, longRunningToolIds: readonly string[] = []): Event 
 }
 
 test('a function response gets the name of its call', () => {
-  expect(matchFunctionResponses(answering('c1'), [calling('c1')])).toEqual({
+  expect(match(answering('c1'), [calling('c1')]).message).toEqual({
     role: 'user',
     parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { ok: true } } }],
   });
@@ -79,21 +88,21 @@ test('a function response gets the name of its call', () => {
 
 test('a message without function responses comes back as it is', () => {
   const message: Content = { role: 'user', parts: [{ text: 'hi' }] };
-  expect(matchFunctionResponses(message, [])).toBe(message);
+  expect(match(message, []).message).toBe(message);
 });
 
 const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);
 
 test('a long-running call may be answered again, any other one once', () => {
-  expect(matchFunctionResponses(answering('c1'), [calling('c1', ['c1']), answered]).parts).toHaveLength(1);
-  expect(() => matchFunctionResponses(answering('c1'), [calling('c1'), answered])).toThrow(
+  expect(match(answering('c1'), [calling('c1', ['c1']), answered]).message.parts).toHaveLength(1);
+  expect(() => match(answering('c1'), [calling('c1'), answered])).toThrow(
     'newMessage: the call "c1" has its answer already',
   );
 });
 
 test('a call of the same id that came later counts', () => {
   const events = [calling('c1'), answered, calling('c1')];
-  expect(matchFunctionResponses(answering('c1'), events).parts).toHaveLength(1);
+  expect(match(answering('c1'), events).message.parts).toHaveLength(1);
 });
 
 test.each([
@@ -101,5 +110,5 @@ test.each([
   ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is of "approve", not of "pay"'],
 ])('%s is refused', (_, message, fault) => {
   const events = [createEvent({ author: 'user' }), calling('c1')];
-  expect(() => matchFunctionResponses(message, events)).toThrow(new InvalidMessageError(`newMessage: ${fault}`));
+  expect(() => match(message, events)).toThrow(new InvalidMessageError(`newMessage: ${fault}`));
 });

@@ -12,6 +12,8 @@ import {
 export interface RewindPlan {
   /** The session's own keys that had another value or are gone, and those that were not there. */
   readonly stateChange: { readonly stateDelta: Record<string, unknown>; readonly removedState?: string[] };
+  /** The time up to which compactions cover the session, seconds. */
+  readonly coveredUntil: number;
   /** The session's artifacts that were saved since, with the version that each had; undefined when it was not there. */
   readonly artifacts: ReadonlyMap<string, number | undefined>;
 }
@@ -33,6 +35,7 @@ export async function planRewind(
   const savedSince = new Set<string>();
   let now: Readonly<Record<string, unknown>> = {};
   let isReached = false;
+  let coveredUntil = -Infinity;
   for await (const record of service.exportSession(key)) {
     if (record.type === 'session') {
       applyStateDelta(state, record.initialState);
@@ -40,6 +43,7 @@ export async function planRewind(
     } else if (record.type === 'event') {
       const { event } = record;
       isReached ||= event.invocationId === invocationId;
+      coveredUntil = Math.max(coveredUntil, event.actions.compaction?.endTimestamp ?? -Infinity);
       for (const [filename, version] of Object.entries(event.actions.artifactDelta)) {
         if (filename.startsWith('user:')) continue;
         if (isReached) savedSince.add(filename);
@@ -55,6 +59,7 @@ export async function planRewind(
   }
   return {
     stateChange: stateDifference(state, now),
+    coveredUntil,
     artifacts: new Map([...savedSince].map((filename) => [filename, versions.get(filename)])),
   };
 }

@@ -9,6 +9,7 @@ import {
   SessionNotFoundError,
   type StaleWriterError,
 } from '@eventloom/core';
+import { afterCovered } from './covered-until.ts';
 import { RewindArtifacts } from './rewind-artifacts.ts';
 import { planRewind } from './rewind-plan.ts';
 import type { RunSupport } from './run.ts';
@@ -57,7 +58,7 @@ export async function rewind(runner: Runner, { sessions, keeper }: RunSupport, p
       id: platform.newEventId(),
       invocationId,
       author: 'user',
-      timestamp: platform.now() / 1000,
+      timestamp: afterCovered(platform.now() / 1000, plan.coveredUntil),
       executionId: invocationId,
       actions: { rewindBeforeInvocationId, ...plan.stateChange, artifactDelta },
     });

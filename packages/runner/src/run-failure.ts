@@ -25,16 +25,16 @@ export function toRunError(thrown: unknown, abortReason: EventloomError | undefi
 /** Failures after which nothing can or should be written. */
 const UNTOLD = [RunAbortedError, StaleWriterError, SessionNotFoundError];
 
-/** The committed error event of a failed run; none when one tells of it already, or none can be written. */
+/** The committed error event of a failed run, by the agent that had control; none when one tells of it already, or none can be written. */
 export async function tellFailure(
   { context, committer }: RunScope,
   failure: EventloomError,
   thrown: unknown,
-  author: string,
+  failed: InvocationContext,
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || UNTOLD.some((type) => type.isInstance(failure))) return undefined;
   const code = ModelError.isInstance(failure) ? failure.errorCode : failure.code;
-  const event = committer.complete(createErrorEvent(context.createEvent({ author }), code, failure.message));
+  const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
   try {
     return await committer.commit(event);
   } catch (error) {

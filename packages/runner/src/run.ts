@@ -1,6 +1,7 @@
 import {
   AbortGuard,
   checkStateDelta,
+  ConfigurationError,
   type Content,
   type Event,
   type EventloomError,
@@ -8,18 +9,23 @@ import {
   InvocationContext,
   RunAbortedError,
   type RunConfig,
+  sessionKeyOf,
   type SessionLease,
   StaleWriterError,
   StreamingMode,
   toError,
 } from '@eventloom/core';
+import { driveAgent } from '@eventloom/multi-agent';
 import { EventCommitter } from './event-committer.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
+import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
+import { recallSpeaker } from './recall-speaker.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
+import { runSubInvocation } from './sub-invocation.ts';
 import { createUserEvent, saveInputBlobs } from './user-event.ts';
 
 /** What a runner keeps for all of its runs. */
@@ -32,9 +38,12 @@ export interface RunSupport {
 
 /** What the agent is driven with, once the run has begun. */
 export interface RunScope {
-  /** The context that the root agent is started from. */
+  /** The context that the first agent is started from. */
   readonly context: InvocationContext;
   readonly committer: EventCommitter;
+  /** Who is driven first. */
+  readonly picked: PickedAgent;
+  readonly loaded: LoadedSession;
 }
 
 /** One run, from its message to the release of its session. */
@@ -52,6 +61,7 @@ export class Run {
   #abortReason: EventloomError | undefined;
   #held: HeldLease | undefined;
   #loaded: LoadedSession | undefined;
+  #committer: EventCommitter | undefined;
   #isPulling = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
@@ -120,17 +130,33 @@ export class Run {
 
     const loaded = await sessions.load(key, this.#sessionName, window, answers);
     this.#loaded = loaded;
-    const message = matchFunctionResponses(this.#message, loaded.session.events);
-    const invocation = this.#createInvocation(loaded, lease, message);
+    const { events } = loaded.session;
+    const { credentialService, requestTtlMs, platform } = this.#runner;
+    const answering = { events, platform, requestTtlMs, credentialService };
+    let matched = matchFunctionResponses(this.#message, answering);
+    const invocation = this.#createInvocation(loaded, lease, matched.message);
     const context = InvocationContext.create(invocation);
-    const committer = new EventCommitter({ context, held, sessionService, agentName: agent.name });
-    const event = this.#createUserEvent(context, invocation);
-    await committer.append(committer.stamp(event instanceof Promise ? await event : event));
-    return { context, committer };
+    const asks = this.#runner.pluginManager.has('onUserMessageCallback');
+    const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
+    if (replaced) {
+      matched = matchFunctionResponses(replaced, answering, matched.answers);
+      invocation.userContent = matched.message;
+    }
+    const isReply = matched.calls.length > 0;
+    if (!window && !isReply) await recallSpeaker(agent, loaded, sessionService);
+    const picked = isReply ? agentOfCalls(agent, matched.calls) : { agent: lastSpeaker(agent, events, loaded.derived) };
+    const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
+    this.#committer = committer;
+    const artifactDelta = this.#config.saveInputBlobsAsArtifacts ? await this.#saveInputBlobs(invocation) : {};
+    const event = createUserEvent(invocation, invocation.userContent, this.#stateDelta, artifactDelta, picked.branch);
+    if (matched.answers) await matched.answers.keepCredentials(key);
+    await committer.append(committer.stamp(event));
+    return { context, committer, picked, loaded };
   }
 
   #createInvocation({ session, derived }: LoadedSession, lease: SessionLease, message: Content): MutableInvocation {
-    const { agent, platform, pluginManager, artifactService, memoryService, models, sessionService } = this.#runner;
+    const { agent, platform, pluginManager, sessionService } = this.#runner;
+    const { artifactService, memoryService, credentialService, models } = this.#runner;
     return {
       invocationId: this.#invocationId,
       rootAgent: agent,
@@ -143,33 +169,34 @@ export class Run {
       plugins: pluginManager,
       artifactService,
       memoryService,
+      credentialService,
       models,
+      driveAgent,
+      runSubInvocation: (parent, request) => {
+        const committer = this.#committer;
+        if (!committer) throw new ConfigurationError('runSubInvocation: agents run when the message is stored');
+        return runSubInvocation(parent, request, committer);
+      },
       recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
+      listToolCalls: (invocationId) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId }),
     };
   }
 
-  #createUserEvent(context: InvocationContext, invocation: MutableInvocation): Event | Promise<Event> {
+  /** The message that a plugin wants in place of the user's. @throws InvalidMessageError */
+  async #askForMessage(invocationContext: InvocationContext, userMessage: Content): Promise<Content | undefined> {
     const { pluginManager } = this.#runner;
-    if (pluginManager.has('onUserMessageCallback') || this.#config.saveInputBlobsAsArtifacts) {
-      return this.#createChangedUserEvent(context, invocation);
-    }
-    return createUserEvent(invocation, invocation.userContent, this.#stateDelta, {});
+    const replaced = await pluginManager.first('onUserMessageCallback', { invocationContext, userMessage });
+    return replaced && checkNewMessage(replaced);
   }
 
-  /** The user's event as the plugins want it, with inline data saved as artifacts. */
-  async #createChangedUserEvent(context: InvocationContext, invocation: MutableInvocation): Promise<Event> {
-    const { pluginManager, artifactService } = this.#runner;
-    const params = { invocationContext: context, userMessage: invocation.userContent };
-    const replaced = await pluginManager.first('onUserMessageCallback', params);
-    if (replaced) {
-      invocation.userContent = matchFunctionResponses(checkNewMessage(replaced), invocation.session.events);
-    }
-    if (!this.#config.saveInputBlobsAsArtifacts) {
-      return createUserEvent(invocation, invocation.userContent, this.#stateDelta, {});
-    }
-    const saved = await saveInputBlobs(invocation, invocation.userContent, artifactService);
-    invocation.userContent = saved.content;
-    return createUserEvent(invocation, saved.content, this.#stateDelta, saved.artifactDelta);
+  async #saveInputBlobs(invocation: MutableInvocation): Promise<Record<string, number>> {
+    const { content, artifactDelta } = await saveInputBlobs(
+      invocation,
+      invocation.userContent,
+      this.#runner.artifactService,
+    );
+    invocation.userContent = content;
+    return artifactDelta;
   }
 
   /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */

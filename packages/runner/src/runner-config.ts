@@ -1,10 +1,13 @@
 import {
   type BaseAgent,
   type BaseArtifactService,
+  type BaseCredentialService,
   type BaseMemoryService,
   type BasePlugin,
   type BaseSessionService,
   ConfigurationError,
+  type EventsCompactionConfig,
+  isBaseEventsSummarizer,
   type ModelResolver,
   type Platform,
 } from '@eventloom/core';
@@ -18,6 +21,8 @@ export interface RunnerConfig {
   readonly sessionService: BaseSessionService;
   readonly artifactService?: BaseArtifactService | undefined;
   readonly memoryService?: BaseMemoryService | undefined;
+  /** Keeps the credentials that tools ask users for. Without one, tools cannot ask. */
+  readonly credentialService?: BaseCredentialService | undefined;
   readonly plugins?: readonly BasePlugin[] | undefined;
   /** Finds the model that a string names. */
   readonly models?: ModelResolver | undefined;
@@ -30,6 +35,17 @@ export interface RunnerConfig {
    * 15,000. A tool that keeps the processor busy for longer than this may lose the session to another process.
    */
   readonly leaseTtlMs?: number | undefined;
+  /**
+   * How long a person may take to answer what a tool asks: a confirmation, or a credential. Milliseconds from when it was asked;
+   * default: for ever. After a later answer the tool is not run, and the model is told so; a late credential is not kept.
+   */
+  readonly requestTtlMs?: number | undefined;
+  /**
+   * Compacts sessions at the end of runs, after `afterRunCallback` and before the session is given back: an event with a summary is
+   * appended, which the stream does not yield. A run that fails or is left compacts nothing, nor does one with a window of its own
+   * (`getSessionConfig`). A summary that fails is reported to the platform and leaves the session as it is.
+   */
+  readonly eventsCompaction?: EventsCompactionConfig | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
   readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
 }
@@ -40,12 +56,15 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'sessionService',
   'artifactService',
   'memoryService',
+  'credentialService',
   'plugins',
   'models',
   'platform',
   'autoCreateSession',
   'sessionCache',
   'leaseTtlMs',
+  'requestTtlMs',
+  'eventsCompaction',
 ]);
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
@@ -61,6 +80,13 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   if (typeof config.agent?.runAsync !== 'function') throw new ConfigurationError('Runner: agent must be an agent');
   if (typeof config.sessionService?.appendEvent !== 'function')
     throw new ConfigurationError('Runner: sessionService must be a session service');
-  if (config.leaseTtlMs !== undefined && !(config.leaseTtlMs > 0))
-    throw new ConfigurationError('Runner: leaseTtlMs must be a positive number of milliseconds');
+  if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
+    throw new ConfigurationError(
+      'Runner: eventsCompaction.summarizer must be a summarizer, such as a LlmEventSummarizer',
+    );
+  for (const option of ['leaseTtlMs', 'requestTtlMs'] as const) {
+    const value = config[option];
+    if (value !== undefined && !(value > 0))
+      throw new ConfigurationError(`Runner: ${option} must be a positive number of milliseconds`);
+  }
 }

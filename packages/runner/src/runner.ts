@@ -1,14 +1,18 @@
 import {
   type BaseAgent,
   type BaseArtifactService,
+  type BaseCredentialService,
   type BaseMemoryService,
   type BaseSessionService,
   type Event,
   type EventloomError,
+  type EventsCompactor,
   type Platform,
   PluginManager,
   systemPlatform,
 } from '@eventloom/core';
+import { Route } from '@eventloom/multi-agent';
+import { compactSession } from './compact-session.ts';
 import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { rewind, type RewindParams } from './rewind.ts';
@@ -32,10 +36,13 @@ export class Runner {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
+  readonly credentialService: BaseCredentialService | undefined;
   readonly pluginManager: PluginManager;
   readonly models: RunnerConfig['models'];
   readonly platform: Platform;
+  readonly requestTtlMs: number | undefined;
   readonly #support: RunSupport;
+  readonly #compactor: EventsCompactor | undefined;
 
   /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
   constructor(config: RunnerConfig) {
@@ -45,9 +52,12 @@ export class Runner {
     this.sessionService = config.sessionService;
     this.artifactService = config.artifactService;
     this.memoryService = config.memoryService;
+    this.credentialService = config.credentialService;
+    this.requestTtlMs = config.requestTtlMs;
     this.pluginManager = new PluginManager(config.plugins);
     this.models = config.models;
     this.platform = config.platform ?? systemPlatform;
+    this.#compactor = config.eventsCompaction?.summarizer.createCompactor(config.eventsCompaction);
     const cache = new SessionCache(config.sessionCache);
     this.#support = {
       sessions: new SessionLoader(config.sessionService, cache, config),
@@ -104,36 +114,42 @@ export class Runner {
       const scope = await run.begin();
       const { context, committer } = scope;
       const { plugins } = context;
+      const route = new Route(context.forAgent(scope.picked.agent, { branch: scope.picked.branch }));
       let failure: EventloomError | undefined;
       try {
         const instead = plugins.has('beforeRunCallback')
           ? await plugins.first('beforeRunCallback', { invocationContext: context })
           : undefined;
         if (instead) {
-          const author = this.agent.name;
+          const author = scope.picked.agent.name;
           yield await committer.commit(context.createEvent({ author, content: { role: 'model', ...instead } }));
         } else {
-          const events = this.agent.runAsync(context);
           let isOver = false;
           try {
             while (!context.isEnded) {
-              const next = await run.pull(events, context);
+              const next = await run.pull(route.events, context);
               run.pulled();
-              if (next.done) break;
+              if (next.done === true) {
+                const announcement = route.handOver();
+                if (!announcement) break;
+                yield await committer.commit(announcement);
+                continue;
+              }
               const { value } = next;
               const event = committer.isForwarded(value) ? committer.complete(value) : await committer.commit(value);
               if (event.partial !== true || run.isStreaming) yield event;
             }
             isOver = true;
           } finally {
-            if (!isOver) await run.stopAgent(events);
+            if (!isOver) await run.stopAgent(route.events);
           }
-          if (context.isEnded) await events.return(undefined);
+          if (context.isEnded) await route.events.return(undefined);
         }
         if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
+        if (this.#compactor) await compactSession(this.#compactor, scope, this.sessionService);
       } catch (thrown) {
         failure = toRunError(thrown, run.abortReason);
-        const event = await tellFailure(scope, failure, thrown, this.agent.name);
+        const event = await tellFailure(scope, failure, thrown, route.context);
         if (event) yield event;
         await tellPlugins(context, failure);
       }

@@ -19,8 +19,8 @@ export interface LoadedSession {
   readonly session: Session;
   /** What agents compute from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
-  /** True when its events are worth keeping: there were some before this run, and all of them are here. */
-  readonly isKept: boolean;
+  /** True when its events are worth keeping: there were some before this run, and all that count are here. */
+  isKept: boolean;
 }
 
 /** The runner's options that concern sessions. */
@@ -122,15 +122,21 @@ function missing(key: SessionKey): never {
   );
 }
 
-/** True when events before the last compaction matter: they have a call that is answered now, or were rewound since. */
+/** True when events before the last compaction matter: they have a call that is answered now, or count again after a rewind. */
 function lacksSomething({ events, lastSeq }: Session, added: readonly Event[], callIds: readonly string[]): boolean {
   if (events.length >= lastSeq) return false;
-  if (added.some(({ actions }) => isRewoundBefore(actions.rewindBeforeInvocationId, events))) return true;
+  if (added.some((event) => bringsBack(event, events))) return true;
   return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
 }
 
-function isRewoundBefore(invocationId: string | undefined, events: readonly Event[]): boolean {
-  return invocationId !== undefined && !events.some((event) => event.invocationId === invocationId);
+/** True for a rewind to before what was read, or one that undoes a compaction. */
+function bringsBack(event: Event, events: readonly Event[]): boolean {
+  const target = event.actions.rewindBeforeInvocationId;
+  if (target === undefined) return false;
+  const first = events.findIndex(({ invocationId }) => invocationId === target);
+  // An invocation begins with what the user says: one that begins otherwise began before.
+  if (first < 0 || events[first]?.author !== 'user') return true;
+  return events.slice(first, events.indexOf(event)).some(({ actions }) => actions.compaction !== undefined);
 }
 
 /** What was read is shared by all runs that it is kept for, and by the requests made of it. */

@@ -9,12 +9,13 @@ import {
   setOwn,
 } from '@eventloom/core';
 
-/** What the user said, as the event that starts an invocation. */
+/** What the user said, as the event that starts an invocation. Answers to calls go to the branch of the calls. */
 export function createUserEvent(
   { invocationId, platform }: Invocation,
   content: Content,
   stateDelta: Record<string, unknown>,
   artifactDelta: Record<string, number>,
+  branch: string | undefined,
 ): Event {
   return {
     id: platform.newEventId(),
@@ -23,6 +24,7 @@ export function createUserEvent(
     timestamp: platform.now() / 1000,
     content,
     executionId: invocationId,
+    ...(branch === undefined ? {} : { branch }),
     actions: { stateDelta, artifactDelta },
   };
 }

@@ -15,6 +15,7 @@ import { openApiRoute } from './routes/open-api-route.ts';
 import { runBufferRoutes } from './routes/run-buffer-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { serverRoutes } from './routes/server-routes.ts';
+import { historyRoutes } from './routes/history-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { RunRegistry } from './runs/run-registry.ts';
 import type { ServerContext } from './server-context.ts';
@@ -50,14 +51,21 @@ export function createServer(options: ServerOptions): EventloomServer {
   const report = createReporter(options.onError ?? ((error) => console.error(error)));
   const server: ServerContext = {
     runners: new Map(options.runners.map((runner) => [runner.appName, runner])),
-    runs: new RunRegistry(platform, limits, report),
+    runs: new RunRegistry(platform, limits, report, options.relay),
     limits,
     platform,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
   const app = new Hono();
   addGuards(app, options);
-  const routes = [...serverRoutes, ...sessionRoutes, ...artifactRoutes, ...runRoutes, ...runBufferRoutes];
+  const routes = [
+    ...serverRoutes,
+    ...sessionRoutes,
+    ...historyRoutes,
+    ...artifactRoutes,
+    ...runRoutes,
+    ...runBufferRoutes,
+  ];
   addRoutes(app, [...routes, openApiRoute(routes, VERSION)], server, options);
   app.notFound(({ req }) => errorResponse(new RouteNotFoundError(`there is nothing at ${req.method} ${req.path}`)));
   app.onError((error) => {

@@ -5,6 +5,17 @@ export { createServer } from './create-server.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { ServerLimits } from './server-limits.ts';
 export { DEFAULT_LIMITS } from './server-limits.ts';
+export type {
+  RelayedRun,
+  RelayHost,
+  RemoteRun,
+  RemoteRunFollower,
+  RunEnd,
+  RunEventLog,
+  RunPublication,
+  RunRelay,
+  RunStop,
+} from './runs/run-relay.ts';
 
 export { AppNotFoundError } from './errors/app-not-found-error.ts';
 export { ArtifactNotFoundError } from './errors/artifact-not-found-error.ts';
@@ -14,7 +25,9 @@ export { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
 export { ResumeUnsupportedError } from './errors/resume-unsupported-error.ts';
 export { RouteNotFoundError } from './errors/route-not-found-error.ts';
 export { RunEventsGoneError } from './errors/run-events-gone-error.ts';
+export { RunHostLostError } from './errors/run-host-lost-error.ts';
 export { RunNotFoundError } from './errors/run-not-found-error.ts';
+export { RunRelayError } from './errors/run-relay-error.ts';
 export { ServerBusyError } from './errors/server-busy-error.ts';
 export { ShuttingDownError } from './errors/shutting-down-error.ts';
 export { SlowReaderError } from './errors/slow-reader-error.ts';

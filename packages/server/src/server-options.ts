@@ -1,5 +1,6 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
+import type { RunRelay } from './runs/run-relay.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
 
 /** Who a request comes from. */
@@ -32,6 +33,11 @@ export interface ServerOptions {
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
   readonly origins?: readonly string[] | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
+  /**
+   * The way to other processes with the same apps and sessions: a run of one can then be followed and cancelled through any of them.
+   * Default: none, every process answers for its own runs alone. It is the caller's to close, after `drain`.
+   */
+  readonly relay?: RunRelay | undefined;
   /** What `/version` answers beside the server's own version. */
   readonly version?: Readonly<Record<string, string>> | undefined;
   /** The clock and timers. Default: the system's. */
@@ -46,6 +52,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ServerOptions>([
   'allowUnauthenticated',
   'origins',
   'limits',
+  'relay',
   'version',
   'platform',
   'onError',
@@ -69,6 +76,9 @@ export function checkServerOptions(options: ServerOptions): void {
   const { authenticate } = options;
   if (authenticate !== undefined && typeof authenticate !== 'function') {
     throw new ConfigurationError('createServer: authenticate must be a function of the request');
+  }
+  if (options.relay !== undefined && typeof options.relay?.attach !== 'function') {
+    throw new ConfigurationError('createServer: relay must be a run relay, as PostgresRunRelay is one');
   }
   for (const origin of options.origins ?? []) checkOrigin(origin);
   for (const [limit, value] of Object.entries(options.limits ?? {})) checkLimit(limit, value);

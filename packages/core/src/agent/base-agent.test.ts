@@ -3,11 +3,13 @@ import type { Content } from '../content/content.ts';
 import { AbortGuard } from '../context/abort-guard.ts';
 import { InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
+import { createEvent } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { BasePlugin } from '../plugin/base-plugin.ts';
 import { PluginManager } from '../plugin/plugin-manager.ts';
-import { BaseAgent, type BaseAgentConfig, isBaseAgent } from './base-agent.ts';
+import { BaseAgent, type BaseAgentConfig } from './base-agent.ts';
+import { isBaseAgent } from './is-base-agent.ts';
 
 function say(text: string): Content {
   return { role: 'model', parts: [{ text }] };
@@ -93,15 +95,58 @@ test('the description is what was given, or empty', () => {
   expect(new Worker().description).toBe('');
 });
 
-test('an option that this version does not have is refused', () => {
-  expect(() => new Worker({ subAgents: [] } as Partial<BaseAgentConfig>)).toThrow(ConfigurationError);
-  expect(() => new Worker({ subAgents: undefined } as Partial<BaseAgentConfig>)).not.toThrow();
-});
-
 test('an agent without callbacks yields its own events, authored by it', async () => {
   const [event, ...more] = await run(new Worker());
   expect(event).toMatchObject({ author: 'worker', invocationId: 'e-1', executionId: 'e-1', content: say('work') });
   expect(more).toEqual([]);
+});
+
+describe('the events of an agent that another one runs', () => {
+  const lead = new Worker({ name: 'lead' });
+
+  async function completed(...events: Event[]): Promise<Event[]> {
+    const agent = new Worker({}, async function* () {
+      yield* events;
+    });
+    return run(agent, contextOf().forAgent(lead, { branch: 'par.lead' }));
+  }
+
+  test('get what they lack: whose they are', async () => {
+    const [event] = await completed(createEvent({ content: say('bare') }));
+    expect(event).toMatchObject({
+      author: 'worker',
+      branch: 'par.lead',
+      parentExecutionId: 'e-1',
+      invocationId: 'e-1',
+    });
+    expect(event?.executionId).not.toBe('e-1');
+    expect(event?.id).not.toBe('');
+    expect(event?.timestamp).toBeGreaterThan(0);
+  });
+
+  test('keep what they say', async () => {
+    const said = { id: 'mine', author: 'node', timestamp: 5, content: say('more') };
+    expect((await completed(createEvent(said)))[0]).toMatchObject(said);
+    const whole = createEvent({ executionId: 'e-9' });
+    expect((await completed(whole))[0]).toBe(whole);
+  });
+
+  test('are left to the runner when they are none', async () => {
+    expect(await completed(null as unknown as Event, 5 as unknown as Event)).toEqual([null, 5]);
+  });
+
+  test('are handed on as they are by an agent that says that it makes them whole', async () => {
+    class Whole extends Worker {
+      protected override get makesCompleteEvents(): boolean {
+        return true;
+      }
+    }
+    const bare = createEvent();
+    const agent = new Whole({}, async function* () {
+      yield bare;
+    });
+    expect((await run(agent, contextOf().forAgent(lead)))[0]).toBe(bare);
+  });
 });
 
 describe('before callbacks', () => {
@@ -295,6 +340,7 @@ test('one agent serves several runs at once', async () => {
 test('isBaseAgent knows the agents of another loaded copy of this package, and nothing else', async () => {
   vi.resetModules();
   const copy = await import('./base-agent.ts');
+  const { isBaseAgent: copiedIsBaseAgent } = await import('./is-base-agent.ts');
   expect(copy.BaseAgent).not.toBe(BaseAgent);
   class Foreign extends copy.BaseAgent {
     protected runAsyncImpl(): AsyncGenerator<Event, void, void> {
@@ -303,7 +349,7 @@ test('isBaseAgent knows the agents of another loaded copy of this package, and n
   }
   for (const agent of [new Worker(), new Foreign({ name: 'worker' })]) {
     expect(isBaseAgent(agent)).toBe(true);
-    expect(copy.isBaseAgent(agent)).toBe(true);
+    expect(copiedIsBaseAgent(agent)).toBe(true);
   }
   for (const value of [undefined, null, 'worker', Worker, { name: 'worker' }]) expect(isBaseAgent(value)).toBe(false);
 });

@@ -1,25 +1,19 @@
-import type { Content } from '../content/content.ts';
-import { CallbackContext } from '../context/callback-context.ts';
-import type { InvocationContext } from '../context/invocation-context.ts';
+import type { AgentPlace, InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { Event } from '../event/event.ts';
-import { isEmptyActions } from '../event/event-actions.ts';
+import {
+  type AfterAgentCallback,
+  type BeforeAgentCallback,
+  hasAgentCallbacks,
+  type OnAgentErrorCallback,
+  runWithCallbacks,
+  type SingleAgentCallback,
+  type SingleAgentErrorCallback,
+} from './agent-callbacks.ts';
+import { indexSubAgents } from './agent-tree.ts';
+import { AGENT_BRAND } from './is-base-agent.ts';
 import { toList } from './to-list.ts';
-
-type MaybePromise<T> = T | Promise<T>;
-
-/** Runs before or after an agent. A content it returns becomes the agent's answer. */
-export type SingleAgentCallback = (context: CallbackContext) => MaybePromise<Content | undefined | void>;
-/** Instead of the agent, when one returns content. */
-export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
-/** In addition to what the agent said, when one returns content. */
-export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
-/** Told of an agent that threw. A content it returns is the agent's answer, and the run goes on. */
-export type SingleAgentErrorCallback = (params: {
-  readonly context: CallbackContext;
-  readonly error: unknown;
-}) => MaybePromise<Content | undefined | void>;
-export type OnAgentErrorCallback = SingleAgentErrorCallback | readonly SingleAgentErrorCallback[];
+import type { TransferRules } from './transfer-rules.ts';
 
 /** What every agent is made of. */
 export interface BaseAgentConfig {
@@ -27,26 +21,39 @@ export interface BaseAgentConfig {
   readonly name: string;
   /** What the agent is for, in a line or two; other agents' models read it. */
   readonly description?: string;
+  /** The agents below this one. Each has one place in one tree. */
+  readonly subAgents?: readonly BaseAgent[];
   readonly beforeAgentCallback?: BeforeAgentCallback;
   readonly afterAgentCallback?: AfterAgentCallback;
   readonly onAgentErrorCallback?: OnAgentErrorCallback;
 }
 
-const BRAND = Symbol.for('eventloom.agent');
+/** Known to every loaded copy of this package: a parent may be of another one than its sub-agents. */
+const ADOPT = Symbol.for('eventloom.agent.adopt');
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
+const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
 
 /**
  * An agent: given an invocation, it yields events. The runner commits each one before it asks for the next, so what follows a
  * `yield` sees the committed state. An agent object is never changed by a run; one serves any number of them at once.
+ *
+ * Agents stand in a tree, which is complete when its top is constructed. An agent runs others with `yield* other.runAsync(context)`.
  */
 export abstract class BaseAgent {
   readonly name: string;
   readonly description: string;
+  /** In the order they were given. */
+  readonly subAgents: readonly BaseAgent[];
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
   readonly afterAgentCallback: readonly SingleAgentCallback[];
   readonly onAgentErrorCallback: readonly SingleAgentErrorCallback[];
+  readonly #below: ReadonlyMap<string, BaseAgent>;
+  #parent: BaseAgent | undefined;
 
-  /** @throws ConfigurationError for a name that is no identifier or is `user`, and for options this version does not have */
+  /**
+   * @throws ConfigurationError for a name that is no identifier or is `user`, for a sub-agent that is none or has a parent
+   * already, and for a name that two agents of the tree have
+   */
   constructor(config: BaseAgentConfig) {
     if (typeof config.name !== 'string' || !IDENTIFIER.test(config.name)) {
       throw new ConfigurationError(
@@ -54,95 +61,119 @@ export abstract class BaseAgent {
       );
     }
     if (config.name === 'user') throw new ConfigurationError('agent name "user": is reserved for what the user says');
-    if ('subAgents' in config && config.subAgents !== undefined) {
-      throw new ConfigurationError(`agent "${config.name}": subAgents are not supported by this version yet`);
-    }
     this.name = config.name;
     this.description = config.description ?? '';
+    this.subAgents = toList(config.subAgents);
     this.beforeAgentCallback = toList(config.beforeAgentCallback);
     this.afterAgentCallback = toList(config.afterAgentCallback);
     this.onAgentErrorCallback = toList(config.onAgentErrorCallback);
+    this.#below = this.subAgents.length > 0 ? indexSubAgents(config.name, this.subAgents) : NO_AGENTS;
+    for (const agent of this.subAgents) agent[ADOPT](this);
   }
 
-  get [BRAND](): true {
+  get [AGENT_BRAND](): true {
     return true;
+  }
+
+  /** Called by the parent that the agent is given to. */
+  [ADOPT](parent: BaseAgent): void {
+    this.#parent = parent;
+  }
+
+  /** The agent that this one is a sub-agent of; undefined at the top of a tree. */
+  get parentAgent(): BaseAgent | undefined {
+    return this.#parent;
+  }
+
+  /** The top of the agent's tree; itself when it has no parent. */
+  get rootAgent(): BaseAgent {
+    return this.#parent ? this.#parent.rootAgent : this;
+  }
+
+  /** This agent or the one below it that has the name; undefined when there is none. */
+  findAgent(name: string): BaseAgent | undefined {
+    return name === this.name ? this : this.#below.get(name);
+  }
+
+  /** The agent below this one that has the name, at any depth; undefined when there is none. */
+  findSubAgent(name: string): BaseAgent | undefined {
+    return this.#below.get(name);
+  }
+
+  /** How far the agent's own model may hand over; undefined for an agent that has no model to decide so. */
+  get transferRules(): TransferRules | undefined {
+    return undefined;
+  }
+
+  /** What the agent takes when it is called as a tool: a schema of any kind that tools accept. Undefined for a text. */
+  get inputSchema(): unknown {
+    return undefined;
+  }
+
+  /**
+   * True for an agent that makes all of its events with `context.createEvent`, or hands on those of others. Events of an agent
+   * that does not say so get what they lack (author, execution, branch) on their way, which costs them a generator.
+   */
+  protected get makesCompleteEvents(): boolean {
+    return false;
   }
 
   /** The agent's work: yields events until it is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
-  /** Releases what the agent holds open. Nothing runs it any more afterwards. */
+  /** Releases what the agent and those below it hold open. Nothing runs them any more afterwards. */
   close(): Promise<void> | void {
-    return undefined;
+    return this.subAgents.length > 0 ? this.#closeSubAgents() : undefined;
   }
 
-  /** Runs the agent in an invocation: callbacks before, its work, callbacks after. */
-  runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, void> {
-    const context = parentContext.forAgent(this);
+  async #closeSubAgents(): Promise<void> {
+    for (const agent of this.subAgents) await agent.close();
+  }
+
+  /**
+   * Runs the agent as a part of the one whose context is given, and then whomever it hands over to, until somebody hands over to
+   * nobody.
+   * @param place where the agent stands, as far as it differs from the parent's place
+   */
+  runAsync(parentContext: InvocationContext, place?: AgentPlace): AsyncGenerator<Event, void, void> {
+    const context = parentContext.forAgent(this, place);
+    const { driveAgent } = context.invocation;
+    return driveAgent ? driveAgent(context) : this.runIn(context);
+  }
+
+  /**
+   * Runs the agent alone, in a context that is its own: callbacks before, its work, callbacks after. For whoever drives agents;
+   * an agent runs another with `runAsync`.
+   */
+  runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
     // Every generator between the model and the caller costs each chunk about 100 ns, so there is none without a reason.
-    return this.#hasCallbacks(context) ? this.#runWithCallbacks(context) : this.runAsyncImpl(context);
+    if (!hasAgentCallbacks(this, context)) return this.#work(context);
+    return runWithCallbacks(this, context, () => this.#work(context));
   }
 
-  #hasCallbacks({ plugins }: InvocationContext): boolean {
-    return (
-      this.beforeAgentCallback.length + this.afterAgentCallback.length + this.onAgentErrorCallback.length > 0 ||
-      plugins.has('beforeAgentCallback') ||
-      plugins.has('afterAgentCallback') ||
-      plugins.has('onAgentErrorCallback')
-    );
-  }
-
-  async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const before = new CallbackContext({ invocationContext: context });
-    const instead =
-      (await context.plugins.first('beforeAgentCallback', { agent: this, callbackContext: before })) ??
-      (await firstContent(this.beforeAgentCallback, before));
-    yield* callbackEvent(before, instead);
-    if (instead || context.isEnded) return;
-
-    try {
-      yield* this.runAsyncImpl(context);
-    } catch (error) {
-      if (context.abortSignal.aborted) throw error;
-      const failed = new CallbackContext({ invocationContext: context });
-      const recovered =
-        (await context.plugins.first('onAgentErrorCallback', { agent: this, callbackContext: failed, error })) ??
-        (await firstContent(this.onAgentErrorCallback, { context: failed, error }));
-      if (!recovered || context.abortSignal.aborted) throw error;
-      yield* callbackEvent(failed, recovered);
-      return;
-    }
-    if (context.isEnded) return;
-
-    const after = new CallbackContext({ invocationContext: context });
-    const added =
-      (await context.plugins.first('afterAgentCallback', { agent: this, callbackContext: after })) ??
-      (await firstContent(this.afterAgentCallback, after));
-    yield* callbackEvent(after, added);
+  #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const events = this.runAsyncImpl(context);
+    // The runner completes the events of the agent that a run begins with.
+    const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
+    return isFirst || this.makesCompleteEvents ? events : completed(events, context);
   }
 }
 
-/** True for agents, also those of another loaded copy of this package, for which `instanceof` is false. */
-export function isBaseAgent(value: unknown): value is BaseAgent {
-  return typeof value === 'object' && value !== null && BRAND in value;
+async function* completed(
+  events: AsyncGenerator<Event, void, void>,
+  context: InvocationContext,
+): AsyncGenerator<Event, void, void> {
+  for await (const event of events) yield completedEvent(event, context);
 }
 
-async function firstContent<P>(
-  callbacks: readonly ((params: P) => MaybePromise<Content | undefined | void>)[],
-  params: P,
-): Promise<Content | undefined> {
-  for (const callback of callbacks) {
-    const content = await callback(params);
-    if (content) return content;
-  }
-  return undefined;
-}
-
-/** What a callback said or changed, as an event; none when it did neither. */
-function* callbackEvent(context: CallbackContext, content: Content | undefined): Generator<Event> {
-  if (!content && isEmptyActions(context.actions)) return;
-  yield context.invocationContext.createEvent({
-    ...(content ? { content: { role: 'model', ...content } } : {}),
-    actions: context.actions,
+/** An event that does not say whose it is, with all that it lacks. Others, and what is no event, are the runner's to look at. */
+function completedEvent(event: Event, context: InvocationContext): Event {
+  if (typeof event !== 'object' || event === null || event.executionId !== undefined) return event;
+  const { id, author, timestamp, ...said } = event;
+  return context.createEvent({
+    ...said,
+    ...(id ? { id } : {}),
+    ...(author ? { author } : {}),
+    ...(timestamp ? { timestamp } : {}),
   });
 }

@@ -1,24 +1,40 @@
 import { RunAbortedError } from '../errors/run-aborted-error.ts';
 
 /**
- * The abort of one run: a signal for whoever takes one, and waits that end at once when it fires. A wait costs no listener and
- * leaves nothing behind when it is over, however long the run goes on.
+ * The abort of one run, or of a part of it: a signal for whoever takes one, and waits that end at once when it fires. A wait
+ * costs no listener and leaves nothing behind when it is over, however long the run goes on.
  */
 export class AbortGuard {
   readonly #controller = new AbortController();
   readonly #waiting = new Set<(error: RunAbortedError) => void>();
+  #forks: Set<AbortGuard> | undefined;
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Fires the signal and ends every wait. A second abort changes nothing. */
+  /** Fires the signal, ends every wait, and aborts the forks. A second abort changes nothing. */
   abort(reason: unknown): void {
     if (this.signal.aborted) return;
     this.#controller.abort(reason);
     const error = this.#error();
     for (const reject of this.#waiting) reject(error);
     this.#waiting.clear();
+    for (const fork of this.#forks ?? []) fork.abort(reason);
+    this.#forks = undefined;
+  }
+
+  /** A guard for a part of the run: it fires with this one, and can fire alone. To be dropped when the part is over. */
+  fork(): AbortGuard {
+    const fork = new AbortGuard();
+    if (this.signal.aborted) fork.abort(this.signal.reason);
+    else (this.#forks ??= new Set()).add(fork);
+    return fork;
+  }
+
+  /** Lets go of a fork: it fires with this guard no more. */
+  drop(fork: AbortGuard): void {
+    this.#forks?.delete(fork);
   }
 
   /** The work, or RunAbortedError as soon as the run is aborted; what the work does afterwards is nobody's concern. */

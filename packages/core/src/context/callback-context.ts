@@ -3,7 +3,7 @@ import type { Part } from '../content/content.ts';
 import { setOwn } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
-import type { SearchMemoryResponse } from '../memory/memory-service.ts';
+import type { BaseMemoryService, SearchMemoryRequest, SearchMemoryResponse } from '../memory/memory-service.ts';
 import { sessionKeyOf } from '../session/session.ts';
 import { State } from '../state/state.ts';
 import type { InvocationContext } from './invocation-context.ts';
@@ -15,6 +15,9 @@ export interface CallbackContextParams {
   /** The actions of the event to come; new ones when absent. */
   readonly eventActions?: EventActions;
 }
+
+/** How to look for memories. */
+export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSessionId'>;
 
 /** What a callback works with: state and artifacts, whose changes go into the next event. */
 export class CallbackContext extends ReadonlyContext {
@@ -62,11 +65,28 @@ export class CallbackContext extends ReadonlyContext {
     return this.#artifacts().listArtifactKeys(sessionKeyOf(this.invocationContext.session));
   }
 
-  /** What is remembered of this user. @throws ConfigurationError without a memory service */
-  async searchMemory(query: string): Promise<SearchMemoryResponse> {
-    const { memoryService, appName, userId } = this.invocationContext;
-    if (!memoryService) throw new ConfigurationError('searchMemory: the runner has no memoryService');
-    return memoryService.searchMemory({ appName, userId, query });
+  /**
+   * What is remembered of this user, best first.
+   * @throws ConfigurationError without a memory service
+   * @throws InvalidRequestError for a limit that is no positive integer
+   */
+  async searchMemory(query: string, options: MemorySearchOptions = {}): Promise<SearchMemoryResponse> {
+    const { appName, userId } = this.invocationContext;
+    return this.#memory('searchMemory').searchMemory({ ...options, appName, userId, query });
+  }
+
+  /**
+   * Remembers what this session holds so far, or what of it is new: made to be called after each turn.
+   * @throws ConfigurationError without a memory service
+   */
+  async addSessionToMemory(): Promise<void> {
+    await this.#memory('addSessionToMemory').addSessionToMemory(this.invocationContext.session);
+  }
+
+  #memory(caller: string): BaseMemoryService {
+    const service = this.invocationContext.memoryService;
+    if (!service) throw new ConfigurationError(`${caller}: the runner has no memoryService`);
+    return service;
   }
 
   #artifacts(): BaseArtifactService {

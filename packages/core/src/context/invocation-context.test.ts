@@ -15,11 +15,18 @@ import type { Event } from '../event/event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session } from '../session/session.ts';
+import { BaseTool } from '../tool/base-tool.ts';
 import { AbortGuard } from './abort-guard.ts';
 import { CallbackContext } from './callback-context.ts';
 import { InvocationContext } from './invocation-context.ts';
 import { ReadonlyContext } from './readonly-context.ts';
 import { ToolContext } from './tool-context.ts';
+
+class Idle extends BaseTool {
+  override runAsync(): Promise<unknown> {
+    return Promise.resolve();
+  }
+}
 
 class Quiet extends BaseAgent {
   protected async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
@@ -109,9 +116,85 @@ describe('forAgent', () => {
     expect(first).toMatchObject({ agent, executionId: 'e-1', parentExecutionId: undefined });
     const second = first.forAgent(other);
     expect(second).toMatchObject({ agent: other, executionId: 'e-uuid-1', parentExecutionId: 'e-1' });
-    expect(second.forAgent(agent)).toMatchObject({ executionId: 'e-uuid-2', parentExecutionId: 'e-uuid-1' });
+    second.createEvent();
+    expect(second.forAgent(agent)).toMatchObject({ executionId: 'e-uuid-3', parentExecutionId: 'e-uuid-1' });
   });
 
+  test('what an agent starts that has said nothing hangs below the one above it', () => {
+    const first = contextOf().forAgent(agent);
+    const silent = first.forAgent(other).forAgent(agent);
+    expect(silent.forAgent(other)).toMatchObject({ parentExecutionId: 'e-1' });
+    silent.createEvent();
+    expect(silent.forAgent(other)).toMatchObject({ parentExecutionId: silent.executionId });
+  });
+
+  test('an agent is on the branch of the one that starts it, or on the one it is given', () => {
+    const first = contextOf().forAgent(agent, { branch: 'par.a' });
+    expect(first.forAgent(other).branch).toBe('par.a');
+    expect(first.forAgent(other, { branch: 'par.a.par.b' }).branch).toBe('par.a.par.b');
+  });
+
+  test('what is given for one run of an agent is not handed on', () => {
+    const tools = [new Idle({ name: 'idle', description: '' })];
+    const first = contextOf().forAgent(agent, { tools, instructions: ['Be brief.'] });
+    expect(first).toMatchObject({ extraTools: tools, extraInstructions: ['Be brief.'] });
+    expect(first.forAgent(other)).toMatchObject({ extraTools: [], extraInstructions: [] });
+  });
+
+  test('an abort of a part of a run reaches those it is given to, and one of the run reaches the part', () => {
+    const abort = new AbortGuard();
+    const first = contextOf({ abort }).forAgent(agent);
+    const [one, two] = [first.forkAbort(), first.forkAbort()];
+    const [ofOne, ofTwo] = [one, two].map((fork) => first.forAgent(other, { abort: fork }));
+    one.abort('stop');
+    expect([ofOne, ofTwo, first].map((each) => each?.abortSignal.aborted)).toEqual([true, false, false]);
+    expect(() => ofOne?.throwIfAborted()).toThrow(RunAbortedError);
+    const below = ofTwo?.forAgent(agent);
+    first.dropAbort(two);
+    abort.abort('over');
+    expect(below?.abortSignal.aborted).toBe(false);
+    expect(first.forkAbort().signal.aborted).toBe(true);
+  });
+});
+
+describe('transfers', () => {
+  test('whom an execution hands over to is told once, to its own context', () => {
+    const first = contextOf().forAgent(agent);
+    const second = first.forAgent(other);
+    const { progress } = first;
+    progress.noteTransfer(second.createEvent({ actions: { transferToAgent: 'quiet' } }));
+    progress.noteTransfer(second.createEvent());
+    expect(progress.takeTransfer(first.executionId)).toBeUndefined();
+    expect(second.progress.takeTransfer(second.executionId)).toBe('quiet');
+    expect(progress.takeTransfer(second.executionId)).toBeUndefined();
+  });
+});
+
+describe('sub-invocations', () => {
+  test('are a world of their own, whose model calls count with those of the run', () => {
+    const context = contextOf({ runConfig: { maxLlmCalls: 2 } }).forAgent(agent, { branch: 'par.quiet' });
+    const request = { agent: other, callId: 'c.1', userContent: { parts: [] }, streaming: false };
+    const start = context.forSubInvocation(request, { ...context.invocation, rootAgent: other });
+    const inner = start.forAgent(other);
+    expect(inner).toMatchObject({
+      branch: 'par.quiet.other@c%2E1',
+      executionId: 'e-uuid-1',
+      parentExecutionId: 'e-1',
+    });
+    inner.endInvocation();
+    expect([start.isEnded, context.isEnded]).toEqual([true, false]);
+    inner.countLlmCall();
+    context.countLlmCall();
+    expect(() => inner.countLlmCall()).toThrow(LlmCallLimitError);
+  });
+
+  test('need a runner', () => {
+    const request = { agent: other, callId: 'c', userContent: { parts: [] }, streaming: false };
+    expect(() => contextOf().forAgent(agent).runSubInvocation(request)).toThrow(ConfigurationError);
+  });
+});
+
+describe('the first agent', () => {
   test('before the first agent started, the agent is the root', () => {
     expect(contextOf().agent.name).toBe('root');
   });

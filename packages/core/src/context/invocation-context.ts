@@ -3,104 +3,155 @@ import type { RunConfig } from '../agent/run-config.ts';
 import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { enclosedBranch } from '../event/branch.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
-import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session } from '../session/session.ts';
-import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
+import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
+import type { Invocation } from './invocation.ts';
+import { InvocationProgress } from './invocation-progress.ts';
+import type { SubInvocation } from './sub-invocation.ts';
 
-/** What all agents of one invocation share. Made by the runner. */
-export interface Invocation {
-  readonly invocationId: string;
-  /** The agent that the runner was made with. */
-  readonly rootAgent: BaseAgent;
-  readonly session: Session;
-  readonly runConfig: RunConfig;
-  /** The message that set the invocation off. */
-  readonly userContent: Content | undefined;
-  /** Fires when the run is aborted, abandoned or loses its session. Everything that waits honours it. */
+/** Where an agent stands, as far as it is not where the one stands that runs it. */
+export interface AgentPlace {
+  readonly branch?: string | undefined;
+  /** The abort of the part of the run that the agent belongs to: a fork of the parent's. */
+  readonly abort?: AbortGuard | undefined;
+  /** What the agent may call beside its own tools, in this run of it. Not handed on to those it runs or hands over to. */
+  readonly tools?: readonly BaseTool[] | undefined;
+  /** What the agent is told after its own instruction, in this run of it. Not handed on either. */
+  readonly instructions?: readonly string[] | undefined;
+}
+
+/** What a context is made of. */
+interface Place extends AgentPlace {
+  readonly invocation: Invocation;
+  readonly progress: InvocationProgress;
+  readonly agent: BaseAgent | undefined;
+  readonly executionId: string;
+  readonly parentExecutionId: string | undefined;
   readonly abort: AbortGuard;
-  readonly platform: Platform;
-  readonly plugins: PluginManager;
-  readonly artifactService: BaseArtifactService | undefined;
-  readonly memoryService: BaseMemoryService | undefined;
-  /** Finds the model that a string names. */
-  readonly models: ModelResolver | undefined;
-  /** What is computed from the session's events, under a key of whoever computes it; kept for as long as the events are. */
-  readonly derived: Map<unknown, unknown>;
-  /** Writes to the session's tool ledger under the run's lease. */
-  readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
+  readonly isHeard: boolean;
 }
 
-/** The mutable counters of an invocation, one object for all of its contexts. */
-interface Progress {
-  llmCalls: number;
-  ended: boolean;
-  /** The error that an event of the stream already tells of. */
-  reportedError: unknown;
-}
+const NONE: readonly never[] = [];
 
 /** One agent's place in one invocation: what it may read, and the services it works with. */
 export class InvocationContext {
   readonly invocation: Invocation;
   readonly session: Session;
+  /** Fires when the run is aborted, abandoned or loses its session, and when the part of it ends that the agent belongs to. */
   readonly abortSignal: AbortSignal;
   readonly plugins: PluginManager;
   readonly branch: string | undefined;
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
+  /** Tools that whoever runs the agent gave it for this run. */
+  readonly extraTools: readonly BaseTool[];
+  /** Instructions that whoever runs the agent gave it for this run. */
+  readonly extraInstructions: readonly string[];
+  /** How far the invocation has come: one object for all of its contexts. For those who drive agents and commit their events. */
+  readonly progress: InvocationProgress;
   readonly #agent: BaseAgent | undefined;
-  readonly #progress: Progress;
+  readonly #abort: AbortGuard;
+  /** True when some event is of this execution. */
+  #isHeard: boolean;
 
-  private constructor(
-    invocation: Invocation,
-    progress: Progress,
-    agent: BaseAgent | undefined,
-    executionId: string,
-    parentExecutionId: string | undefined,
-    branch: string | undefined,
-  ) {
+  private constructor(place: Place) {
+    const { invocation } = place;
     this.invocation = invocation;
     this.session = invocation.session;
-    this.abortSignal = invocation.abort.signal;
     this.plugins = invocation.plugins;
-    this.#progress = progress;
-    this.#agent = agent;
-    this.executionId = executionId;
-    this.parentExecutionId = parentExecutionId;
-    this.branch = branch;
+    this.progress = place.progress;
+    this.#agent = place.agent;
+    this.executionId = place.executionId;
+    this.parentExecutionId = place.parentExecutionId;
+    this.branch = place.branch;
+    this.extraTools = place.tools ?? NONE;
+    this.extraInstructions = place.instructions ?? NONE;
+    this.#abort = place.abort;
+    this.#isHeard = place.isHeard;
+    this.abortSignal = place.abort.signal;
   }
 
   /** The context in which an invocation starts: no agent runs yet. */
   static create(invocation: Invocation): InvocationContext {
-    return new InvocationContext(
+    return new InvocationContext({
       invocation,
-      { llmCalls: 0, ended: false, reportedError: undefined },
-      undefined,
-      invocation.invocationId,
-      undefined,
-      undefined,
-    );
+      progress: new InvocationProgress(),
+      agent: undefined,
+      executionId: invocation.invocationId,
+      parentExecutionId: undefined,
+      abort: invocation.abort,
+      isHeard: true,
+    });
   }
 
   /** The context of an agent that is started from this one. The first agent's execution is the invocation's own. */
-  forAgent(agent: BaseAgent): InvocationContext {
+  forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = this.#agent === undefined;
-    const executionId = first ? this.executionId : `e-${this.invocation.platform.newUuid()}`;
-    return new InvocationContext(
-      this.invocation,
-      this.#progress,
+    return new InvocationContext({
+      invocation: this.invocation,
+      progress: this.progress,
       agent,
-      executionId,
-      first ? undefined : this.executionId,
-      this.branch,
-    );
+      executionId: first ? this.executionId : this.#newExecutionId(),
+      parentExecutionId: first ? this.parentExecutionId : this.#heardExecutionId,
+      isHeard: first,
+      branch: place.branch ?? this.branch,
+      abort: place.abort ?? this.#abort,
+      tools: place.tools,
+      instructions: place.instructions,
+    });
+  }
+
+  /**
+   * The context in which a sub-invocation starts, for whoever runs it: a tree of its own, in an enclosure of its own. It ends for
+   * itself, and its model calls count with those of the run.
+   */
+  forSubInvocation({ agent, callId }: SubInvocation, invocation: Invocation): InvocationContext {
+    return new InvocationContext({
+      invocation,
+      progress: this.progress.ofPart(),
+      agent: undefined,
+      executionId: this.#newExecutionId(),
+      parentExecutionId: this.#heardExecutionId,
+      isHeard: true,
+      branch: enclosedBranch(this.branch, agent.name, callId),
+      abort: this.#abort,
+    });
+  }
+
+  /**
+   * What those who are started from here name as the execution that started them. One that says nothing, as workflow agents do, is
+   * in no event, so the one above it is named: the call tree that events tell hangs together.
+   */
+  get #heardExecutionId(): string {
+    return this.#isHeard ? this.executionId : (this.parentExecutionId ?? this.executionId);
+  }
+
+  #newExecutionId(): string {
+    return `e-${this.invocation.platform.newUuid()}`;
+  }
+
+  /**
+   * Runs an agent as a world of its own: it sees what it is told and what it says itself, and nobody else sees its events, which
+   * are stored in this session. Services, plugins, the abort, the lease and the limit of model calls are those of this run; state
+   * is shared. Yields each event once it is stored, and goes on when it is asked for the next.
+   *
+   * What the agent throws is thrown. Closing the generator stops the agent.
+   * @throws ConfigurationError outside a runner
+   */
+  runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
+    const { runSubInvocation } = this.invocation;
+    if (!runSubInvocation)
+      throw new ConfigurationError('runSubInvocation: only a runner can run an agent within a run');
+    return runSubInvocation(this, request);
   }
 
   get invocationId(): string {
@@ -142,23 +193,17 @@ export class InvocationContext {
 
   /** True once `endInvocation` was called. */
   get isEnded(): boolean {
-    return this.#progress.ended;
+    return this.progress.ended;
   }
 
-  /** Ends the whole invocation after the current event: no further step, agent or model call. */
+  /** Ends the whole invocation after the current event: no further step, agent or model call. Within a sub-invocation, that. */
   endInvocation(): void {
-    this.#progress.ended = true;
+    this.progress.ended = true;
   }
 
   /** Counts a model call. @throws LlmCallLimitError when it is one more than `runConfig.maxLlmCalls` */
   countLlmCall(): void {
-    const limit = this.runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls;
-    if (limit > 0 && this.#progress.llmCalls >= limit) {
-      throw new LlmCallLimitError(
-        `the run used up its ${limit} model calls; raise runConfig.maxLlmCalls if it needs more`,
-      );
-    }
-    this.#progress.llmCalls++;
+    this.progress.countLlmCall(this.runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls);
   }
 
   /**
@@ -166,27 +211,37 @@ export class InvocationContext {
    * that listens to `abortSignal` ends, other work is left to itself.
    */
   untilAborted<T>(work: Promise<T>): Promise<T> {
-    return this.invocation.abort.until(work);
+    return this.#abort.until(work);
+  }
+
+  /** An abort for a part of what this agent does, to be given to the agents of that part. `dropAbort` it when the part is over. */
+  forkAbort(): AbortGuard {
+    return this.#abort.fork();
+  }
+
+  dropAbort(fork: AbortGuard): void {
+    this.#abort.drop(fork);
   }
 
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */
   markReported(error: unknown): void {
-    this.#progress.reportedError = error;
+    this.progress.reportedError = error;
   }
 
   /** True when an event already tells of this error. */
   isReported(error: unknown): boolean {
-    return error !== undefined && this.#progress.reportedError === error;
+    return error !== undefined && this.progress.reportedError === error;
   }
 
   /** @throws RunAbortedError when the run was aborted */
   throwIfAborted(): void {
-    this.invocation.abort.check();
+    this.#abort.check();
   }
 
   /** An event of this context's agent, with its ids and the time. */
   createEvent(params: EventParams = {}): Event {
     const { invocation, branch, parentExecutionId } = this;
+    this.#isHeard = true;
     const event: { -readonly [K in keyof Event]: Event[K] } = {
       ...params,
       id: params.id ?? invocation.platform.newEventId(),

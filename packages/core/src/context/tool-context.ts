@@ -1,12 +1,128 @@
+import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
+import type { BaseCredentialService } from '../credential/credential-service.ts';
+import { copyJson, type JsonValue, setOwn } from '../content/json.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import type { Event } from '../event/event.ts';
+import type { ToolConfirmation } from '../event/event-actions.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
+
+/** Who takes what a tool passes on while it runs. Both resolve to true once it was taken, and to false when nobody takes it any more. */
+export interface ToolListener {
+  progress(output: JsonValue): Promise<boolean>;
+  event(event: Event): Promise<boolean>;
+}
+
+/** What a tool context is made of. */
+export interface ToolContextParams extends CallbackContextParams {
+  readonly functionCallId: string;
+  /** Without one, nobody is told how a tool gets on. */
+  readonly listener?: ToolListener | undefined;
+  /** What the person said who was asked about this call. */
+  readonly toolConfirmation?: ToolConfirmation | undefined;
+}
 
 /** What a tool works with, one for each call. */
 export class ToolContext extends CallbackContext {
   /** The id of the function call: tells two calls of one reply apart, and names the call when a result comes later. */
   readonly functionCallId: string;
+  /** What the person said who was asked about this call; undefined when nobody was. Rejected calls are not run. */
+  readonly toolConfirmation: ToolConfirmation | undefined;
+  /**
+   * What a streaming tool yielded before it failed, put together as its result would have been. A tool may set it before it
+   * throws: the model is told it beside the error.
+   */
+  partialOutput: unknown = undefined;
+  readonly #listener: ToolListener | undefined;
 
-  constructor(params: CallbackContextParams & { readonly functionCallId: string }) {
+  constructor(params: ToolContextParams) {
     super(params);
     this.functionCallId = params.functionCallId;
+    this.toolConfirmation = params.toolConfirmation;
+    this.#listener = params.listener;
   }
+
+  /**
+   * Tells how the tool gets on, in a partial event `tool.response` that is streamed at once and stored nowhere. Resolves when the
+   * event was taken by whoever reads the run, to false when nobody reads it any more, and never rejects: a tool may go on without
+   * waiting, as long as no more than 1,000 events wait of it and of the tools that run beside it.
+   * @throws InvalidEventError at the call, for what is not JSON @throws ConfigurationError when 1,000 events wait to be taken
+   */
+  emit(progress: unknown): Promise<boolean> {
+    const output = toJson('emit', progress);
+    return this.#listener ? this.#listener.progress(output) : Promise.resolve(true);
+  }
+
+  /**
+   * Passes a whole event on while the tool runs. Resolves when the event was committed and its reader asked for the next.
+   * @throws RunAbortedError when nobody listens any more
+   */
+  async emitEvent(event: Event): Promise<void> {
+    const taken = await (this.#listener?.event(event) ?? true);
+    if (!taken) throw new RunAbortedError('nobody reads the events of this tool any more');
+  }
+
+  /**
+   * Asks a person to confirm this call. The tool returns what it likes the model to be told meanwhile (nothing: that it waits), the
+   * run pauses, and with the answer the tool is run again, `toolConfirmation` set; when they reject it, it is not.
+   * @throws InvalidEventError for a payload that is not JSON @throws ConfigurationError outside of a call
+   */
+  requestConfirmation({ hint, payload }: { readonly hint?: string; readonly payload?: unknown } = {}): void {
+    const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
+    if (payload !== undefined) confirmation.payload = toJson('requestConfirmation: payload', payload);
+    setOwn((this.actions.requestedToolConfirmations ??= {}), this.#callId('requestConfirmation'), confirmation);
+  }
+
+  /**
+   * Asks the client for a credential. As with a confirmation the run pauses, and with the answer the tool is run again. What is
+   * secret in the config stays here, and what the client sends goes to the credential service and into no event.
+   * @throws ConfigurationError without a credential service, for a config without a scheme, and outside of a call
+   * @throws InvalidRequestError for a key that cannot be one
+   */
+  requestCredential(authConfig: AuthConfig): void {
+    const asked = this.#credentials('requestCredential').describe(authConfig);
+    setOwn((this.actions.requestedAuthConfigs ??= {}), this.#callId('requestCredential'), asked);
+  }
+
+  /**
+   * The credential that this user has under the config's key; undefined when there is none.
+   * @throws ConfigurationError without a credential service
+   */
+  async getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): Promise<AuthCredential | undefined> {
+    const { appName, userId } = this;
+    return this.#credentials('getAuthResponse').loadCredential({ appName, userId, credentialKey });
+  }
+
+  /**
+   * Keeps a credential for this user under the config's key: what an authorisation code was exchanged for, say.
+   * @throws ConfigurationError without a credential service
+   */
+  async saveCredential(
+    { credentialKey }: Pick<AuthConfig, 'credentialKey'>,
+    credential: AuthCredential,
+  ): Promise<void> {
+    const { appName, userId } = this;
+    await this.#credentials('saveCredential').saveCredential({ appName, userId, credentialKey, credential });
+  }
+
+  #credentials(caller: string): BaseCredentialService {
+    const service = this.invocationContext.invocation.credentialService;
+    if (!service) throw new ConfigurationError(`${caller}: the runner has no credentialService`);
+    return service;
+  }
+
+  #callId(caller: string): string {
+    if (this.functionCallId === '') throw new ConfigurationError(`${caller}: can be asked while a call runs`);
+    return this.functionCallId;
+  }
+}
+
+function toJson(caller: string, value: unknown): JsonValue {
+  const copied = copyJson(value, { toJson: true });
+  if ('value' in copied) return copied.value;
+  const { path, reason } = copied.fault;
+  throw new InvalidEventError(`${caller}: the value${path === '' ? '' : ` at ${path}`} ${reason}; events are JSON`, {
+    path,
+  });
 }

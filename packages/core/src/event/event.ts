@@ -25,7 +25,7 @@ export interface Event extends Readonly<LlmResponse> {
   readonly requestId?: string;
   /** One per agent execution; the root's equals the invocation id. */
   readonly executionId?: string;
-  /** The execution that started this one. */
+  /** The execution that started this one; when that one says nothing itself, the nearest one above it that does. */
   readonly parentExecutionId?: string;
   /** What kind of event it is, an open set: see `ObjectType`. */
   readonly object?: string;

@@ -4,6 +4,8 @@ import { ObjectType } from './object-type.ts';
 
 /** The tool by which a model hands the conversation to another agent. */
 export const TRANSFER_TO_AGENT = 'transfer_to_agent';
+/** The tag of everything that belongs to a hand-off: its call, its response, its announcement. */
+export const TRANSFER_TAG = 'transfer';
 
 /**
  * A view for display without the machinery of hand-offs: the transfer call, its response and the announcement are gone, calls

@@ -7,6 +7,7 @@ export const ObjectType = {
   chatCompletionChunk: 'chat.completion.chunk',
   toolResponse: 'tool.response',
   agentTransfer: 'agent.transfer',
+  codeExecution: 'postprocessing.code_execution',
   runnerCompletion: 'runner.completion',
 } as const;
 

@@ -13,5 +13,17 @@ export { toOpenApiSchemas } from './open-api-schemas.ts';
 export { parseBody } from './parse-body.ts';
 export type { RunBody } from './run-body-schema.ts';
 export { runBodySchema } from './run-body-schema.ts';
-export type { CreateSessionBody, PatchSessionBody, SessionBody, SessionListBody } from './session-schema.ts';
-export { createSessionBodySchema, patchSessionBodySchema, sessionListSchema, sessionSchema } from './session-schema.ts';
+export type {
+  CreateSessionBody,
+  PatchSessionBody,
+  RewindSessionBody,
+  SessionBody,
+  SessionListBody,
+} from './session-schema.ts';
+export {
+  createSessionBodySchema,
+  patchSessionBodySchema,
+  rewindSessionBodySchema,
+  sessionListSchema,
+  sessionSchema,
+} from './session-schema.ts';

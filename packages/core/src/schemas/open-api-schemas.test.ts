@@ -25,6 +25,7 @@ test('there is something to convert', () => {
     'jsonObjectSchema',
     'partSchema',
     'patchSessionBodySchema',
+    'rewindSessionBodySchema',
     'runBodySchema',
     'sessionListSchema',
     'sessionSchema',

@@ -3,7 +3,12 @@ import { artifactVersionSchema, errorBodySchema } from './answer-schemas.ts';
 import { contentShape, partShape } from './content-schema.ts';
 import { eventActionsShape, eventShape } from './event-schema.ts';
 import { runBodySchema } from './run-body-schema.ts';
-import { createSessionBodySchema, patchSessionBodySchema, sessionSchema } from './session-schema.ts';
+import {
+  createSessionBodySchema,
+  patchSessionBodySchema,
+  rewindSessionBodySchema,
+  sessionSchema,
+} from './session-schema.ts';
 
 /** The names of the wire schemas in OpenAPI. */
 export type OpenApiSchemaName =
@@ -14,6 +19,7 @@ export type OpenApiSchemaName =
   | 'Session'
   | 'CreateSessionBody'
   | 'PatchSessionBody'
+  | 'RewindSessionBody'
   | 'RunBody'
   | 'ArtifactVersion'
   | 'ErrorBody';
@@ -26,6 +32,7 @@ const COMPONENTS: Readonly<Record<OpenApiSchemaName, z.ZodType>> = {
   Session: sessionSchema,
   CreateSessionBody: createSessionBodySchema,
   PatchSessionBody: patchSessionBodySchema,
+  RewindSessionBody: rewindSessionBodySchema,
   RunBody: runBodySchema,
   ArtifactVersion: artifactVersionSchema,
   ErrorBody: errorBodySchema,

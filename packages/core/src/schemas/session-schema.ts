@@ -30,7 +30,11 @@ export const createSessionBodySchema = z.preprocess(
 /** The body that changes a session's state. */
 export const patchSessionBodySchema = bodySchema({ stateDelta: jsonObjectSchema });
 
+/** The body that takes a session back to before an invocation. */
+export const rewindSessionBodySchema = bodySchema({ rewindBeforeInvocationId: z.string().min(1) });
+
 export type CreateSessionBody = z.infer<typeof createSessionBodySchema>;
 export type PatchSessionBody = z.infer<typeof patchSessionBodySchema>;
+export type RewindSessionBody = z.infer<typeof rewindSessionBodySchema>;
 export type SessionBody = z.infer<typeof sessionSchema>;
 export type SessionListBody = z.infer<typeof sessionListSchema>;

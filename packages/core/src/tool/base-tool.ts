@@ -64,6 +64,11 @@ export abstract class BaseTool {
   processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {
     appendTools(llmRequest, [this]);
   }
+
+  /** Releases what the tool holds open. Called when an agent that has the tool is closed, once for each of them. */
+  close(): Promise<void> | void {
+    return undefined;
+  }
 }
 
 /** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */

@@ -1,10 +1,17 @@
-import type { Content, Event, Part } from '@eventloom/core';
+import {
+  type Content,
+  effectiveEvents,
+  type Event,
+  type FunctionResponse,
+  isVisibleOn,
+  type Part,
+  rewritesHistory,
+} from '@eventloom/core';
+import type { CodeStyle } from '../code-execution/code-part-text.ts';
 import { callsToRun } from '../step/open-calls.ts';
-import { effectiveEvents, rewritesHistory } from './effective-events.ts';
 import {
   isFrameworkPart,
   isMismatch,
-  isVisibleOn,
   type Spoken,
   toModelContent,
   toSpokenContent,
@@ -32,6 +39,7 @@ const LENT_FROM = 2048;
 export class ContentsBuilder {
   readonly #agentName: string;
   readonly #branch: string | undefined;
+  readonly #codeStyle: CodeStyle | undefined;
   #contents: Content[] = [];
   #groups = new Map<string, CallGroup>();
   #seen = 0;
@@ -39,10 +47,13 @@ export class ContentsBuilder {
   #length = 0;
   /** The speech that the last content holds, when it is one. */
   #spoken: Spoken | undefined;
+  /** True once a summary stands for some of the events. */
+  #isSummarized = false;
 
-  constructor(agentName: string, branch: string | undefined) {
+  constructor(agentName: string, branch: string | undefined, codeStyle?: CodeStyle) {
     this.#agentName = agentName;
     this.#branch = branch;
+    this.#codeStyle = codeStyle;
   }
 
   /** The contents of these events, of which the ones seen before are a prefix. */
@@ -52,7 +63,7 @@ export class ContentsBuilder {
     if (wasChanged || added.some(rewritesHistory)) {
       this.#reset();
       for (const entry of effectiveEvents(events)) {
-        if ('summary' in entry) this.#push(entry.summary);
+        if ('summary' in entry) this.#addSummary(entry.summary);
         else this.#addEvent(entry);
       }
     } else {
@@ -67,6 +78,12 @@ export class ContentsBuilder {
     this.#contents = [];
     this.#groups = new Map();
     this.#spoken = undefined;
+    this.#isSummarized = false;
+  }
+
+  #addSummary(summary: Content): void {
+    this.#push(summary);
+    this.#isSummarized = true;
   }
 
   #push(content: Content): void {
@@ -81,7 +98,7 @@ export class ContentsBuilder {
       this.#addSpoken(spoken);
       return;
     }
-    const content = toModelContent(event, this.#agentName);
+    const content = toModelContent(event, this.#agentName, this.#codeStyle);
     // A response inside a model's own reply is part of that reply: its service ran the tool.
     if (content?.role !== 'model' && content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
     else if (content) this.#addSaid(event, content);
@@ -127,7 +144,11 @@ export class ContentsBuilder {
       }
       const id = response.id ?? '';
       const group = this.#groups.get(id);
-      if (!group) continue;
+      if (!group) {
+        // Its call may be one that a summary tells of: what the user answers late is told, and never lost.
+        if (this.#isSummarized && event.author === 'user') rest.push(toldResponse(response));
+        continue;
+      }
       group.responses.set(id, withoutClientId(part));
       answered.add(group);
     }
@@ -150,4 +171,9 @@ export class ContentsBuilder {
     this.#contents.splice(at, 0, content);
     for (const other of new Set(this.#groups.values())) if (other.index >= at) other.index++;
   }
+}
+
+/** A response without its call, as text: services refuse it as a part. */
+function toldResponse({ name = '', response = {} }: FunctionResponse): Part {
+  return { text: `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}` };
 }

@@ -1,7 +1,16 @@
-import { type Content, type Event, ObjectType, type Part } from '@eventloom/core';
+import {
+  type Content,
+  type Event,
+  ObjectType,
+  type Part,
+  REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
+  REQUEST_INPUT,
+} from '@eventloom/core';
+import { type CodeStyle, codePartText } from '../code-execution/code-part-text.ts';
 
 /** Calls by which the runtime asks a person: they are between the client and the runtime, no model sees them. */
-const FRAMEWORK_CALLS = new Set(['adk_request_credential', 'adk_request_confirmation', 'adk_request_input']);
+const FRAMEWORK_CALLS = new Set<string>([REQUEST_CREDENTIAL, REQUEST_CONFIRMATION, REQUEST_INPUT]);
 /** Ids the runtime gave to calls that the model left unnamed. */
 const CLIENT_ID_PREFIX = 'adk-';
 /** Marks the event of an answer that did not match the output schema. */
@@ -12,14 +21,11 @@ export function isMismatch(event: Event): boolean {
   return event.errorCode === OUTPUT_SCHEMA_ERROR && event.object !== ObjectType.error;
 }
 
-/** True when an event of one branch is seen from another: equal, an ancestor by whole segments, or either side empty. */
-export function isVisibleOn(eventBranch: string | undefined, branch: string | undefined): boolean {
-  if (!eventBranch || !branch || eventBranch === branch) return true;
-  return branch.startsWith(`${eventBranch}.`);
-}
-
-/** What one event says to the model of the agent, or undefined when it says nothing. Events are not modified. */
-export function toModelContent(event: Event, agentName: string): Content | undefined {
+/**
+ * What one event says to the model of the agent, or undefined when it says nothing. Events are not modified. `codeStyle` is how an
+ * agent that has code run tells its model of it.
+ */
+export function toModelContent(event: Event, agentName: string, codeStyle?: CodeStyle): Content | undefined {
   const { author, content } = event;
   const parts = content?.parts;
   if (!parts?.length || !parts.some(isSaid)) return undefined;
@@ -28,10 +34,22 @@ export function toModelContent(event: Event, agentName: string): Content | undef
     return told.length > 0 ? toForeignContent(told) : undefined;
   }
   const role = content?.role ?? (author === 'user' ? 'user' : 'model');
+  if (!parts.some((part) => needsRewrite(part, codeStyle))) return { role, parts };
+  const kept = parts.filter((part) => !isFrameworkPart(part));
   return {
-    role,
-    parts: parts.some(needsRewrite) ? parts.filter((part) => !isFrameworkPart(part)).map(withoutClientId) : parts,
+    // As text a result is what the runtime tells the model.
+    role: isRunHere(parts[0], codeStyle) && parts[0]?.codeExecutionResult ? 'user' : role,
+    parts: kept.map((part) =>
+      isRunHere(part, codeStyle) ? { text: codePartText(part, codeStyle) ?? '' } : withoutClientId(part),
+    ),
   };
+}
+
+/** Code, or the result of code, that an executor of the runtime ran and not the model's service. */
+function isRunHere(part: Part | undefined, codeStyle: CodeStyle | undefined): boolean {
+  const code = part?.executableCode ?? part?.codeExecutionResult;
+  if (!code) return false;
+  return codeStyle?.codeBlockDelimiters.length ? true : code.id?.startsWith(CLIENT_ID_PREFIX) === true;
 }
 
 /** Speech as text, and whose it is. */
@@ -72,9 +90,11 @@ export function isFrameworkPart(part: Part): boolean {
   return name !== undefined && FRAMEWORK_CALLS.has(name);
 }
 
-function needsRewrite(part: Part): boolean {
+function needsRewrite(part: Part, codeStyle: CodeStyle | undefined): boolean {
   return (
-    isFrameworkPart(part) || (part.functionCall ?? part.functionResponse)?.id?.startsWith(CLIENT_ID_PREFIX) === true
+    isFrameworkPart(part) ||
+    (part.functionCall ?? part.functionResponse)?.id?.startsWith(CLIENT_ID_PREFIX) === true ||
+    isRunHere(part, codeStyle)
   );
 }
 
@@ -106,6 +126,9 @@ function tellPart(author: string, part: Part): Part[] {
   if (answer) {
     return [{ text: `[${author}] \`${answer.name}\` tool returned result: ${JSON.stringify(answer.response ?? {})}` }];
   }
+  const code = codePartText(part);
+  if (code !== undefined)
+    return [{ text: `[${author}] ${part.executableCode ? 'ran code' : 'got the result'}:\n${code}` }];
   if (text === undefined) return [part];
   return text === '' ? [] : [{ text: `[${author}] said: ${text}` }];
 }

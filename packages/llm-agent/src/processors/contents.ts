@@ -3,5 +3,6 @@ import type { RequestProcessor } from './request-processor.ts';
 
 /** What was said so far, as this agent's model is to see it. */
 export const addContents: RequestProcessor = (request, { agent, context }) => {
-  request.contents = agent.includeContents === 'none' ? currentTurnContents(context) : sessionContents(context);
+  const contentsOf = agent.includeContents === 'none' ? currentTurnContents : sessionContents;
+  request.contents = contentsOf(context, agent.codeExecutor);
 };

@@ -17,7 +17,11 @@ import type { RequestProcessor } from './request-processor.ts';
 export const addTools: RequestProcessor = (request, { agent, context }) => {
   const selecting = context.plugins.has('beforeToolSelection');
   const fixed = agent.staticRequest.tools;
-  if (selecting || !fixed) return addResolvedTools(request, agent, context, selecting);
+  if (selecting || !fixed || context.extraTools.length > 0) return addResolvedTools(request, agent, context, selecting);
+  if (request.config.tools) {
+    appendTools(request, Object.values(fixed.toolsDict));
+    return undefined;
+  }
   request.toolsDict = fixed.toolsDict;
   if (fixed.declarations.length > 0) request.config.tools = [{ functionDeclarations: fixed.declarations.slice() }];
   return undefined;
@@ -48,13 +52,13 @@ async function addResolvedTools(
   }
 }
 
-/** The agent's tools, those of its toolsets in place of each. @throws ConfigurationError when two have one name */
+/** The agent's tools, those of its toolsets in place of each, and those given for this run. @throws ConfigurationError when two have one name */
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
   const readonlyContext = new ReadonlyContext(context);
   const lists = await Promise.all(
     agent.tools.map(async (tool) => (isBaseTool(tool) ? [tool] : tool.getTools(readonlyContext))),
   );
-  const tools = lists.flat();
+  const tools = [...lists.flat(), ...context.extraTools];
   const names = new Set<string>();
   for (const { name } of tools) {
     if (names.has(name)) throw new ConfigurationError(`agent "${agent.name}": two tools have the name "${name}"`);

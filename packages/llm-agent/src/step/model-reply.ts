@@ -8,9 +8,11 @@ import {
   type Part,
   ResponseAggregator,
   type TimingInfo,
+  TRANSFER_TAG,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import { copyPlain } from './copy-request.ts';
+import { isTransfer } from './is-transfer.ts';
 import { callsToRun } from './open-calls.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
@@ -40,7 +42,11 @@ export class ModelReply {
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
     const event: { responseId?: string } & Event = context.createEvent(response);
     event.responseId = this.#responseId;
-    return event;
+    return this.#tagged(event);
+  }
+
+  #tagged(event: Event): Event {
+    return this.#step.agent.codeExecutor?.tagEvent(event) ?? event;
   }
 
   #clock(response: LlmResponse, nowMs: number): void {
@@ -71,6 +77,7 @@ export class ModelReply {
     if (event.partial !== undefined) delete event.partial;
     const calls = callsToRun(content?.parts);
     if (content?.parts && calls.length > 0) {
+      if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
       const parts = content.parts.map((part) => this.#withCallId(part, calls));
       event.content = { ...content, role: content.role ?? 'model', parts };
       const longRunningToolIds = this.#longRunningIds(parts);
@@ -82,7 +89,7 @@ export class ModelReply {
       event.errorCode = response.finishReason ?? '';
       event.errorMessage = response.errorMessage ?? `the model stopped with ${response.finishReason}`;
     }
-    return event;
+    return this.#tagged(event);
   }
 
   /** Every call that is to be run has an id of its own, so that its response finds it. */

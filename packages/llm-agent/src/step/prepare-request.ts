@@ -1,9 +1,12 @@
 import { createLlmRequest, type LlmRequest } from '@eventloom/core';
+import { addCodeExecution } from '../code-execution/add-code-execution.ts';
+import { addAgentTransfer } from '../processors/agent-transfer.ts';
 import { addBasicConfig } from '../processors/basic.ts';
 import { addContents } from '../processors/contents.ts';
 import { addIdentity } from '../processors/identity.ts';
 import { addInstructions } from '../processors/instructions.ts';
 import { addOutputSchema } from '../processors/output-schema.ts';
+import { addPlanning } from '../processors/planning.ts';
 import type { RequestProcessor, Step } from '../processors/request-processor.ts';
 import { addTools } from '../processors/tools.ts';
 
@@ -13,13 +16,24 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addInstructions,
   addIdentity,
   addContents,
+  addPlanning,
+  addAgentTransfer,
   addTools,
+  addCodeExecution,
   addOutputSchema,
 ];
 
 /** The model request of one step; at once when no processor has to wait. */
 export function prepareRequest(step: Step): LlmRequest | Promise<LlmRequest> {
   return process(createLlmRequest(), step, 0);
+}
+
+/** The tools of one step alone, for calls that go on before the model is asked. */
+export async function prepareTools(step: Step): Promise<LlmRequest['toolsDict']> {
+  const request = createLlmRequest();
+  await addAgentTransfer(request, step);
+  await addTools(request, step);
+  return request.toolsDict;
 }
 
 function process(request: LlmRequest, step: Step, first: number): LlmRequest | Promise<LlmRequest> {

@@ -1,15 +1,27 @@
 import { type BaseLlm, ConfigurationError, type InvocationContext } from '@eventloom/core';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 
-/** The agent's model object: its own, or the one that its name stands for. @throws ConfigurationError when nobody knows the name */
+/**
+ * The agent's model object: its own or that of the nearest LLM agent above it which has one, or what its name stands for.
+ * @throws ConfigurationError when there is none, or nobody knows the name
+ */
 export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseLlm {
-  if (typeof agent.model !== 'string') return agent.model;
+  const named = agent.model ?? inheritedModel(agent);
+  if (typeof named !== 'string') return named;
   const { models } = context.invocation;
-  const model = models?.(agent.model);
+  const model = models?.(named);
   if (model) return model;
   throw new ConfigurationError(
     models
-      ? `agent "${agent.name}": the runner's models know no model named "${agent.model}"`
-      : `agent "${agent.name}": model "${agent.model}" is a name and the runner has no models to look it up in; give a model object, or hand models to the runner`,
+      ? `agent "${agent.name}": the runner's models know no model named "${named}"`
+      : `agent "${agent.name}": model "${named}" is a name and the runner has no models to look it up in; give a model object, or hand models to the runner`,
   );
+}
+
+function inheritedModel(agent: LlmAgent): string | BaseLlm {
+  for (let above = agent.parentAgent; above; above = above.parentAgent) {
+    if (isLlmAgent(above) && above.model !== undefined) return above.model;
+  }
+  throw new ConfigurationError(`agent "${agent.name}": has no model, and no LLM agent above it has one`);
 }

@@ -8,12 +8,18 @@ import {
   ToolContext,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { callListener } from './call-listener.ts';
+import { findEarlierRun } from './earlier-run.ts';
+import type { EmittedEvents } from './emitted-events.ts';
+import { refusedTransfer } from './refused-transfer.ts';
+import { asksPerson, whileAsking } from './request-events.ts';
+import type { ResumedCall } from './resumed-calls.ts';
 import { toToolResponse } from './tool-response.ts';
 
 /** What came of one call. */
 export interface FunctionCallOutcome {
   /** Undefined while a long-running tool has nothing to say yet. */
-  readonly response: Record<string, unknown> | undefined;
+  readonly response: Readonly<Record<string, unknown>> | undefined;
   readonly actions: EventActions;
 }
 
@@ -25,16 +31,28 @@ export async function runFunctionCall(
   step: Step,
   call: FunctionCall,
   tools: Readonly<Record<string, BaseTool>>,
+  emitted: EmittedEvents,
+  resumed?: ResumedCall,
 ): Promise<FunctionCallOutcome> {
   const { context } = step;
-  const toolContext = new ToolContext({ invocationContext: context, functionCallId: call.id ?? '' });
-  const { actions } = toolContext;
   const tool = getOwn(tools, call.name ?? '');
+  const listener = callListener(context, call, emitted);
+  const toolContext = new ToolContext({
+    invocationContext: context,
+    functionCallId: call.id ?? '',
+    listener,
+    toolConfirmation: resumed?.confirmation,
+  });
+  const { actions } = toolContext;
+  if (resumed?.refusal) return { response: resumed.refusal, actions };
+  const earlier = resumed && (await findEarlierRun(context, resumed));
+  if (earlier) return { response: earlier.response, actions };
   if (!tool) return { response: unknownTool(call.name, tools), actions };
 
   const entry = { invocationId: context.invocationId, callId: call.id ?? '', name: tool.name };
   await context.invocation.recordToolCall({ ...entry, status: 'started' });
-  const response = await answer(step, tool, call, toolContext);
+  const answered = await answer(step, tool, call, toolContext, emitted);
+  const response = refusedTransfer(step, actions) ?? whileAsking(context, actions, answered);
   await context.invocation.recordToolCall({ ...entry, status: 'finished', ...(response ? { response } : {}) });
   return { response, actions };
 }
@@ -48,7 +66,13 @@ interface Call {
 
 type Answer = Record<string, unknown> | undefined;
 
-async function answer(step: Step, tool: BaseTool, call: FunctionCall, toolContext: ToolContext): Promise<Answer> {
+async function answer(
+  step: Step,
+  tool: BaseTool,
+  call: FunctionCall,
+  toolContext: ToolContext,
+  emitted: EmittedEvents,
+): Promise<Answer> {
   const { agent, context } = step;
   const { plugins } = context;
   const copied = copyJson(call.args ?? {});
@@ -62,10 +86,11 @@ async function answer(step: Step, tool: BaseTool, call: FunctionCall, toolContex
   if (!response) {
     try {
       const result = await context.untilAborted(Promise.resolve(tool.runAsync({ args: running.args, toolContext })));
-      if (result === undefined && tool.isLongRunning) return undefined;
+      if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
       response = toToolResponse(tool.name, result);
     } catch (thrown) {
-      if (context.abortSignal.aborted) throw thrown;
+      // A streaming tool that nobody reads any more did not fail: it was stopped.
+      if (context.abortSignal.aborted || emitted.isClosed) throw thrown;
       response = await answerError(step, running, toError(thrown));
     }
   }
@@ -114,7 +139,9 @@ async function answerError(
     const response = await callback({ tool, args, context: toolContext, error });
     if (response) return toToolResponse(tool.name, response);
   }
-  return { error: error.message || error.name };
+  const failed = { error: error.message || error.name };
+  const received = copyJson(toolContext.partialOutput, { toJson: true });
+  return 'value' in received ? { ...failed, output: received.value } : failed;
 }
 
 function unknownTool(name: string | undefined, tools: Readonly<Record<string, BaseTool>>): Record<string, unknown> {

@@ -1,21 +1,28 @@
 import {
+  type BaseTool,
   createEventActions,
   type Event,
   type FunctionCall,
   isEmptyActions,
-  type LlmRequest,
   mergeEventActions,
   type Part,
   RUN_CONFIG_DEFAULTS,
+  TRANSFER_TAG,
 } from '@eventloom/core';
+import { isTransfer } from './is-transfer.ts';
 import type { Step } from '../processors/request-processor.ts';
+import type { EmittedEvents } from './emitted-events.ts';
+import { asksPerson, requestEvents } from './request-events.ts';
+import type { ResumedCalls } from './resumed-calls.ts';
 import { type FunctionCallOutcome, runFunctionCall } from './run-function-call.ts';
 
 /** What came of all the calls of one reply. */
 export interface FunctionCallsOutcome {
   /** The responses in call order and the actions merged in that order; undefined when there is neither. */
   readonly event: Event | undefined;
-  /** True when a call has no response yet. */
+  /** What a person is asked before a call goes on: to be yielded before the responses. */
+  readonly requests: readonly Event[];
+  /** True when a call has no response yet, or not the one it is to have in the end. */
   readonly isWaiting: boolean;
 }
 
@@ -23,11 +30,14 @@ export interface FunctionCallsOutcome {
 export async function runFunctionCalls(
   step: Step,
   calls: readonly FunctionCall[],
-  request: LlmRequest,
+  tools: Readonly<Record<string, BaseTool>>,
+  emitted: EmittedEvents,
+  resumed?: ResumedCalls,
 ): Promise<FunctionCallsOutcome> {
   const { context } = step;
   const limit = context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
-  const run = (call: FunctionCall): Promise<FunctionCallOutcome> => runFunctionCall(step, call, request.toolsDict);
+  const run = (call: FunctionCall): Promise<FunctionCallOutcome> =>
+    runFunctionCall(step, call, tools, emitted, resumed?.get(call.id ?? ''));
   const [only] = calls;
   const outcomes = calls.length === 1 && only ? [await run(only)] : await runAll(calls, run, limit);
 
@@ -38,10 +48,15 @@ export async function runFunctionCalls(
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
-  const isWaiting = parts.length < calls.length;
-  if (parts.length === 0 && changed.length === 0) return { event: undefined, isWaiting };
-  const event = context.createEvent({ ...(parts.length > 0 ? { content: { role: 'user', parts } } : {}), actions });
-  return { event, isWaiting };
+  const requests = asksPerson(actions) ? requestEvents(context, calls, actions) : [];
+  const isWaiting = parts.length < calls.length || requests.length > 0;
+  if (parts.length === 0 && changed.length === 0) return { event: undefined, requests, isWaiting };
+  const event = context.createEvent({
+    ...(parts.length > 0 ? { content: { role: 'user', parts } } : {}),
+    ...(calls.some(isTransfer) ? { tags: [TRANSFER_TAG] } : {}),
+    actions,
+  });
+  return { event, requests, isWaiting };
 }
 
 /** Results in the order of the inputs, at most `limit` at work. The first failure stops what has not begun. */

@@ -1,5 +1,4 @@
 import {
-  ConfigurationError,
   createErrorEvent,
   type Event,
   type InvocationContext,
@@ -17,10 +16,13 @@ import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-
 import { describeMismatch, readFinalOutput, saveOutput } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
-import { awaitsOtherResponses, callsToRun } from './open-calls.ts';
-import { prepareRequest } from './prepare-request.ts';
+import { callsToRun } from './open-calls.ts';
+import { plannedResponse } from './planned-response.ts';
+import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
-import { runFunctionCalls } from './run-function-calls.ts';
+import { readAnswers } from './resumed-calls.ts';
+import { runCalls } from './run-calls.ts';
+import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
 const MAX_MISMATCHES = 3;
@@ -30,10 +32,19 @@ const MAX_MISMATCHES = 3;
  * all of it, because every further one would cost each chunk.
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
-  if (awaitsOtherResponses(context.session.events)) return;
+  const answers = readAnswers(context.session.events, agent.name);
   const step: Step = { agent, model: resolveModel(agent, context), context };
   const streaming = context.runConfig.streamingMode === 'sse';
+  const codeRun = agent.codeExecutor?.startRun(context);
   let mismatches = 0;
+
+  if (answers && answers.resumed.size > 0) {
+    const calls = Array.from(answers.resumed.values(), ({ call }) => call);
+    const outcome = yield* runCalls(step, calls, await prepareTools(step), answers.resumed);
+    if (outcome.event) yield outcome.event;
+    if (endsTurn(outcome)) return;
+  }
+  if (answers?.isWaiting) return;
 
   while (!context.isEnded) {
     context.throwIfAborted();
@@ -65,7 +76,15 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
     }
 
+    if (agent.planner) response = plannedResponse(step, response, call.actions);
     if (callsToRun(response.content?.parts).length === 0) {
+      const found = codeRun?.find(response);
+      if (codeRun && found) {
+        yield reply.whole({ ...response, content: found.content }, call.actions);
+        if (context.isEnded) return;
+        yield await codeRun.execute(found);
+        continue;
+      }
       const read = readFinalOutput(agent, response);
       const output = read instanceof Promise ? await read : read;
       if (output && 'issues' in output) {
@@ -84,11 +103,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const outcome = await runFunctionCalls(step, callsToRun(callEvent.content?.parts), request);
-    if (outcome.event) {
-      refuseTransfer(agent, outcome.event);
-      yield outcome.event;
-    }
+    const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict);
+    if (outcome.event) yield outcome.event;
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {
       if (answer.accepted) {
@@ -97,8 +113,13 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
       if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
     }
-    if (outcome.isWaiting || outcome.event?.actions.skipSummarization === true) return;
+    if (endsTurn(outcome)) return;
   }
+}
+
+/** True when the model is not to be asked about these results. Whom the agent hands over to, whoever drives it reads from the event. */
+function endsTurn({ event, isWaiting }: FunctionCallsOutcome): boolean {
+  return isWaiting || event?.actions.skipSummarization === true || event?.actions.transferToAgent !== undefined;
 }
 
 /** A model that gives several whole responses to one request said all of it. */
@@ -125,12 +146,4 @@ function structuredAnswer(step: Step, value: unknown): Event {
 
 function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {
   return new OutputSchemaError(`agent "${agent.name}": ${errorMessage} It was told ${MAX_MISMATCHES} times.`);
-}
-
-function refuseTransfer(agent: LlmAgent, event: Event): void {
-  const target = event.actions.transferToAgent;
-  if (target !== undefined)
-    throw new ConfigurationError(
-      `agent "${agent.name}": a tool asked to transfer to "${target}"; this version has no transfer yet`,
-    );
 }

@@ -1,11 +1,11 @@
-import type { HostedRun } from '../runs/hosted-run.ts';
+import type { FollowedRun } from '../runs/followed-run.ts';
 import type { RunReader } from '../runs/run-reader.ts';
 
 /** Names the run that an answer is of. */
 export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 
 /** An answer that streams a run. */
-export function sseResponse(run: HostedRun, reader: RunReader): Response {
+export function sseResponse(run: FollowedRun, reader: RunReader): Response {
   return new Response(reader.stream, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',

@@ -31,6 +31,8 @@ test('the document names every route', async () => {
     '/list-apps get',
     `${session} post get`,
     `${session}/{sessionId} post get patch delete`,
+    `${session}/{sessionId}/events get`,
+    `${session}/{sessionId}/rewind post`,
     `${session}/{sessionId}/artifacts get`,
     `${session}/{sessionId}/artifacts/{filename} get delete`,
     `${session}/{sessionId}/artifacts/{filename}/versions get`,

@@ -11,13 +11,13 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   404: 'There is no such app, session, run, artifact or address',
   405: 'The address does not take this method; the header Allow names those it takes',
   409: 'The session exists already, or is busy, or the run was aborted',
-  410: 'The events that were asked for are not kept any more',
+  410: 'The events that were asked for are not kept any more, or the process that ran it is gone',
   413: 'The body is too large',
   422: 'The agent needs state that the session does not have',
   429: 'As many readers follow the run as are served',
   500: 'The server or an agent failed',
   502: 'The model failed',
-  503: 'The server takes no run now',
+  503: 'The server takes no run now, or cannot ask the process that has it',
 };
 
 /** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */

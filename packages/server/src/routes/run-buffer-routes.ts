@@ -1,36 +1,31 @@
-import { InvalidRequestError, RunAbortedError } from '@eventloom/core';
+import { InvalidRequestError } from '@eventloom/core';
 import { type Call, parseCount } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
 import type { Route } from '../http/route.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
-import type { HostedRun } from '../runs/hosted-run.ts';
+import type { FollowedRun } from '../runs/followed-run.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';
 
-function follow(call: Call): Response {
-  const run = findRun(call);
+function follow(call: Call): Promise<Response> {
+  const key = call.sessionKey();
   const afterSeq = lastEventId(call);
-  if (afterSeq > run.finalSeq) {
+  return call.server.runs.use(key, call.param('invocationId'), afterSeq, (run) => read(call, run, afterSeq));
+}
+
+function read({ server }: Call, run: FollowedRun, afterSeq: number): Response {
+  if (run.isUpToDate && afterSeq > run.finalSeq) {
     throw new InvalidRequestError(`lastEventId: is ${afterSeq}, and the run has ${run.finalSeq} events`);
   }
+  if (!run.isEnded || afterSeq < run.finalSeq) return sseResponse(run, server.runs.read(run, afterSeq));
+  if (run.loss) throw run.loss;
   // An EventSource connects again after every end, until it is answered that there is no more.
-  if (run.isEnded && afterSeq === run.finalSeq) {
-    return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: run.invocationId } });
-  }
-  return sseResponse(run, call.server.runs.read(run, afterSeq));
+  return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: run.invocationId } });
 }
 
 async function cancel(call: Call): Promise<Response> {
-  const run = findRun(call);
-  if (!run.isEnded) {
-    run.abort(new RunAbortedError('the run was cancelled'));
-    await run.endedWithin(call.server.limits.answerAfterMs);
-  }
+  await call.server.runs.cancel(call.sessionKey(), call.param('invocationId'));
   return jsonResponse(null);
-}
-
-function findRun(call: Call): HostedRun {
-  return call.server.runs.find(call.sessionKey(), call.param('invocationId'));
 }
 
 /** The header is what a browser sends by itself when it connects again; the query is for who cannot set one. */
@@ -53,7 +48,7 @@ export const runBufferRoutes: readonly Route[] = [
     headers: { 'Last-Event-ID': 'The same, and it wins.' },
     answer: { stream: 'Event' },
     noContent: 'The run has ended, and there is no more',
-    errors: [410, 429],
+    errors: [410, 429, 503],
     handle: follow,
   },
   {
@@ -62,6 +57,7 @@ export const runBufferRoutes: readonly Route[] = [
     operationId: 'cancelRun',
     summary: 'Ends a run in flight; what it committed stays. A run that ended already is left as it is',
     answer: { schema: { type: 'null' } },
+    errors: [503],
     handle: cancel,
   },
 ];

@@ -15,6 +15,7 @@ const RUN = { component: 'RunBody', schema: runBodySchema } satisfies BodySpec;
 async function run(call: Call): Promise<Response> {
   const hosted = start(call, await readRunBody(call), StreamingMode.NONE);
   await hosted.ended;
+  await hosted.announcedWithin(call.server.limits.answerAfterMs);
   const failure = hosted.failure ?? (hosted.buffer.firstSeq > 1 ? tooLong(hosted) : undefined);
   if (failure) return failedResponse(hosted, failure);
   return jsonTextResponse(hosted.buffer.toJsonList(), { [INVOCATION_ID_HEADER]: hosted.invocationId });

@@ -13,12 +13,10 @@ import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
 import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
+import { NEXT_CURSOR } from '../http/next-cursor.ts';
 import { sessionText } from '../http/session-text.ts';
 import { createSession } from '../sessions/create-session.ts';
 import { patchState } from '../sessions/patch-state.ts';
-
-/** Where the answer to a list says how to ask for the rest. */
-const NEXT_CURSOR = 'Eventloom-Next-Cursor';
 
 const CREATE = {
   component: 'CreateSessionBody',
@@ -189,6 +187,7 @@ export const sessionRoutes: readonly Route[] = [
     summary:
       'Ends the runs of a session and deletes it with its artifacts, those named user: excepted; a session that is not there is no error',
     answer: { schema: { type: 'null' } },
+    errors: [503],
     handle: remove,
   },
 ];

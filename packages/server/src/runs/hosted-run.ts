@@ -1,5 +1,15 @@
-import { type Event, EventloomError, RunAbortedError, serializeEvent, type SessionKey, toError } from '@eventloom/core';
+import {
+  type Event,
+  type EventloomError,
+  RunAbortedError,
+  serializeEvent,
+  type SessionKey,
+  toError,
+} from '@eventloom/core';
+import { errorBody } from '../http/error-body.ts';
+import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';
+import type { RunPublication } from './run-relay.ts';
 
 /** Characters that a run appends before it lets everybody else have a turn: few at first, so that its begin gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
@@ -12,17 +22,13 @@ export interface RunEvents {
   next(): Promise<IteratorResult<Event, void>>;
 }
 
-/** What a run tells those who follow it. They look at the run themselves. */
-export interface RunFollower {
-  /** There is more to read, or the run ended. */
-  notify(): void;
-}
-
 /** What a run needs of the place that hosts it. */
 export interface RunHost {
   /** Told of each event before any follower is: makes room where the limits ask for it. */
-  appended(run: HostedRun, chars: number): void;
+  appended(run: FollowedRun, chars: number): void;
   ended(run: HostedRun): void;
+  /** Lets other processes know of the run, where there are any. */
+  publish(run: HostedRun): RunPublication | undefined;
   /** Calls back once after `delayMs`; the returned function calls it off. */
   schedule(delayMs: number, callback: () => void): () => void;
 }
@@ -31,33 +37,47 @@ export interface RunHost {
  * A run that the server drives from its begin to its end, whoever reads it meanwhile: its events, its outcome, and its followers.
  * A follower that goes away, or that is slow, changes nothing for the run.
  */
-export class HostedRun {
-  readonly key: SessionKey;
-  readonly invocationId: string;
-  readonly buffer = new RunBuffer();
+export class HostedRun extends FollowedRun {
   readonly #host: RunHost;
-  readonly #controller = new AbortController();
-  readonly #followers = new Set<RunFollower>();
+  readonly #publication: RunPublication | undefined;
+  readonly #controller: AbortController;
   readonly #opened = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #failure: Error | undefined;
-  #isEnded = false;
   #wasFollowed = false;
   #stopReason: EventloomError | undefined;
   #charsLeft = CHARS_OF_FIRST_TURN;
 
   /** @param begin starts the run; nothing of it happens before `drive` */
   constructor(key: SessionKey, host: RunHost, begin: (abortSignal: AbortSignal) => RunEvents) {
-    this.key = key;
+    const controller = new AbortController();
+    const stream = begin(controller.signal);
+    super(key, stream.invocationId, new RunBuffer());
     this.#host = host;
-    const stream = begin(this.#controller.signal);
-    this.invocationId = stream.invocationId;
+    this.#controller = controller;
+    this.#publication = host.publish(this);
     void this.#drive(stream);
   }
 
-  /** Settles at the first event, at the end when there is none, or when the time is over. Never rejects. */
+  get isUpToDate(): boolean {
+    return true;
+  }
+
+  /**
+   * Settles at the first event, at the end when there is none, or when the time is over; with a relay, not before the run is
+   * announced. Never rejects.
+   */
   openedWithin(timeoutMs: number): Promise<void> {
-    return this.#within(this.#opened.promise, timeoutMs);
+    const opened = this.#opened.promise;
+    return this.#within(this.#publication ? Promise.all([opened, this.#publication.announced]) : opened, timeoutMs);
+  }
+
+  /**
+   * Settles when every process can find the run, so that a client that is told its name may ask any of them, or when the time is over.
+   * Never rejects; undefined when there are no others.
+   */
+  announcedWithin(timeoutMs: number): Promise<void> | undefined {
+    return this.#publication && this.#within(this.#publication.announced, timeoutMs);
   }
 
   /** Settles at the end, or when the time is over. Never rejects. */
@@ -70,10 +90,6 @@ export class HostedRun {
     return this.#ended.promise;
   }
 
-  get isEnded(): boolean {
-    return this.#isEnded;
-  }
-
   /** Why the run failed; undefined while it goes on, and when it did not. */
   get failure(): Error | undefined {
     return this.#failure;
@@ -84,22 +100,14 @@ export class HostedRun {
     return this.#wasFollowed;
   }
 
-  get followers(): ReadonlySet<RunFollower> {
-    return this.#followers;
-  }
-
-  /** The number of the last thing that a reader gets: the last event, or the failure after it. */
-  get finalSeq(): number {
-    return this.buffer.lastSeq + (this.#failure === undefined ? 0 : 1);
-  }
-
-  follow(follower: RunFollower): void {
+  override follow(follower: RunFollower): void {
     this.#wasFollowed = true;
-    this.#followers.add(follower);
+    super.follow(follower);
   }
 
-  unfollow(follower: RunFollower): void {
-    this.#followers.delete(follower);
+  /** No other process may find the run any more. */
+  forgetElsewhere(): void {
+    this.#publication?.forget();
   }
 
   /** Ends the run now. Whatever it committed stays. */
@@ -125,12 +133,11 @@ export class HostedRun {
     } catch (error) {
       this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : toError(error);
     }
-    this.#isEnded = true;
+    this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);
+    this.#publication?.notify();
     this.#opened.resolve();
     this.#ended.resolve();
-    for (const follower of this.#followers) follower.notify();
-    this.#followers.clear();
   }
 
   #append(event: Event): void {
@@ -139,10 +146,11 @@ export class HostedRun {
     this.#charsLeft -= text.length;
     this.#host.appended(this, text.length);
     this.#opened.resolve();
-    for (const follower of this.#followers) follower.notify();
+    this.notifyFollowers();
+    this.#publication?.notify();
   }
 
-  async #within(promise: Promise<void>, timeoutMs: number): Promise<void> {
+  async #within(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancel = this.#host.schedule(timeoutMs, late.resolve);
     await Promise.race([promise, late.promise]);

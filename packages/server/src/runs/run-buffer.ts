@@ -8,8 +8,13 @@ const COMPACT_AT = 1024;
 export class RunBuffer {
   #texts: string[] = [];
   #dropped = 0;
-  #firstSeq = 1;
+  #firstSeq: number;
   #chars = 0;
+
+  /** @param firstSeq the number of the first event that will be appended */
+  constructor(firstSeq = 1) {
+    this.#firstSeq = firstSeq;
+  }
 
   /** The number of the oldest event that is kept; one past the last when none is. */
   get firstSeq(): number {
@@ -47,6 +52,16 @@ export class RunBuffer {
       this.#dropped = 0;
     }
     return text.length;
+  }
+
+  /** Drops everything, leaves out the numbers before this one, and returns how many characters were dropped. */
+  restartAt(firstSeq: number): number {
+    const chars = this.#chars;
+    this.#texts = [];
+    this.#dropped = 0;
+    this.#firstSeq = firstSeq;
+    this.#chars = 0;
+    return chars;
   }
 
   /** True when every event after this number is kept. */

@@ -1,7 +1,8 @@
 import type { EventloomError } from '@eventloom/core';
 import { errorBody } from '../http/error-body.ts';
 import { SlowReaderError } from '../errors/slow-reader-error.ts';
-import type { HostedRun, RunFollower, RunHost } from './hosted-run.ts';
+import type { FollowedRun, RunFollower } from './followed-run.ts';
+import type { RunHost } from './hosted-run.ts';
 import { SSE_HEARTBEAT, sseFrame, sseNotice } from './sse-frame.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
@@ -18,7 +19,7 @@ const MAX_MISSED_BEATS = 2;
 export class RunReader implements RunFollower {
   /** The bytes to send. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly #run: HostedRun;
+  readonly #run: FollowedRun;
   readonly #host: Pick<RunHost, 'schedule'>;
   readonly #onClose: (reader: RunReader) => void;
   readonly #encoder = new TextEncoder();
@@ -34,7 +35,12 @@ export class RunReader implements RunFollower {
   #isClosed = false;
 
   /** @param afterSeq the number of the last event that this reader has already */
-  constructor(run: HostedRun, afterSeq: number, host: Pick<RunHost, 'schedule'>, onClose: (reader: RunReader) => void) {
+  constructor(
+    run: FollowedRun,
+    afterSeq: number,
+    host: Pick<RunHost, 'schedule'>,
+    onClose: (reader: RunReader) => void,
+  ) {
     this.#run = run;
     this.#seq = afterSeq;
     this.#host = host;
@@ -106,10 +112,16 @@ export class RunReader implements RunFollower {
       text += sseFrame(++this.#seq, event);
     }
     const isLast = run.isEnded && this.#seq >= buffer.lastSeq;
-    if (isLast && this.#seq < run.finalSeq) text += sseFrame(++this.#seq, JSON.stringify(errorBody(run.failure)));
+    if (isLast) text += this.#lastWords();
     if (text !== '') this.#enqueue(text);
     if (isLast) this.#finish();
     else this.#gather();
+  }
+
+  #lastWords(): string {
+    const { failureText, loss, finalSeq } = this.#run;
+    if (failureText !== undefined && this.#seq < finalSeq) return sseFrame(++this.#seq, failureText);
+    return loss ? sseNotice(JSON.stringify(errorBody(loss))) : '';
   }
 
   #gather(): void {
@@ -142,7 +154,7 @@ export class RunReader implements RunFollower {
   }
 }
 
-function tooSlow({ invocationId, buffer, key, isEnded }: HostedRun): EventloomError {
+function tooSlow({ invocationId, buffer, key, isEnded }: FollowedRun): EventloomError {
   return new SlowReaderError(
     `this connection fell behind the run ${invocationId}, whose oldest kept event is number ${buffer.firstSeq}; ` +
       `${isEnded ? 'the run has ended' : 'the run goes on'}: read session ${JSON.stringify(key.sessionId)} for what was missed`,

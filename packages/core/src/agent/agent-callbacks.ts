@@ -1,0 +1,85 @@
+import type { Content } from '../content/content.ts';
+import { CallbackContext } from '../context/callback-context.ts';
+import type { InvocationContext } from '../context/invocation-context.ts';
+import type { Event } from '../event/event.ts';
+import { isEmptyActions } from '../event/event-actions.ts';
+import type { BaseAgent } from './base-agent.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** Runs before or after an agent. A content it returns becomes the agent's answer. */
+export type SingleAgentCallback = (context: CallbackContext) => MaybePromise<Content | undefined | void>;
+/** Instead of the agent, when one returns content. */
+export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
+/** In addition to what the agent said, when one returns content. */
+export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
+/** Told of an agent that threw. A content it returns is the agent's answer, and the run goes on. */
+export type SingleAgentErrorCallback = (params: {
+  readonly context: CallbackContext;
+  readonly error: unknown;
+}) => MaybePromise<Content | undefined | void>;
+export type OnAgentErrorCallback = SingleAgentErrorCallback | readonly SingleAgentErrorCallback[];
+
+/** True when the agent, or a plugin, has a say before or after it or when it fails. */
+export function hasAgentCallbacks(agent: BaseAgent, { plugins }: InvocationContext): boolean {
+  return (
+    agent.beforeAgentCallback.length + agent.afterAgentCallback.length + agent.onAgentErrorCallback.length > 0 ||
+    plugins.has('beforeAgentCallback') ||
+    plugins.has('afterAgentCallback') ||
+    plugins.has('onAgentErrorCallback')
+  );
+}
+
+/** The agent's work with the callbacks around it. `work` is begun when nobody answers instead. */
+export async function* runWithCallbacks(
+  agent: BaseAgent,
+  context: InvocationContext,
+  work: () => AsyncGenerator<Event, void, void>,
+): AsyncGenerator<Event, void, void> {
+  const before = new CallbackContext({ invocationContext: context });
+  const instead =
+    (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??
+    (await firstContent(agent.beforeAgentCallback, before));
+  yield* callbackEvent(before, instead);
+  if (instead || context.isEnded) return;
+
+  try {
+    yield* work();
+  } catch (error) {
+    if (context.abortSignal.aborted) throw error;
+    const failed = new CallbackContext({ invocationContext: context });
+    const recovered =
+      (await context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error })) ??
+      (await firstContent(agent.onAgentErrorCallback, { context: failed, error }));
+    if (!recovered || context.abortSignal.aborted) throw error;
+    yield* callbackEvent(failed, recovered);
+    return;
+  }
+  if (context.isEnded) return;
+
+  const after = new CallbackContext({ invocationContext: context });
+  const added =
+    (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ??
+    (await firstContent(agent.afterAgentCallback, after));
+  yield* callbackEvent(after, added);
+}
+
+async function firstContent<P>(
+  callbacks: readonly ((params: P) => MaybePromise<Content | undefined | void>)[],
+  params: P,
+): Promise<Content | undefined> {
+  for (const callback of callbacks) {
+    const content = await callback(params);
+    if (content) return content;
+  }
+  return undefined;
+}
+
+/** What a callback said or changed, as an event; none when it did neither. */
+function* callbackEvent(context: CallbackContext, content: Content | undefined): Generator<Event> {
+  if (!content && isEmptyActions(context.actions)) return;
+  yield context.invocationContext.createEvent({
+    ...(content ? { content: { role: 'model', ...content } } : {}),
+    actions: context.actions,
+  });
+}

@@ -1,0 +1,107 @@
+import type { InvocationContext } from '../context/invocation-context.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { createEvent } from '../event/create-event.ts';
+import type { Event } from '../event/event.ts';
+import { readNewest } from '../session/read-newest.ts';
+import { sessionKeyOf } from '../session/session.ts';
+import type { BaseSessionService } from '../session/session-service.ts';
+import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
+import { CompactionCounters } from './compaction-counters.ts';
+import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
+import { effectiveHistory, type EffectiveHistory } from './effective-history.ts';
+import { checkEventsCompactionConfig, type EventsCompactionConfig } from './events-compaction-config.ts';
+
+/** A session at the end of a run: everything that no summary stands for is among its events. */
+export interface CompactSessionRequest {
+  readonly context: InvocationContext;
+  readonly sessionService: Pick<BaseSessionService, 'listEvents'>;
+}
+
+/** Decides at the end of a run whether the session is compacted, and makes the event of it. */
+export class EventsCompactor {
+  readonly #summarizer: BaseEventsSummarizer;
+  readonly #config: EventsCompactionConfig;
+
+  /** @throws ConfigurationError */
+  constructor(summarizer: BaseEventsSummarizer, config: EventsCompactionConfig) {
+    checkEventsCompactionConfig(config);
+    this.#summarizer = summarizer;
+    this.#config = config;
+  }
+
+  /** The event to append; undefined when it is not time, or nothing can be compacted yet. Passes on what the summarizer throws. */
+  async compact({ context, sessionService }: CompactSessionRequest): Promise<Event | undefined> {
+    const plan = await this.#plan(context, sessionService);
+    if (!plan || plan.events.length === 0) return undefined;
+    const { events, startTimestamp, endTimestamp } = plan;
+    const made = await this.#summarizer.maybeSummarizeEvents({ events, abortSignal: context.abortSignal });
+    if (made === undefined) return undefined;
+    const compactedContent = made.actions?.compaction?.compactedContent;
+    if (!compactedContent?.parts?.length) {
+      throw new ConfigurationError(
+        'maybeSummarizeEvents: must return an event with actions.compaction.compactedContent, or undefined',
+      );
+    }
+    const { platform } = context;
+    const invocationId = `e-${platform.newUuid()}`;
+    const { usageMetadata, customMetadata, modelVersion } = made;
+    return createEvent({
+      id: platform.newEventId(),
+      // Its own: it is read without the run that it came after, and must not be taken for the begin of that one.
+      invocationId,
+      executionId: invocationId,
+      author: 'user',
+      timestamp: Math.max(platform.now() / 1000, endTimestamp),
+      actions: { compaction: { startTimestamp, endTimestamp, compactedContent } },
+      ...(usageMetadata === undefined ? {} : { usageMetadata }),
+      ...(customMetadata === undefined ? {} : { customMetadata }),
+      ...(modelVersion === undefined ? {} : { modelVersion }),
+    });
+  }
+
+  async #plan(
+    { invocation, session }: InvocationContext,
+    service: CompactSessionRequest['sessionService'],
+  ): Promise<CompactionPlan | undefined> {
+    const { compactionInterval = Infinity, overlapSize = 0, tokenThreshold = Infinity, eventRetentionSize = 0 } = this.#config;
+    const { events } = session;
+    const counters = countersOf(invocation.derived);
+    counters.update(events);
+    const isLarge = counters.tokens >= tokenThreshold;
+    const isDue = counters.invocations >= compactionInterval;
+    if (!isLarge && !isDue) return undefined;
+    const history = effectiveHistory(events);
+    const whole = isLarge ? planWhole(events, history, eventRetentionSize) : undefined;
+    if (whole || !isDue) return whole;
+    if (overlapSize === 0 || history.summaries.length === 0) return planWindow(events, history);
+    const isHere = events.length >= session.lastSeq;
+    const isEnough = (read: readonly Event[]): boolean => invocationsOf(read, effectiveHistory(read)).length > overlapSize;
+    const newest = isHere ? events : await readNewest(service, sessionKeyOf(session), isEnough);
+    return planWindow(events, history, overlapOf(newest, overlapSize));
+  }
+}
+
+const COUNTERS = Symbol('compaction counters');
+
+function countersOf(derived: Map<unknown, unknown>): CompactionCounters {
+  // The key is this file's own.
+  let counters = derived.get(COUNTERS) as CompactionCounters | undefined;
+  if (!counters) derived.set(COUNTERS, (counters = new CompactionCounters()));
+  return counters;
+}
+
+/** The invocations that summaries stand for, in order. */
+function invocationsOf(events: readonly Event[], { covered }: EffectiveHistory): string[] {
+  return [...new Set(covered.map((position) => events[position]?.invocationId ?? ''))];
+}
+
+/** The last covered invocations, so many of them. */
+function overlapOf(events: readonly Event[], size: number): Overlap {
+  const history = effectiveHistory(events);
+  const again = new Set(invocationsOf(events, history).slice(-size));
+  const covered = history.covered.map((position) => events[position] as Event);
+  return {
+    events: covered.filter(({ invocationId }) => again.has(invocationId)),
+    before: covered.filter(({ invocationId }) => !again.has(invocationId)),
+  };
+}

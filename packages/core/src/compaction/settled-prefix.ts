@@ -1,0 +1,85 @@
+import { enclosureOf } from '../event/branch.ts';
+import type { Event } from '../event/event.ts';
+import { getFunctionCalls, getFunctionResponses } from '../event/event-predicates.ts';
+
+/** A list of events, those of them that are looked at, and a time up to which all is covered already. */
+export interface PrefixRequest {
+  readonly events: readonly Event[];
+  /** Positions in the list, in order. */
+  readonly positions: readonly number[];
+  /** At most so many of the positions are taken. */
+  readonly atMost: number;
+  /** Seconds; -Infinity for none. */
+  readonly coveredUntil: number;
+}
+
+/** How many of the positions are taken, and the latest time up to there, of all events of the list. */
+export interface SettledPrefix {
+  readonly count: number;
+  readonly endTimestamp: number;
+}
+
+/**
+ * The longest prefix that can be put behind a time: no call is parted from its responses, no long-running call in it waits for its
+ * first one, no invocation is cut in two, and everything behind it is later than everything in it, rewound events included.
+ */
+export function settledPrefix({ events, positions, atMost, coveredUntil }: PrefixRequest): SettledPrefix {
+  const needed = positionsNeeded(events, positions);
+  const earliestFrom = earliestTimes(events);
+  let settled: SettledPrefix = { count: 0, endTimestamp: coveredUntil };
+  let reach = -1;
+  let latest = coveredUntil;
+  let from = 0;
+  for (let index = 0; index < atMost; index++) {
+    const position = positions[index] as number;
+    for (; from <= position; from++) latest = Math.max(latest, timeOf(events[from]));
+    reach = Math.max(reach, needed[index] ?? index);
+    if (reach <= index && latest < (earliestFrom[position + 1] ?? Infinity))
+      settled = { count: index + 1, endTimestamp: latest };
+  }
+  return settled;
+}
+
+/** A compaction's own time says nothing: it is read whatever it is. */
+function timeOf(event: Event | undefined): number {
+  return event === undefined || event.actions.compaction ? -Infinity : event.timestamp;
+}
+
+/** For each position of the list, the earliest time from there on. */
+function earliestTimes(events: readonly Event[]): Float64Array {
+  const earliest = new Float64Array(events.length + 1).fill(Infinity);
+  for (let position = events.length - 1; position >= 0; position--) {
+    const event = events[position] as Event;
+    const time = event.actions.compaction ? Infinity : event.timestamp;
+    earliest[position] = Math.min(time, earliest[position + 1] ?? Infinity);
+  }
+  return earliest;
+}
+
+/** For each index, the last one that has to go with it; Infinity when what it waits for is still to come. */
+function positionsNeeded(events: readonly Event[], positions: readonly number[]): number[] {
+  const needed = positions.map((_, index) => index);
+  const begun = new Map<string, number>();
+  const called = new Map<string, number>();
+  const open = new Map<string, number>();
+  const reach = (first: number, last: number): void => void (needed[first] = Math.max(needed[first] ?? first, last));
+  for (const [index, position] of positions.entries()) {
+    const event = events[position] as Event;
+    const first = begun.get(event.invocationId);
+    if (first === undefined) begun.set(event.invocationId, index);
+    else reach(first, index);
+    if (enclosureOf(event.branch) !== '') continue;
+    for (const { id, name = '' } of getFunctionCalls(event)) {
+      called.set(id ?? name, index);
+      // Any other call without a response was cut off, and will never have one.
+      if (id !== undefined && event.longRunningToolIds?.includes(id)) open.set(id, index);
+    }
+    for (const { id, name = '' } of getFunctionResponses(event)) {
+      const at = called.get(id ?? name);
+      if (at !== undefined) reach(at, index);
+      if (id !== undefined) open.delete(id);
+    }
+  }
+  for (const index of open.values()) needed[index] = Infinity;
+  return needed;
+}

@@ -1,0 +1,48 @@
+import type { BaseAgent } from '../agent/base-agent.ts';
+import type { RunConfig } from '../agent/run-config.ts';
+import type { BaseArtifactService } from '../artifact/artifact-service.ts';
+import type { Content } from '../content/content.ts';
+import type { BaseCredentialService } from '../credential/credential-service.ts';
+import type { Event } from '../event/event.ts';
+import type { BaseMemoryService } from '../memory/memory-service.ts';
+import type { ModelResolver } from '../model/base-llm.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { PluginManager } from '../plugin/plugin-manager.ts';
+import type { Session } from '../session/session.ts';
+import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
+import type { AbortGuard } from './abort-guard.ts';
+import type { InvocationContext } from './invocation-context.ts';
+import type { SubInvocation } from './sub-invocation.ts';
+
+/** What all agents of one invocation share. Made by the runner. */
+export interface Invocation {
+  readonly invocationId: string;
+  /** The top of the tree that is run: the runner's agent, or the agent of a sub-invocation. */
+  readonly rootAgent: BaseAgent;
+  readonly session: Session;
+  readonly runConfig: RunConfig;
+  /** The message that set the invocation off. */
+  readonly userContent: Content | undefined;
+  /** The abort of the whole run. */
+  readonly abort: AbortGuard;
+  readonly platform: Platform;
+  readonly plugins: PluginManager;
+  readonly artifactService: BaseArtifactService | undefined;
+  readonly memoryService: BaseMemoryService | undefined;
+  /** Without one, tools cannot ask for credentials. */
+  readonly credentialService?: BaseCredentialService | undefined;
+  /** Finds the model that a string names. */
+  readonly models: ModelResolver | undefined;
+  /** What is computed from the session's events, under a key of whoever computes it; kept for as long as the events are. */
+  readonly derived: Map<unknown, unknown>;
+  /** Writes to the session's tool ledger under the run's lease. */
+  readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
+  /** What the session's tool ledger has of an invocation. */
+  readonly listToolCalls?: ((invocationId: string) => Promise<readonly ToolLedgerEntry[]>) | undefined;
+  /** Runs the context's agent and then whomever it hands over to. Without one, nobody is handed over to. */
+  readonly driveAgent?: ((context: InvocationContext) => AsyncGenerator<Event, void, void>) | undefined;
+  /** Runs an agent as a world of its own; see `InvocationContext.runSubInvocation`. */
+  readonly runSubInvocation?:
+    | ((parent: InvocationContext, request: SubInvocation) => AsyncGenerator<Event, void, void>)
+    | undefined;
+}

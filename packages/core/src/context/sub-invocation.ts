@@ -1,0 +1,14 @@
+import type { BaseAgent } from '../agent/base-agent.ts';
+import type { Content } from '../content/content.ts';
+
+/** An agent to be run as a world of its own within an invocation: a tool that is an agent, say. */
+export interface SubInvocation {
+  /** The top of the tree that is run: hand-overs stay at it and below. */
+  readonly agent: BaseAgent;
+  /** What the agent is told. */
+  readonly userContent: Content;
+  /** Tells several sub-invocations of one agent apart: the id of the call. */
+  readonly callId: string;
+  /** Whether chunks are wanted, when the run streams. */
+  readonly streaming: boolean;
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './branch.ts';
+
+test('a branch below another one has its name behind a dot', () => {
+  expect(branchBelow(undefined, 'par')).toBe('par');
+  expect(branchBelow('par', 'a')).toBe('par.a');
+});
+
+test('an enclosed branch is one segment, whatever the call is called', () => {
+  expect(enclosedBranch('par.a', 'helper', 'call_1')).toBe('par.a.helper@call_1');
+  expect(enclosedBranch(undefined, 'helper', 'a.b@c')).toBe('helper@a%2Eb%40c');
+});
+
+test.each([
+  [undefined, ''],
+  ['par.a', ''],
+  ['helper@1', 'helper@1'],
+  ['par.a.helper@1.par.b', 'par.a.helper@1'],
+  ['helper@1.other@2', 'helper@1.other@2'],
+])('the enclosure of %s is %j', (branch, enclosure) => {
+  expect(enclosureOf(branch)).toBe(enclosure);
+});
+
+describe('an event', () => {
+  test.each([
+    [undefined, undefined],
+    ['par.a', undefined],
+    [undefined, 'par.a'],
+    ['', 'par.a'],
+    ['par.a', 'par.a'],
+    ['par', 'par.a'],
+    ['helper@1', 'helper@1.par.a'],
+    ['helper@1.par.a', 'helper@1'],
+    ['helper@1.par', 'helper@1.par.a'],
+  ])('on branch %j is seen from %j', (eventBranch, branch) => {
+    expect(isVisibleOn(eventBranch, branch)).toBe(true);
+  });
+
+  test.each([
+    ['par.a', 'par.b'],
+    ['par.a', 'par'],
+    ['par.a', 'par.ab'],
+    ['helper@1', undefined],
+    [undefined, 'helper@1'],
+    ['helper@1', 'helper@2'],
+    ['helper@1', 'helper@10'],
+    ['par', 'par.helper@1'],
+    ['helper@1', 'helper@1.other@2'],
+    ['helper@1.par.a', 'helper@1.par.b'],
+  ])('on branch %j is not seen from %j', (eventBranch, branch) => {
+    expect(isVisibleOn(eventBranch, branch)).toBe(false);
+  });
+});

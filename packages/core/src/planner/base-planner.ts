@@ -1,0 +1,32 @@
+import type { Part } from '../content/content.ts';
+import type { CallbackContext } from '../context/callback-context.ts';
+import type { ReadonlyContext } from '../context/readonly-context.ts';
+import type { LlmRequest } from '../model/llm-request.ts';
+import { PLANNER_BRAND } from './is-base-planner.ts';
+
+/**
+ * Has a model plan before it acts, for an agent that has it as `planner`. A planner serves any number of runs at once. (ADK,
+ * `BasePlanner`.)
+ */
+export abstract class BasePlanner {
+  get [PLANNER_BRAND](): true {
+    return true;
+  }
+
+  /** True when the planner says how the model thinks: the agent's `generateContentConfig` then has no `thinkingConfig`. */
+  get setsThinkingConfig(): boolean {
+    return false;
+  }
+
+  /**
+   * What the model is told of planning, after the agent's instructions; undefined for nothing. Called for every request, when it
+   * has its contents and not yet its tools. It may change the request: contents are shared, and replaced rather than modified.
+   */
+  abstract buildPlanningInstruction(context: ReadonlyContext, request: LlmRequest): string | undefined;
+
+  /**
+   * The parts of a reply as they go on, calls among them; undefined to leave them. Called for every whole reply, after the
+   * callbacks, and not for chunks: these are shown as the model sends them. State that is written goes into the event of the reply.
+   */
+  abstract processPlanningResponse(context: CallbackContext, parts: readonly Part[]): readonly Part[] | undefined;
+}

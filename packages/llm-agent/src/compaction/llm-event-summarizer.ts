@@ -1,0 +1,76 @@
+import {
+  BaseEventsSummarizer,
+  type BaseLlm,
+  ConfigurationError,
+  contentText,
+  createCompactionEvent,
+  createLlmRequest,
+  type Event,
+  isBaseLlm,
+  type LlmResponse,
+  ModelError,
+  type SummarizeEventsRequest,
+} from '@eventloom/core';
+import { toTranscript } from './transcript.ts';
+
+/** How events are summed up. */
+export interface LlmEventSummarizerOptions {
+  /** Writes the summaries; it need not be the model of the agent. */
+  readonly model: BaseLlm;
+  /** What the model is asked, with `{conversation_history}` where the conversation goes. */
+  readonly promptTemplate?: string | undefined;
+}
+
+const PLACEHOLDER = '{conversation_history}';
+
+const PROMPT = `Below is a conversation between a user and one or more AI agents, with the tools that they called and what these answered.
+Sum it up, so that the agents can go on from your summary alone. Keep what was asked and what was answered, facts, names, numbers
+and identifiers as they were said, decisions and their reasons, what the user prefers, and what is still open. Leave out small talk
+and detours. Write nothing but the summary.
+
+${PLACEHOLDER}`;
+
+/** Has a model sum up a session's events, as a transcript of who said, called and answered what. Thoughts are left out. */
+export class LlmEventSummarizer extends BaseEventsSummarizer {
+  readonly #model: BaseLlm;
+  readonly #template: string;
+
+  /** @throws ConfigurationError for a model that is none, or a template that does not say where the conversation goes */
+  constructor({ model, promptTemplate = PROMPT }: LlmEventSummarizerOptions) {
+    super();
+    if (!isBaseLlm(model)) throw new ConfigurationError('LlmEventSummarizer: model must be a model object');
+    if (!promptTemplate.includes(PLACEHOLDER))
+      throw new ConfigurationError(`LlmEventSummarizer: promptTemplate must contain ${PLACEHOLDER}`);
+    this.#model = model;
+    this.#template = promptTemplate;
+  }
+
+  /** @throws ModelError when the call fails, and for a summary that is empty or was cut short: half of one is none */
+  override async maybeSummarizeEvents({ events, abortSignal }: SummarizeEventsRequest): Promise<Event | undefined> {
+    const transcript = toTranscript(events);
+    if (transcript === '') return undefined;
+    const request = createLlmRequest();
+    request.model = this.#model.model;
+    request.contents = [{ role: 'user', parts: [{ text: this.#template.replaceAll(PLACEHOLDER, () => transcript) }] }];
+    let text = '';
+    let last: LlmResponse = {};
+    for await (const response of this.#model.generateContentAsync(request, false, abortSignal)) {
+      if (response.partial === true) continue;
+      text += contentText(response.content);
+      last = response;
+    }
+    const { errorCode, errorMessage, finishReason, usageMetadata, modelVersion } = last;
+    if (errorCode !== undefined || (finishReason !== undefined && finishReason !== 'STOP') || text.trim() === '') {
+      const reason = errorCode ?? finishReason ?? 'STOP';
+      const what = text.trim() === '' ? 'the summary is empty' : 'the summary was cut short';
+      throw new ModelError(errorMessage ?? `${what} (${reason})`, { errorCode: reason });
+    }
+    return createCompactionEvent(
+      { role: 'model', parts: [{ text }] },
+      {
+        ...(usageMetadata === undefined ? {} : { usageMetadata }),
+        ...(modelVersion === undefined ? {} : { modelVersion }),
+      },
+    );
+  }
+}

@@ -1,0 +1,19 @@
+import { type FunctionCall, type InvocationContext, ObjectType, type ToolListener } from '@eventloom/core';
+import type { EmittedEvents } from './emitted-events.ts';
+
+/** Takes what the tool of one call passes on while it runs. */
+export function callListener(context: InvocationContext, call: FunctionCall, emitted: EmittedEvents): ToolListener {
+  return {
+    event: (event) => emitted.emit(event),
+    progress(output) {
+      const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { output } };
+      return emitted.emit(
+        context.createEvent({
+          object: ObjectType.toolResponse,
+          partial: true,
+          content: { role: 'user', parts: [{ functionResponse }] },
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import type { Event } from '@eventloom/core';
+import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { readAnswers } from './resumed-calls.ts';
+
+function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
+  return functionCallEvent(
+    'bot',
+    ids.map((id) => ({ id, name: 'f' })),
+    { longRunningToolIds },
+  );
+}
+
+function answering(author: string, ...ids: string[]): Event {
+  return functionResponseEvent(
+    author,
+    ids.map((id) => ({ id, name: 'f', response: {} })),
+  );
+}
+
+function waits(events: readonly Event[]): boolean {
+  return readAnswers(events, 'bot')?.isWaiting ?? false;
+}
+
+// Long-running calls.
+
+test('one answer of two leaves the agent waiting, the second does not', () => {
+  const events = [calling(['a', 'b']), answering('user', 'b')];
+  expect(waits(events)).toBe(true);
+  expect(waits([...events, answering('user', 'a')])).toBe(false);
+});
+
+test('both answers in one message leave nothing open', () => {
+  expect(waits([calling(['a', 'b']), answering('user', 'a', 'b')])).toBe(false);
+});
+
+test('what ran at once and was answered is not waited for', () => {
+  expect(waits([calling(['a', 'b'], ['b']), answering('bot', 'a'), answering('user', 'b')])).toBe(false);
+});
+
+test('a call that is not long-running and got no answer will never get one, and is not waited for', () => {
+  expect(waits([calling(['a', 'b'], ['b']), answering('user', 'b')])).toBe(false);
+});
+
+test('a call with a first status is answered for now', () => {
+  const events = [calling(['a', 'b']), answering('bot', 'a', 'b'), answering('user', 'b')];
+  expect(waits(events)).toBe(false);
+});
+
+test('what the user says is answered, whatever is open', () => {
+  expect(waits([calling(['a']), userEvent('hello?')])).toBe(false);
+  expect(waits([calling(['a'])])).toBe(false);
+  expect(waits([])).toBe(false);
+});
+
+test('only the calls of the reply that is answered count', () => {
+  const events = [calling(['a']), modelEvent('bot', 'waiting'), calling(['b']), answering('user', 'b')];
+  expect(waits(events)).toBe(false);
+});
+
+test('what was said after the answer by others changes nothing', () => {
+  const events = [calling(['a', 'b']), answering('user', 'b'), modelEvent('guard', 'noted')];
+  expect(waits(events)).toBe(true);
+  expect(waits([...events, answering('bot', 'a')])).toBe(false);
+});
+
+// Questions to a person.
+
+const CALL = { id: 'a', name: 'f', args: { n: 1 } };
+const question = functionCallEvent(
+  'bot',
+  [
+    {
+      id: 'q',
+      name: 'adk_request_confirmation',
+      args: { originalFunctionCall: CALL, toolConfirmation: { hint: 'Now?' } },
+    },
+  ],
+  { longRunningToolIds: ['q'] },
+);
+const asking = [functionCallEvent('bot', [CALL]), question, answering('bot', 'a')];
+const confirming = functionResponseEvent('user', [{ id: 'q', name: 'f', response: { confirmed: true } }]);
+
+test('a call goes on with its answer, for the agent that asked and for no other', () => {
+  expect(readAnswers([...asking, confirming], 'bot')?.resumed.get('a')).toEqual({
+    call: CALL,
+    refusal: undefined,
+    confirmation: { hint: 'Now?', confirmed: true },
+    earlierInvocations: [],
+  });
+  expect(readAnswers([...asking, confirming], 'other')?.resumed.size).toBe(0);
+});
+
+test('a call that went on is over, also for an agent that is run again with the same message', () => {
+  const answers = readAnswers([...asking, confirming, answering('bot', 'a')], 'bot');
+  expect(answers).toEqual({ resumed: new Map(), isWaiting: false });
+});

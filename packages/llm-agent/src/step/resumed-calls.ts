@@ -1,0 +1,165 @@
+import {
+  askedCallId,
+  type Event,
+  type FunctionCall,
+  getFunctionCalls,
+  getFunctionResponses,
+  newestFirst,
+  REQUEST_CONFIRMATION,
+  type ToolConfirmation,
+} from '@eventloom/core';
+
+/** A call that goes on, or is over, because of what a person answered. */
+export interface ResumedCall {
+  readonly call: FunctionCall;
+  /** What the model is told instead of the call being run: the person refused, or answered too late. */
+  readonly refusal: { readonly error: string } | undefined;
+  readonly confirmation: ToolConfirmation | undefined;
+  /** Invocations in which the same was answered before; the call may have been run in one that was cut off. */
+  readonly earlierInvocations: readonly string[];
+}
+
+/** By the id of the call. */
+export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
+
+/** What the newest message answers. */
+export interface Answers {
+  readonly resumed: ResumedCalls;
+  /** True when other calls of the same reply still wait for a person. */
+  readonly isWaiting: boolean;
+}
+
+/** A question to a person about a call. */
+interface Question {
+  readonly request: FunctionCall;
+  readonly author: string;
+  /** What was answered, the newest first. */
+  readonly answers: readonly Answer[];
+}
+
+interface Answer {
+  readonly invocationId: string;
+  readonly response: Readonly<Record<string, unknown>>;
+}
+
+/** What there is between the newest message and the replies whose calls it answers, by the ids of calls. */
+class Answered {
+  /** The replies, newest first. */
+  readonly replies: Event[] = [];
+  /** The calls that the message is about and that a person was asked about. */
+  readonly asked = new Map<string, FunctionCall>();
+  /** Questions that are not over: their call has no second response. */
+  readonly #open = new Map<string, Question[]>();
+  /** The newest confirmation of a call by a question that is over. */
+  readonly confirmed = new Map<string, ToolConfirmation>();
+  readonly #responses = new Map<string, Answer[]>();
+
+  constructor(events: readonly Event[], ids: readonly string[]) {
+    const wanted = new Set(ids);
+    for (const event of newestFirst(events)) {
+      if (wanted.size === 0) return;
+      this.#add(event, wanted);
+    }
+  }
+
+  #add(event: Event, wanted: Set<string>): void {
+    for (const { id = '', response = {} } of getFunctionResponses(event)) {
+      listAt(this.#responses, id).push({ invocationId: event.invocationId, response });
+    }
+    let isReply = false;
+    for (const call of getFunctionCalls(event)) {
+      const { id = '' } = call;
+      const callId = askedCallId(call);
+      const isWanted = wanted.delete(id);
+      if (callId !== undefined) {
+        if (isWanted) wanted.add(callId);
+        this.#addQuestion(callId, { request: call, author: event.author, answers: this.#responses.get(id) ?? [] });
+      } else if (isWanted) {
+        isReply = true;
+        if (this.#open.has(id)) this.asked.set(id, call);
+      }
+    }
+    if (isReply) this.replies.push(event);
+  }
+
+  #addQuestion(callId: string, question: Question): void {
+    const responses = this.#responses.get(callId)?.length ?? 0;
+    const confirmation = responses < 2 ? undefined : confirmationOf(question);
+    if (responses < 2) listAt(this.#open, callId).push(question);
+    else if (confirmation && !this.confirmed.has(callId)) this.confirmed.set(callId, confirmation);
+  }
+
+  questions(callId: string): readonly Question[] {
+    return this.#open.get(callId) ?? [];
+  }
+
+  hasResponse(callId: string): boolean {
+    return this.#responses.has(callId);
+  }
+}
+
+/**
+ * What a message of function responses means to the agent that made the calls; undefined when what the user said last is none.
+ *
+ * The model is asked when it can be told all results of a reply: while long-running calls of it have none, or a person was asked
+ * about one and did not answer, the agent waits. Any other call without an answer was cut off and will never have one.
+ *
+ * A call that a person was asked about has a first response, which says that it waits; with a second one the questions are over.
+ * It is run when all that was asked about it is answered, and is over with the first refusal.
+ */
+export function readAnswers(events: readonly Event[], agentName: string): Answers | undefined {
+  const message = events.findLast(({ author }) => author === 'user');
+  const ids = message ? getFunctionResponses(message).map(({ id = '' }) => id) : [];
+  if (!message || ids.length === 0) return undefined;
+  const answered = new Answered(events, ids);
+  const resumed = new Map<string, ResumedCall>();
+  for (const [id, call] of answered.asked) {
+    const questions = answered.questions(id);
+    if (questions.some(({ author }) => author !== agentName)) continue;
+    const refusal = questions.map(refusalOf).find((each) => each !== undefined);
+    if (!refusal && questions.some(isUnanswered)) continue;
+    const confirmation = questions.map(confirmationOf).find((each) => each !== undefined);
+    const invocations = questions.flatMap(({ answers }) => answers.map(({ invocationId }) => invocationId));
+    resumed.set(id, {
+      call,
+      refusal,
+      confirmation: confirmation ?? answered.confirmed.get(id),
+      earlierInvocations: invocations.filter((id) => id !== message.invocationId),
+    });
+  }
+  const waits = ({ id = '' }: FunctionCall): boolean => !resumed.has(id) && answered.questions(id).some(isUnanswered);
+  const isWaiting = answered.replies.some(
+    (reply) => reply.longRunningToolIds?.some((id) => !answered.hasResponse(id)) || getFunctionCalls(reply).some(waits),
+  );
+  return { resumed, isWaiting };
+}
+
+function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
+  let list = lists.get(key);
+  if (!list) lists.set(key, (list = []));
+  return list;
+}
+
+function isUnanswered({ answers }: Question): boolean {
+  return answers.length === 0;
+}
+
+/** What the person confirmed; undefined when they did not, or were asked for something else. */
+function confirmationOf({ request, answers }: Question): ToolConfirmation | undefined {
+  const response = answers[0]?.response;
+  if (request.name !== REQUEST_CONFIRMATION || response?.['confirmed'] !== true) return undefined;
+  const told = request.args?.['toolConfirmation'] as ToolConfirmation | undefined;
+  const { payload } = response;
+  return { hint: told?.hint ?? '', confirmed: true, ...(payload === undefined ? {} : { payload }) };
+}
+
+/** Why the call is not to be run by what was answered; undefined when it is, and without an answer. */
+function refusalOf({ request, answers }: Question): { error: string } | undefined {
+  const response = answers[0]?.response;
+  if (!response) return undefined;
+  if (response['expired'] === true) return { error: 'This tool call was not run: it was answered too late.' };
+  if (request.name === REQUEST_CONFIRMATION) {
+    return response['confirmed'] === true ? undefined : { error: 'This tool call is rejected.' };
+  }
+  return response['provided'] === true ? undefined : { error: 'This tool call was not run: no credential was given.' };
+}

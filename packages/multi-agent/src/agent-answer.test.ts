@@ -1,0 +1,77 @@
+import { createEvent, createEventActions, type Event, type EventParams, STRUCTURED_OUTPUT } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import { AgentAnswer } from './agent-answer.ts';
+
+function said(text: string, params: EventParams = {}): Event {
+  return createEvent({ author: 'helper', content: { role: 'model', parts: [{ text }] }, ...params });
+}
+
+function resultOf(...events: Event[]): unknown {
+  const answer = new AgentAnswer('helper', createEventActions());
+  for (const event of events) answer.add(event);
+  return answer.result();
+}
+
+describe('the answer is', () => {
+  test('the text of the last final event, whatever comes after it', () => {
+    const call = createEvent({ content: { parts: [{ text: 'let me see', functionCall: { name: 'f' } }] } });
+    expect(resultOf(said('first'), call, said('last'), createEvent({ actions: { stateDelta: { a: 1 } } }))).toBe(
+      'last',
+    );
+  });
+
+  test('counted once: chunks are no answer', () => {
+    expect(resultOf(said('las', { partial: true }), said('t', { partial: true }), said('last'))).toBe('last');
+    expect(resultOf(said('las', { partial: true }))).toBe('');
+  });
+
+  test('the structured value when there is one, also one that is empty', () => {
+    expect(resultOf({ ...said('{"a":1}'), [STRUCTURED_OUTPUT]: { a: 1 } })).toEqual({ a: 1 });
+    expect(resultOf({ ...said('null'), [STRUCTURED_OUTPUT]: null })).toBeNull();
+  });
+
+  test('what a tool said when the agent left it at that', () => {
+    const respond = (...responses: Record<string, unknown>[]) =>
+      createEvent({
+        content: { parts: responses.map((response) => ({ functionResponse: { name: 'f', response } })) },
+        actions: { skipSummarization: true },
+      });
+    expect(resultOf(respond({ a: 1 }))).toEqual({ a: 1 });
+    expect(resultOf(respond({ a: 1 }, { b: 2 }))).toEqual([{ a: 1 }, { b: 2 }]);
+  });
+
+  test('an error when the agent said nothing but that', () => {
+    expect(resultOf(createEvent({ errorCode: 'SAFETY', errorMessage: 'no' }))).toEqual({ error: 'no' });
+    expect(resultOf(said('half', { errorCode: 'MAX_TOKENS', errorMessage: 'too long' }))).toBe('half');
+  });
+
+  test('an error when a call has its result later', () => {
+    const waiting = createEvent({
+      content: { parts: [{ functionCall: { id: 'a', name: 'f' } }, { functionCall: { id: 'b', name: 'later' } }] },
+      longRunningToolIds: ['b'],
+    });
+    expect(resultOf(waiting)).toEqual({ error: expect.stringContaining('waits for the result of later') });
+  });
+});
+
+test('what the events changed is added to the actions, the later change last, and their signals are not', () => {
+  const actions = createEventActions({ stateDelta: { own: 1 }, removedState: ['back'] });
+  const answer = new AgentAnswer('helper', actions);
+  answer.add(said('a', { actions: { stateDelta: { x: 1, y: 1, back: 1 }, artifactDelta: { f: 0 }, escalate: true } }));
+  answer.add(said('b', { actions: { stateDelta: { x: 2 }, removedState: ['y'], artifactDelta: { f: 1 } } }));
+  answer.add(said('c', { partial: true, actions: { stateDelta: { never: 1 } } }));
+  expect(actions).toEqual({
+    stateDelta: { own: 1, x: 2, back: 1 },
+    removedState: ['y'],
+    artifactDelta: { f: 1 },
+  });
+});
+
+test('keys like __proto__ are data', () => {
+  const actions = createEventActions();
+  new AgentAnswer('helper', actions).add(
+    said('a', { actions: { stateDelta: JSON.parse('{"__proto__": {"bad": true}}') } }),
+  );
+  expect(Object.keys(actions.stateDelta)).toEqual(['__proto__']);
+  expect(({} as Record<string, unknown>)['bad']).toBeUndefined();
+});

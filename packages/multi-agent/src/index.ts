@@ -1,0 +1,15 @@
+// Agents that work together: workflow agents, hand-overs between agents, and agents as tools.
+
+export type { AgentToolConfig } from './agent-tool.ts';
+export { AgentTool } from './agent-tool.ts';
+export { driveAgent } from './drive-agent.ts';
+export { exitLoop } from './exit-loop-tool.ts';
+export type { LoopAgentConfig } from './loop-agent.ts';
+export { LoopAgent } from './loop-agent.ts';
+export type { ParallelAgentConfig } from './parallel-agent.ts';
+export { ParallelAgent } from './parallel-agent.ts';
+export { Route } from './route.ts';
+export type { SequentialAgentConfig } from './sequential-agent.ts';
+export { SequentialAgent } from './sequential-agent.ts';
+export { transferInstruction, transferTargets } from './transfer-targets.ts';
+export { TransferToAgentTool } from './transfer-to-agent-tool.ts';

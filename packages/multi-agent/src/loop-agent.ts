@@ -1,0 +1,64 @@
+import { BaseAgent, type BaseAgentConfig, enclosureOf, type Event, type InvocationContext } from '@eventloom/core';
+import { checkAgentOptions, checkCount } from './check-agent-options.ts';
+import { Route } from './route.ts';
+
+/** What a loop agent is made of. */
+export interface LoopAgentConfig extends BaseAgentConfig {
+  /** Rounds through the sub-agents, at most. Default: until one escalates. */
+  readonly maxIterations?: number;
+}
+
+/** Events whose escalation ended a loop already: it is the innermost loop around an agent that the agent leaves. */
+const ANSWERED = new WeakSet<Event>();
+
+/**
+ * Runs its sub-agents one after the other, round after round, until an event below it says `escalate` (the `exitLoop` tool makes
+ * one) or there were `maxIterations` rounds. The agent that escalates finishes; the rest of the round is skipped. Of loops in
+ * loops the innermost one ends.
+ */
+export class LoopAgent extends BaseAgent {
+  readonly maxIterations: number | undefined;
+
+  /** @throws ConfigurationError as every agent does, and for an option this version does not have */
+  constructor(config: LoopAgentConfig) {
+    checkAgentOptions(config, ['maxIterations']);
+    checkCount(config, 'maxIterations', config.maxIterations);
+    super(config);
+    this.maxIterations = config.maxIterations;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const enclosure = enclosureOf(context.branch);
+    if (this.subAgents.length === 0) return;
+    for (let round = 0; round < (this.maxIterations ?? Infinity); round++) {
+      context.throwIfAborted();
+      for (const child of this.subAgents) {
+        const route = new Route(context.forAgent(child));
+        let isLeft = false;
+        for (;;) {
+          for await (const event of route.events) {
+            // Before it is yielded: an outer loop hears of it next, and it is this one that ends.
+            isLeft = escalates(event, enclosure) || isLeft;
+            yield event;
+          }
+          const announcement = route.handOver();
+          if (!announcement) break;
+          yield announcement;
+        }
+        if (isLeft || context.isEnded) return;
+      }
+    }
+  }
+}
+
+/** True for an event that ends the loop, once. What an agent tool shows of its agent is not the loop's concern. */
+function escalates(event: Event, enclosure: string): boolean {
+  if (event.actions?.escalate !== true || event.partial === true || ANSWERED.has(event)) return false;
+  if (enclosureOf(event.branch) !== enclosure) return false;
+  ANSWERED.add(event);
+  return true;
+}

@@ -1,0 +1,60 @@
+import { BaseAgent, type BaseAgentConfig, branchBelow, type Event, type InvocationContext } from '@eventloom/core';
+import { checkAgentOptions, checkCount } from './check-agent-options.ts';
+import { Lanes } from './lanes.ts';
+
+/** What a parallel agent is made of. */
+export interface ParallelAgentConfig extends BaseAgentConfig {
+  /** Sub-agents that run at the same time, at most; the others begin as these end. Default: all of them. */
+  readonly maxConcurrency?: number;
+}
+
+/**
+ * Runs its sub-agents at the same time, each on a branch of its own (`parallel.child`): it sees what was said before, and nothing
+ * of its siblings. Their events are yielded as they come, and a sub-agent goes on when its own event is committed.
+ *
+ * The first failure aborts the siblings, waits for them to close, and is thrown. A sub-agent that does not listen to its abort
+ * signal is waited for at most 5 seconds.
+ */
+export class ParallelAgent extends BaseAgent {
+  readonly maxConcurrency: number | undefined;
+
+  /** @throws ConfigurationError as every agent does, and for an option this version does not have */
+  constructor(config: ParallelAgentConfig) {
+    checkAgentOptions(config, ['maxConcurrency']);
+    checkCount(config, 'maxConcurrency', config.maxConcurrency);
+    super(config);
+    this.maxConcurrency = config.maxConcurrency;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const abort = context.forkAbort();
+    const lanes = new Lanes(context, abort);
+    const branch = branchBelow(context.branch, this.name);
+    let begun = 0;
+    const begin = (): void => {
+      const child = this.subAgents[begun++];
+      if (child) lanes.open(context.forAgent(child, { branch: branchBelow(branch, child.name), abort }));
+    };
+    try {
+      const atOnce = Math.min(this.maxConcurrency ?? Infinity, this.subAgents.length);
+      while (begun < atOnce) begin();
+      while (lanes.size > 0) {
+        const { lane, event } = await lanes.next();
+        if (event) {
+          yield event;
+          lanes.goOn(lane);
+        } else {
+          lanes.close(lane);
+          if (!context.isEnded) begin();
+        }
+      }
+    } finally {
+      await lanes.stop();
+      context.dropAbort(abort);
+    }
+  }
+}

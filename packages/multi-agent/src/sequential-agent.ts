@@ -1,0 +1,36 @@
+import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
+import { checkAgentOptions } from './check-agent-options.ts';
+import { Route } from './route.ts';
+
+/** What a sequential agent is made of. */
+export type SequentialAgentConfig = BaseAgentConfig;
+
+/**
+ * Runs its sub-agents one after the other, each on what the ones before it said and stored. When one hands over to another agent,
+ * that one goes on in its place, and the sequence after it.
+ */
+export class SequentialAgent extends BaseAgent {
+  /** @throws ConfigurationError as every agent does, and for an option this version does not have */
+  constructor(config: SequentialAgentConfig) {
+    checkAgentOptions(config, []);
+    super(config);
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    for (const child of this.subAgents) {
+      const route = new Route(context.forAgent(child));
+      // Not `driveAgent`: a generator less on the way of every chunk.
+      for (;;) {
+        yield* route.events;
+        const announcement = route.handOver();
+        if (!announcement) break;
+        yield announcement;
+      }
+      if (context.isEnded) return;
+    }
+  }
+}

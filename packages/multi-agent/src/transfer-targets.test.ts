@@ -1,0 +1,81 @@
+import { BaseAgent, type BaseAgentConfig, type Event, type TransferRules } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { SequentialAgent } from './sequential-agent.ts';
+import { transferInstruction, transferTargets } from './transfer-targets.ts';
+import { TransferToAgentTool } from './transfer-to-agent-tool.ts';
+
+/** An agent with a model of its own, as far as hand-overs are concerned. */
+class Speaker extends BaseAgent {
+  readonly #rules: TransferRules;
+
+  constructor(config: BaseAgentConfig, rules: Partial<TransferRules> = {}) {
+    super(config);
+    this.#rules = { toParent: true, toPeers: true, ...rules };
+  }
+
+  override get transferRules(): TransferRules {
+    return this.#rules;
+  }
+
+  protected async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
+
+function names(agent: BaseAgent, root: BaseAgent = agent.rootAgent): string[] {
+  return transferTargets(agent, root).map(({ name }) => name);
+}
+
+function speaker(name: string, subAgents: BaseAgent[] = [], rules?: Partial<TransferRules>): Speaker {
+  return new Speaker({ name, subAgents }, rules);
+}
+
+test('sub-agents come first, then the parent, then the peers', () => {
+  const agent = speaker('agent', [speaker('below'), new SequentialAgent({ name: 'steps' })]);
+  speaker('top', [speaker('left'), agent, speaker('right')]);
+  expect(names(agent)).toEqual(['below', 'steps', 'top', 'left', 'right']);
+});
+
+test.each<[Partial<TransferRules>, string[]]>([
+  [{ toParent: false }, ['peer']],
+  [{ toPeers: false }, ['top']],
+  [{ toParent: false, toPeers: false }, []],
+])('the rules %j leave %j', (rules, expected) => {
+  const agent = speaker('agent', [], rules);
+  speaker('top', [agent, speaker('peer')]);
+  expect(names(agent)).toEqual(expected);
+});
+
+test('a workflow agent hands over to nobody, and nobody below it to it or past it', () => {
+  const agent = speaker('agent');
+  const steps = new SequentialAgent({ name: 'steps', subAgents: [agent, speaker('next')] });
+  speaker('top', [steps]);
+  expect(names(agent)).toEqual([]);
+  expect(names(steps)).toEqual([]);
+});
+
+test('above the root of a run there is nobody', () => {
+  const agent = speaker('agent', [speaker('below')]);
+  speaker('top', [agent, speaker('peer')]);
+  expect(names(agent, agent)).toEqual(['below']);
+});
+
+test('the instruction names every target with what it is for, and the parent as a way out when it is one', () => {
+  const agent = speaker('agent');
+  const peer = new Speaker({ name: 'peer', description: 'knows prices' });
+  const top = speaker('top', [agent, peer]);
+  const text = transferInstruction(agent, [top, peer]);
+  expect(text).toContain('- top\n- peer: knows prices');
+  expect(text).toContain('hand over to `top`');
+  expect(transferInstruction(agent, [peer])).not.toContain('`top`');
+});
+
+test('the tool takes the name of a target and no other', () => {
+  const tool = new TransferToAgentTool([speaker('a'), speaker('b')]);
+  expect(tool._getDeclaration()).toMatchObject({
+    name: 'transfer_to_agent',
+    parametersJsonSchema: {
+      type: 'object',
+      properties: { agent_name: { type: 'string', enum: ['a', 'b'] } },
+      required: ['agent_name'],
+    },
+  });
+});

@@ -1,0 +1,45 @@
+import {
+  type BaseAgent,
+  BaseTool,
+  type FunctionDeclaration,
+  type RunAsyncToolRequest,
+  TRANSFER_TO_AGENT,
+} from '@eventloom/core';
+
+const AGENT_NAME = 'agent_name';
+
+/** By this tool a model hands the conversation over to another agent. */
+export class TransferToAgentTool extends BaseTool {
+  readonly #names: readonly string[];
+  readonly #declaration: FunctionDeclaration;
+
+  /** @param targets whom the model may hand over to; another name is answered with an error */
+  constructor(targets: readonly BaseAgent[]) {
+    super({
+      name: TRANSFER_TO_AGENT,
+      description: 'Hands the conversation over to another agent, which goes on with it.',
+    });
+    this.#names = targets.map((target) => target.name);
+    const agentName = { type: 'string', enum: this.#names, description: 'The name of the agent to hand over to.' };
+    this.#declaration = {
+      name: this.name,
+      description: this.description,
+      parametersJsonSchema: { type: 'object', properties: { [AGENT_NAME]: agentName }, required: [AGENT_NAME] },
+    };
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return this.#declaration;
+  }
+
+  override runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+    const name = this.#names.find((each) => each === args[AGENT_NAME]);
+    if (name === undefined) {
+      const asked = JSON.stringify(args[AGENT_NAME]) ?? 'nobody';
+      const error = `cannot hand over to ${asked}; ${AGENT_NAME} is one of: ${this.#names.join(', ')}`;
+      return Promise.resolve({ error });
+    }
+    toolContext.actions.transferToAgent = name;
+    return Promise.resolve({ transferredTo: name });
+  }
+}

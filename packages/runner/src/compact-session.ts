@@ -1,0 +1,26 @@
+import { type EventsCompactor, RunAbortedError, type BaseSessionService } from '@eventloom/core';
+import type { RunScope } from './run.ts';
+import { reportTo } from './run-failure.ts';
+
+/**
+ * Compacts the session of a run that is over, when it is time. What goes wrong is the platform's to report, and changes nothing:
+ * the run is what it is, and the next one tries again.
+ */
+export async function compactSession(
+  compactor: EventsCompactor,
+  { context, committer, loaded }: RunScope,
+  sessionService: BaseSessionService,
+): Promise<void> {
+  const { session, runConfig, platform } = context;
+  // A window that somebody chose may lack what a summary has to tell of.
+  if (runConfig.getSessionConfig && session.events.length < session.lastSeq) return;
+  try {
+    const event = await context.untilAborted(compactor.compact({ context, sessionService }));
+    if (!event) return;
+    await committer.append(event);
+    // The next run reads what counts from now on, and the events that the summary stands for need no memory.
+    
+  } catch (error) {
+    if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
+  }
+}

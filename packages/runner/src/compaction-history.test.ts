@@ -1,0 +1,183 @@
+import {
+  BaseEventsSummarizer,
+  BaseLlm,
+  type Content,
+  createCompactionEvent,
+  type Event,
+  type EventsCompactionConfig,
+  type GetSessionConfig,
+  type LlmRequest,
+  type LlmResponse,
+  type Part,
+  type Platform,
+  type SummarizeEventsRequest,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** What a content says: words for texts, calls and responses, all different from each other. */
+function wordsOf(content: Content | undefined): string[] {
+  return (content?.parts ?? []).flatMap(({ text, functionCall, functionResponse }: Part) => {
+    if (functionCall) return [`call:${functionCall.id}`];
+    if (functionResponse) return [`response:${functionResponse.id}:${functionResponse.response?.['n']}`];
+    return text?.split(' ') ?? [];
+  });
+}
+
+class WordSummarizer extends BaseEventsSummarizer {
+  override async maybeSummarizeEvents({ events }: SummarizeEventsRequest): Promise<Event | undefined> {
+    const text = events.flatMap(({ content }) => wordsOf(content)).join(' ');
+    return createCompactionEvent({ role: 'model', parts: [{ text }] });
+  }
+}
+
+/** Answers anything, or calls one of two tools. */
+class RandomModel extends BaseLlm {
+  readonly #upTo: (count: number) => number;
+  request: LlmRequest | undefined;
+  /** The first request of a run. */
+  first: LlmRequest | undefined;
+  /** While true it answers in words, always the same ones. */
+  isAsked = false;
+  #count = 0;
+
+  constructor(upTo: (count: number) => number) {
+    super({ model: 'random' });
+    this.#upTo = upTo;
+  }
+
+  override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    this.request = request;
+    this.first ??= request;
+    if (this.isAsked) return yield { content: { role: 'model', parts: [{ text: 'asked' }] } };
+    const n = ++this.#count;
+    const tool = ['look', 'wait', 'none', 'none', 'none'][this.#upTo(5)];
+    const parts =
+      tool === 'none' ? [{ text: `a${n}` }] : [{ functionCall: { id: `${tool}-${n}`, name: tool ?? '', args: {} } }];
+    const usageMetadata = { promptTokenCount: request.contents.length };
+    yield { content: { role: 'model', parts }, ...(this.#upTo(3) === 0 ? {} : { usageMetadata }) };
+  }
+}
+
+/** A session that two processes with clocks of their own work on by turns, as random as it gets; what it must say is kept beside it. */
+async function setUp(seed: number) {
+  const random = randomOf(seed);
+  const upTo = (count: number): number => Math.floor(random() * count);
+  const clocks = [fixedPlatform(), fixedPlatform({ now: Date.UTC(2026, 0, 1) - upTo(3) * 700 })] as const;
+  const [, { newEventId, newUuid }] = clocks;
+  const platforms = [clocks[0], { ...clocks[1], newEventId: () => `b-${newEventId()}`, newUuid: () => `b-${newUuid()}` }];
+  const sessionService = new InMemorySessionService({ platform: clocks[0] });
+  await sessionService.createSession(KEY);
+  const model = new RandomModel(upTo);
+  const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ n: 0 }) });
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: 'Waits.', execute: () => undefined });
+  const agent = new LlmAgent({ name: 'bot', model, tools: [look, wait] });
+  const window = { compactionInterval: 1 + upTo(4), overlapSize: upTo(3) };
+  const tokens = { tokenThreshold: 3 + upTo(8), eventRetentionSize: upTo(6) };
+  const summarizer = new WordSummarizer();
+  const eventsCompaction: EventsCompactionConfig = [
+    { summarizer, ...window },
+    { summarizer, ...tokens },
+    { summarizer, ...window, ...tokens },
+  ][upTo(3)] as EventsCompactionConfig;
+  const make = (platform: Platform = clocks[0]) =>
+    new Runner({ appName: 'app', agent, sessionService, platform, eventsCompaction });
+  const runners = platforms.map((platform) => make(platform));
+
+  const say = async (message: Content): Promise<void> => {
+    for (const platform of clocks) platform.advance([0, 0, 1, 1000][upTo(4)] ?? 0);
+    await (runners[upTo(2)] as Runner).run({ userId: 'u', sessionId: 's', newMessage: message });
+  };
+  /** What the model is sent in a copy of the session, by a process that knows nothing of it. */
+  const ask = async (copy: string, getSessionConfig?: GetSessionConfig): Promise<Content[]> => {
+    await sessionService.importSession({ records: sessionService.exportSession(KEY), sessionId: copy });
+    model.isAsked = true;
+    const newMessage = { parts: [{ text: 'asked' }] };
+    await make().run({ userId: 'u', sessionId: copy, newMessage, runConfig: { getSessionConfig } });
+    model.isAsked = false;
+    await sessionService.deleteSession({ ...KEY, sessionId: copy });
+    return model.request?.contents ?? [];
+  };
+  const events = async (): Promise<Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { upTo, say, ask, events, runners, model, hasOverlap: (eventsCompaction.overlapSize ?? 0) > 0 };
+}
+
+/** The words of a history without what was rewound, summaries apart. A rewind that was rewound itself undoes nothing. */
+function wordsThatCount(events: readonly Event[]): Set<string> {
+  const at = events.findLastIndex(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
+  if (at < 0) {
+    return new Set(events.flatMap(({ actions, content }) => (actions.compaction ? [] : wordsOf(content))));
+  }
+  const first = events.findIndex(({ invocationId }) => invocationId === events[at]?.actions.rewindBeforeInvocationId);
+  return new Set([...wordsThatCount(events.slice(0, first)), ...wordsThatCount(events.slice(at + 1))]);
+}
+
+/** Calls that wait, by what counts. */
+function waiting(words: ReadonlySet<string>): string[] {
+  const calls = [...words].filter((word) => word.startsWith('call:wait')).map((word) => word.slice('call:'.length));
+  return calls.filter((id) => ![...words].some((word) => word.startsWith(`response:${id}:`)));
+}
+
+test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+  'whatever happens, nothing is lost or told twice, calls are with their responses, and a cold process sees what a warm one sees (%i)',
+  async (seed) => {
+    const { upTo, say, ask, events, runners, model, hasOverlap } = await setUp(seed);
+    let answers = 0;
+    for (let turn = 1; turn <= 30; turn++) {
+      const label = `seed ${seed}, turn ${turn}`;
+      const before = await events();
+      const open = waiting(wordsThatCount(before));
+      const begun = before.filter(({ author, actions }) => author === 'user' && !actions.compaction);
+      const action = upTo(8);
+      if (action === 0 && begun.length > 0) {
+        const rewindBeforeInvocationId = begun[upTo(begun.length)]?.invocationId ?? '';
+        await runners[upTo(2)]?.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId });
+        continue;
+      }
+      if (action < 3 && open.length > 0) {
+        const functionResponse = { id: open[0] as string, name: 'wait', response: { n: ++answers } };
+        await say({ parts: [{ functionResponse }] });
+      } else {
+        const unknowing = await ask(`before ${turn}`);
+        model.first = undefined;
+        await say({ parts: [{ text: `u${turn}` }] });
+        const knowing: readonly Content[] = model.first?.['contents'] ?? [];
+        expect(knowing.slice(0, -1), label).toEqual(unknowing.slice(0, -1));
+      }
+      const cold = await ask(`cold ${turn}`);
+      expect(cold, label).toEqual(await ask(`whole ${turn}`, {}));
+
+      const words = cold.flatMap(wordsOf).filter((word) => word !== 'asked');
+      const wanted = wordsThatCount(await events());
+      expect(new Set(words), label).toEqual(wanted);
+      if (!hasOverlap) expect(words.length, label).toBe(wanted.size);
+
+      for (const [index, { parts = [] }] of cold.entries()) {
+        for (const { functionResponse, functionCall } of parts) {
+          const previous = cold[index - 1]?.parts?.map((part) => part.functionCall?.id);
+          if (functionResponse) expect(previous, label).toContain(functionResponse.id);
+          const isOpen = functionCall && waiting(wanted).includes(functionCall.id ?? '');
+          if (functionCall && !isOpen) expect(cold[index + 1]?.parts?.[0]?.functionResponse, label).toBeDefined();
+        }
+      }
+    }
+  },
+  30_000,
+);

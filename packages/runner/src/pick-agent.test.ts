@@ -1,0 +1,200 @@
+import { BaseAgent, createEvent, type Event, type EventParams, InvalidMessageError } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { agentOfCalls, lastSpeaker } from './pick-agent.ts';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+function agentOf(name: string, config: Partial<LlmAgentConfig> = {}, steps: ScriptedStep[] = []): LlmAgent {
+  return new LlmAgent({ name, model: new ScriptedModel(steps), ...config });
+}
+
+class Broken extends BaseAgent {
+  // eslint-disable-next-line require-yield -- what fails has nothing to say
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+    throw new TypeError('broken');
+  }
+}
+
+function by(author: string, params: EventParams = {}): Event {
+  return createEvent({ author, content: { parts: [{ text: 'x' }] }, ...params });
+}
+
+/** top → (open → deep), (closed → below), (steps → worker) */
+function tree(): BaseAgent {
+  const open = agentOf('open', { subAgents: [agentOf('deep')] });
+  const closed = agentOf('closed', { disallowTransferToParent: true, subAgents: [agentOf('below')] });
+  const steps = new SequentialAgent({ name: 'steps', subAgents: [agentOf('worker')] });
+  return agentOf('top', { subAgents: [open, closed, steps] });
+}
+
+const pick = (events: Event[], derived = new Map<unknown, unknown>()): string =>
+  lastSpeaker(tree(), events, derived).name;
+
+describe('what the user says goes to', () => {
+  test.each<[string, Event[], string]>([
+    ['the root at first', [], 'top'],
+    ['the last agent that spoke', [by('user'), by('top'), by('deep')], 'deep'],
+    ['the root when it spoke last', [by('deep'), by('user'), by('top')], 'top'],
+    ['the one before an agent that may not hand back', [by('open'), by('user'), by('closed')], 'open'],
+    ['the one before an agent below such a one', [by('open'), by('below')], 'open'],
+    ['the one before a workflow agent and what is below it', [by('deep'), by('steps'), by('worker')], 'deep'],
+    ['an agent of the tree, not one that is gone', [by('deep'), by('retired')], 'deep'],
+    ['nobody who spoke in an agent tool', [by('open'), by('deep', { branch: 'helper@1' })], 'open'],
+    ['nobody who only noted how far it is', [by('open'), by('deep', { actions: { agentState: { step: 1 } } })], 'open'],
+    ['nobody who only said that it is done', [by('open'), by('deep', { actions: { endOfAgent: true } })], 'open'],
+  ])('%s', (_, events, expected) => {
+    expect(pick(events)).toBe(expected);
+  });
+
+  test('who spoke before what was rewound', () => {
+    const events = [
+      by('open', { invocationId: 'e-1' }),
+      by('user', { invocationId: 'e-2' }),
+      by('deep', { invocationId: 'e-2' }),
+    ];
+    const rewind = by('user', { invocationId: 'e-3', actions: { rewindBeforeInvocationId: 'e-2' } });
+    expect(pick([...events, rewind])).toBe('open');
+    expect(pick([...events, rewind, by('deep', { invocationId: 'e-4' })])).toBe('deep');
+    const lost = by('user', { invocationId: 'e-3', actions: { rewindBeforeInvocationId: 'e-9' } });
+    expect(pick([...events, lost])).toBe('deep');
+  });
+
+  test('the root when nobody below it can be handed back from', () => {
+    const root = new SequentialAgent({ name: 'steps', subAgents: [agentOf('a')] });
+    expect(lastSpeaker(root, [by('a')], new Map()).name).toBe('steps');
+  });
+});
+
+describe('a long history', () => {
+  /** A list that tells how many of its items were looked at. */
+  function watched(events: Event[]): { readonly events: Event[]; readonly looks: () => number } {
+    let looks = 0;
+    const proxy = new Proxy(events, {
+      get(target, key, receiver) {
+        if (typeof key === 'string' && /^\d+$/.test(key)) looks++;
+        return Reflect.get(target, key, receiver) as unknown;
+      },
+    });
+    return { events: proxy, looks: () => looks };
+  }
+
+  test('is looked at as far back as the last speaker', () => {
+    const history = Array.from({ length: 1000 }, () => by('open'));
+    const { events, looks } = watched([...history, by('user'), by('deep'), by('worker')]);
+    expect(pick(events)).toBe('deep');
+    expect(looks()).toBe(2);
+  });
+
+  test('in which nobody spoke that goes on is looked through once', () => {
+    const derived = new Map<unknown, unknown>();
+    const { events, looks } = watched(Array.from({ length: 1000 }, () => by('worker')));
+    expect(pick(events, derived)).toBe('top');
+    expect(looks()).toBe(1000);
+    events.push(by('user'), by('worker'));
+    expect(pick(events, derived)).toBe('top');
+    expect(looks()).toBe(1002);
+  });
+
+  test('is looked at again when what was found was rewound', () => {
+    const derived = new Map<unknown, unknown>();
+    const events = [by('open', { invocationId: 'e-1' }), by('deep', { invocationId: 'e-2' })];
+    expect(pick(events, derived)).toBe('deep');
+    events.push(by('user', { actions: { rewindBeforeInvocationId: 'e-2' } }));
+    expect(pick(events, derived)).toBe('open');
+  });
+});
+
+describe('answers to calls go to', () => {
+  test('the agent that made them, whatever the way to it, on its branch', () => {
+    const root = tree();
+    expect(agentOfCalls(root, [by('worker', { branch: 'par.worker' })])).toEqual({
+      agent: root.findAgent('worker'),
+      branch: 'par.worker',
+    });
+    expect(agentOfCalls(root, [by('below'), by('below')])).toMatchObject({ agent: { name: 'below' } });
+  });
+
+  test('the root when the agent is gone', () => {
+    expect(agentOfCalls(tree(), [by('retired')])).toMatchObject({ agent: { name: 'top' } });
+  });
+
+  test('one agent in a message', () => {
+    expect(() => agentOfCalls(tree(), [by('worker'), by('open')])).toThrow(InvalidMessageError);
+    expect(() => agentOfCalls(tree(), [by('open'), by('open', { branch: 'x' })])).toThrow(InvalidMessageError);
+  });
+});
+
+async function setUp(agent: BaseAgent) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const run = (...parts: object[]): Promise<Event[]> =>
+    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: parts.length > 0 ? parts : [{ text: 'hi' }] } });
+  return { run, sessionService };
+}
+
+const transfer: ScriptedStep = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
+
+test('the agent that was handed over to keeps the conversation over turns', async () => {
+  const helper = agentOf('helper', {}, ['first', 'second']);
+  const { run } = await setUp(agentOf('top', { subAgents: [helper] }, [transfer]));
+  await run();
+  const [event, ...more] = await run();
+  expect(event).toMatchObject({ author: 'helper', content: { parts: [{ text: 'second' }] } });
+  expect(event?.executionId).toBe(event?.invocationId);
+  expect(more).toEqual([]);
+});
+
+test('an agent that may not hand back gets one turn, and the root the next', async () => {
+  const helper = agentOf('helper', { disallowTransferToParent: true }, ['first']);
+  const { run } = await setUp(agentOf('top', { subAgents: [helper] }, [transfer, 'back at the top']));
+  await run();
+  expect((await run())[0]).toMatchObject({ author: 'top' });
+});
+
+test('the answer to a call of an agent in a sequence goes to that agent alone', async () => {
+  const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
+  const worker = agentOf('worker', { tools: [ask] }, [{ calls: [{ name: 'ask', id: 'c1' }] }, 'thanks']);
+  const next = agentOf('next', {}, ['next']);
+  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [worker, next] }));
+  await run();
+  const events = await run({ functionResponse: { id: 'c1', name: 'ask', response: { ok: true } } });
+  expect(events.map((event) => event.author)).toEqual(['worker']);
+});
+
+test('an agent below the root that failed goes on with the next message', async () => {
+  const helper = agentOf('helper', {}, [new TypeError('no network'), 'again']);
+  const { run } = await setUp(agentOf('top', { subAgents: [helper] }, [transfer]));
+  await expect(run()).rejects.toThrow('no network');
+  expect((await run()).map((event) => event.author)).toEqual(['helper']);
+});
+
+test('the error event of a run is by the agent that had control', async () => {
+  const { run, sessionService } = await setUp(
+    agentOf('top', { subAgents: [new Broken({ name: 'helper' })] }, [transfer]),
+  );
+  await expect(run()).rejects.toThrow('broken');
+  const session = await sessionService.getSession(KEY);
+  const [handedOver] = session?.events.filter((event) => event.author === 'top') ?? [];
+  expect(session?.events.at(-1)).toMatchObject({ author: 'helper', errorMessage: 'broken' });
+  expect(session?.events.at(-1)?.parentExecutionId).toBe(handedOver?.executionId);
+});
+
+test('a message of answers for two agents is refused before anything is written', async () => {
+  const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
+  const asking = (name: string, id: string) => agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }]);
+  const root = new SequentialAgent({ name: 'steps', subAgents: [asking('a', 'c1'), asking('b', 'c2')] });
+  const { run, sessionService } = await setUp(root);
+  await run();
+  const before = (await sessionService.getSession(KEY))?.events.length;
+  const answer = (id: string) => ({ functionResponse: { id, name: 'ask', response: {} } });
+  await expect(run(answer('c1'), answer('c2'))).rejects.toBeInstanceOf(InvalidMessageError);
+  expect((await sessionService.getSession(KEY))?.events).toHaveLength(before ?? -1);
+});

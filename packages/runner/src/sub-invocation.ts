@@ -1,0 +1,53 @@
+import {
+  type Event,
+  type Invocation,
+  type InvocationContext,
+  StreamingMode,
+  type SubInvocation,
+} from '@eventloom/core';
+import { Route } from '@eventloom/multi-agent';
+import type { EventCommitter } from './event-committer.ts';
+
+/**
+ * Runs an agent as a world of its own within a run; see `InvocationContext.runSubInvocation`. Its session object is a view: the
+ * state is the run's, the events are its own, so that a step costs the same however long the conversation around it is.
+ */
+export async function* runSubInvocation(
+  parent: InvocationContext,
+  request: SubInvocation,
+  committer: EventCommitter,
+): AsyncGenerator<Event, void, void> {
+  const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
+  const own = committer.within(context);
+  context.throwIfAborted();
+  await own.append(own.stamp(context.createEvent({ author: 'user', content: request.userContent })));
+  const route = new Route(context.forAgent(request.agent));
+  let isOver = false;
+  try {
+    while (!context.isEnded) {
+      const { done, value } = await route.events.next();
+      const event = done === true ? route.handOver() : value;
+      if (!event) break;
+      // Nobody may be waiting any more: an aborted run does not wait for a tool.
+      context.throwIfAborted();
+      const committed = await own.commit(event);
+      if (committed.partial !== true || request.streaming) yield committed;
+    }
+    isOver = true;
+  } finally {
+    // An agent that fails is over; one that is left, or ends its invocation, is closed.
+    if (!isOver || context.isEnded) await route.events.return();
+  }
+}
+
+function partOf(invocation: Invocation, { agent, userContent, streaming }: SubInvocation): Invocation {
+  const { runConfig, session } = invocation;
+  return {
+    ...invocation,
+    rootAgent: agent,
+    userContent,
+    session: { ...session, events: [] },
+    derived: new Map(),
+    runConfig: streaming ? runConfig : { ...runConfig, streamingMode: StreamingMode.NONE },
+  };
+}

@@ -1,0 +1,72 @@
+import { Gate } from '@eventloom/testing';
+import { expect, test, vi } from 'vitest';
+import { SOON, startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+/** Sweeps every three seconds, and takes nobody for dead that is only slow. */
+const OFTEN = { leaseMs: 1500 };
+
+/** The runs that the tables have, and the chunks of all of them. */
+async function kept({ query }: TwoServers): Promise<{ readonly runs: unknown[]; readonly chunks: unknown[] }> {
+  const idsOf = async (table: string): Promise<unknown[]> =>
+    (await query(`SELECT DISTINCT invocation_id AS id FROM ${table}`)).map(({ id }) => id);
+  return { runs: await idsOf('eventloom_runs'), chunks: await idsOf('eventloom_run_chunks') };
+}
+
+const NOTHING = { runs: [], chunks: [] };
+
+test('a run that ended is kept as long as its host keeps it, and swept', async () => {
+  await using servers = await startTwoServers(['done'], { server: { limits: { keepRunsMs: 300 } }, relay: OFTEN });
+  const { response, path } = await servers.a.start();
+  await response.text();
+  expect((await servers.b.send(path)).status).toBe(200);
+  await expect.poll(async () => (await servers.b.send(path)).status, SOON).toBe(404);
+  await expect.poll(() => kept(servers), SOON).toEqual(NOTHING);
+});
+
+test('a run whose host is gone is swept as well', async () => {
+  await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: OFTEN });
+  const { path } = await servers.a.start();
+  await (await servers.b.send(path)).body?.cancel();
+  await servers.query('UPDATE eventloom_runs SET host = gen_random_uuid(), keep_ms = 0');
+  await expect.poll(() => kept(servers), SOON).toEqual(NOTHING);
+});
+
+test('of the runs that ended only so many characters are kept, and the oldest goes first', async () => {
+  await using servers = await startTwoServers(['one', 'two'], { relay: { ...OFTEN, maxKeptChars: 1500 } });
+  const ids: string[] = [];
+  for (const _run of [1, 2]) {
+    const { response, path } = await servers.a.start();
+    await response.text();
+    ids.push(path.split('/').at(-1) ?? '');
+  }
+  await expect.poll(() => kept(servers), SOON).toEqual({ runs: [ids[1]], chunks: [ids[1]] });
+});
+
+test('a run that goes on stays, however long', async () => {
+  const gate = new Gate();
+  await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }, 'done'], {
+    server: { limits: { keepRunsMs: 0 } },
+    relay: OFTEN,
+  });
+  await servers.sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 't' });
+  const { response, path } = await servers.a.start();
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 't', newMessage });
+  await servers.b.send('/run', { method: 'POST', body });
+  // The other run, which ends, is swept, and this one is not.
+  await expect.poll(async () => (await kept(servers)).runs, SOON).toEqual([path.split('/').at(-1)]);
+  gate.open();
+  await response.text();
+});
+
+test('a session that is deleted leaves no events behind', async () => {
+  await using servers = await startTwoServers(['done'], { relay: OFTEN });
+  const { response, path } = await servers.a.start();
+  await response.text();
+  await expect.poll(async () => (await servers.b.send(path)).text(), SOON).toContain('done');
+  await servers.b.send(path.replace(/\/runs.*/, ''), { method: 'DELETE' });
+  const [row] = await servers.query(`SELECT expires_at < now() + interval '11 seconds' AS soon FROM eventloom_runs`);
+  expect(row).toEqual({ soon: true });
+});

@@ -1,0 +1,87 @@
+import { Gate } from '@eventloom/testing';
+import { describe, expect, test, vi } from 'vitest';
+import { SseText } from './fixtures/sse-text.ts';
+import { SESSION, SOON, startTwoServers } from './fixtures/two-servers.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+
+describe('a run of another process that is cancelled here', () => {
+  test('ends there, and what it committed stays', async () => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
+    const { response, path } = await servers.a.start();
+    const there = new SseText(response);
+    const here = new SseText(await servers.b.send(path));
+    const answer = await servers.b.send(path, { method: 'DELETE' });
+    expect([answer.status, await answer.json()]).toEqual([200, null]);
+    expect(servers.a.server.runsInFlight).toBe(0);
+    const text = await there.rest();
+    expect(text).toContain('data: {"error":"the run was cancelled","code":"RUN_ABORTED"}');
+    expect(await here.rest()).toBe(text);
+    const session = await servers.sessions.getSession(KEY);
+    expect(session?.events[0]?.content?.parts).toEqual([{ text: 'hi' }]);
+  });
+
+  test('is left as it is when it has ended', async () => {
+    await using servers = await startTwoServers(['done']);
+    const { response, path } = await servers.a.start();
+    const text = await response.text();
+    expect((await servers.b.send(path, { method: 'DELETE' })).status).toBe(200);
+    expect(await (await servers.b.send(path)).text()).toBe(text);
+  });
+
+  test('ends also when no message reaches its host', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
+    const { response, path } = await servers.a.start();
+    const reader = new SseText(response);
+    await reader.until('"one "');
+    await servers.query(`UPDATE eventloom_runs SET stop = 'cancel' WHERE $1 LIKE '%' || invocation_id`, [path]);
+    expect(await reader.rest()).toContain('"code":"RUN_ABORTED"');
+  });
+});
+
+describe('a session that is deleted here', () => {
+  test('ends its run in the other process, which nobody finds any more', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }]);
+    const { response, path } = await servers.a.start();
+    const there = new SseText(response);
+    const here = new SseText(await servers.b.send(path));
+    await here.until('"one "');
+    expect((await servers.b.send(SESSION, { method: 'DELETE' })).status).toBe(200);
+    expect(servers.a.server.runsInFlight).toBe(0);
+    const text = await there.rest();
+    expect(text).toContain('data: {"error":"the session was deleted","code":"RUN_ABORTED"}');
+    expect(await here.rest()).toBe(text);
+    for (const { send } of [servers.b, servers.a]) expect((await send(path)).status).toBe(404);
+  });
+
+  test('takes its finished runs with it', async () => {
+    await using servers = await startTwoServers(['done']);
+    const { response, path } = await servers.a.start();
+    await response.text();
+    await expect.poll(async () => (await servers.b.send(path)).text(), SOON).toContain('done');
+    expect((await servers.b.send(SESSION, { method: 'DELETE' })).status).toBe(200);
+    expect((await servers.b.send(path)).status).toBe(404);
+    await expect.poll(async () => (await servers.a.send(path)).status, SOON).toBe(404);
+  });
+
+  test('on the host of its run is deleted for all', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }]);
+    const { response, path } = await servers.a.start();
+    const here = new SseText(await servers.b.send(path));
+    expect((await servers.a.send(SESSION, { method: 'DELETE' })).status).toBe(200);
+    expect(await here.rest()).toBe(await new SseText(response).rest());
+    expect((await servers.b.send(path)).status).toBe(404);
+  });
+
+  test('waits for no host that is gone', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
+    const { path } = await servers.a.start();
+    await servers.query(`UPDATE eventloom_runs SET host = gen_random_uuid() WHERE $1 LIKE '%' || invocation_id`, [
+      path,
+    ]);
+    expect((await servers.b.send(SESSION, { method: 'DELETE' })).status).toBe(200);
+  });
+});

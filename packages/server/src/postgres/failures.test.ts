@@ -1,0 +1,148 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel } from '@eventloom/testing';
+import { Client, Pool } from 'pg';
+import { describe, expect, test, vi } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { RunRelayError } from '../errors/run-relay-error.ts';
+import { lastIdOf, SseText } from './fixtures/sse-text.ts';
+import { SOON, startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
+import { PostgresRunRelay } from './postgres-run-relay.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+/** Ends every connection that the servers have, those that listen too. */
+async function breakConnections({ query }: TwoServers): Promise<void> {
+  await query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}
+
+const codesOf = (errors: readonly unknown[]): unknown[] =>
+  errors.map((error) => (RunRelayError.isInstance(error) ? error.code : error));
+
+describe('connections that break', () => {
+  test('in the middle of a run lose nothing of it', async () => {
+    const gates = [new Gate(), new Gate(), new Gate()];
+    const chunks = gates.flatMap((gate, index) => [`chunk ${index}a `, `chunk ${index}b `, gate]);
+    await using servers = await startTwoServers([{ chunks: [...chunks, 'end'] }]);
+    const { response, path } = await servers.a.start();
+    const there = new SseText(response);
+    const here = new SseText(await servers.b.send(path));
+    for (const [index, gate] of gates.entries()) {
+      await here.until(`"chunk ${index}b "`);
+      await breakConnections(servers);
+      gate.open();
+    }
+    expect(await here.rest()).toBe(await there.rest());
+    expect(codesOf([...servers.a.reported, ...servers.b.reported])).toContain('RUN_RELAY');
+  });
+
+  test('do not keep a run from being cancelled', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }]);
+    const { response, path } = await servers.a.start();
+    await breakConnections(servers);
+    const cancel = async (): Promise<number> => (await servers.b.send(path, { method: 'DELETE' })).status;
+    await expect.poll(cancel, SOON).toBe(200);
+    expect(await response.text()).toContain('"code":"RUN_ABORTED"');
+  });
+});
+
+test('tables that a crash emptied are filled again', async () => {
+  const gate = new Gate();
+  await using servers = await startTwoServers([{ chunks: ['one ', 'two ', gate, 'three'] }]);
+  const { response, path } = await servers.a.start();
+  const follower = new SseText(await servers.b.send(path));
+  const seen = await follower.until('"two "');
+  await servers.query('TRUNCATE eventloom_run_hosts, eventloom_runs, eventloom_run_chunks');
+  gate.open();
+  const whole = await response.text();
+  const rest = await follower.rest();
+  const headers = { 'last-event-id': lastIdOf(rest) };
+  await expect
+    .poll(async () => (await servers.b.send(path, { headers })).status, SOON)
+    .toBe(rest === whole ? 204 : 200);
+  expect(await (await servers.b.send(path)).text()).toBe(whole);
+  expect(rest.startsWith(seen)).toBe(true);
+});
+
+test('a run whose row is gone is lost to who follows it, with an error that says so', async () => {
+  await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
+  const { path } = await servers.a.start();
+  const follower = new SseText(await servers.b.send(path));
+  const seen = await follower.until('"one "');
+  await servers.query('TRUNCATE eventloom_run_hosts, eventloom_runs, eventloom_run_chunks');
+  expect((await follower.rest()).slice(seen.length)).toMatch(/^data: \{"error":.*"code":"RUN_RELAY"\}\n\n$/);
+  expect(servers.a.server.runsInFlight).toBe(1);
+});
+
+test('a host that gives no sign of life in time and lives is followed again', async () => {
+  const gate = new Gate();
+  await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
+  const { response, path } = await servers.a.start();
+  await servers.query('DELETE FROM eventloom_run_hosts');
+  const lost = await (await servers.b.send(path)).text();
+  expect(lost).toContain('"code":"RUN_HOST_LOST"');
+  gate.open();
+  const whole = await response.text();
+  const headers = { 'last-event-id': lastIdOf(lost) };
+  const events = lost.replace(/data: \{"error".*\n\n/, '');
+  const rest = async (): Promise<string> => (await servers.b.send(path, { headers })).text();
+  await expect.poll(async () => events + (await rest()), SOON).toBe(whole);
+});
+
+describe('a database that is not there', () => {
+  test('does not touch a run, is told of once, and keeps others from being found', async () => {
+    const pool = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
+    const relay = new PostgresRunRelay({ pool });
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ chunks: ['one ', 'two'] }, 'again']) });
+    const sessionService = new InMemorySessionService();
+    const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+    const reported: unknown[] = [];
+    const server = createServer({ runners: [runner], relay, onError: (error) => reported.push(error) });
+    const run = async (): Promise<Response> => {
+      const newMessage = { parts: [{ text: 'hi' }] };
+      const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, streaming: true });
+      return server.fetch(new Request('http://localhost/run_sse', { method: 'POST', body }));
+    };
+    const first = await run();
+    expect(await first.text()).toContain('one two');
+    expect(await (await run()).text()).toContain('again');
+    const own = `http://localhost/apps/app/users/ann/sessions/s/runs/${first.headers.get('Eventloom-Invocation-Id')}`;
+    expect((await server.fetch(new Request(own))).status).toBe(200);
+    for (const method of ['GET', 'DELETE']) {
+      const other = await server.fetch(new Request(own.replace(/e-.*/, 'e-other'), { method }));
+      expect([other.status, await other.json()]).toMatchObject([503, { code: 'RUN_RELAY' }]);
+    }
+    await relay.close();
+    await pool.end();
+    // One of the connection that listens, one of the runs, one of what was asked for and answered with 503.
+    expect(new Set(codesOf(reported))).toEqual(new Set(['RUN_RELAY']));
+    expect(reported.length).toBeLessThan(8);
+  });
+});
+
+test('a database that does not keep up costs what other processes hear of a run, and never the run', async () => {
+  // Each of the two events that a reply is has a row of its own.
+  const big = 'x'.repeat(150_000);
+  await using servers = await startTwoServers([big, big], {
+    server: { limits: { answerAfterMs: 50 } },
+    relay: { maxBacklogChars: 400_000 },
+  });
+  await servers.b.send(`/apps/app/users/ann/sessions/s/runs/e-none`);
+  const client = new Client({ connectionString: servers.url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE eventloom_run_chunks IN ACCESS EXCLUSIVE MODE');
+  const [first, second] = [await servers.a.start(), await servers.a.start()];
+  const texts = [await first.response.text(), await second.response.text()];
+  expect(texts.map((text) => text.includes(big))).toEqual([true, true]);
+  expect(servers.a.server.runsInFlight).toBe(0);
+  expect(codesOf(servers.a.reported)).toEqual(['RUN_RELAY']);
+  await client.query('COMMIT');
+  await client.end();
+  const read = async (path: string): Promise<string> => (await servers.b.send(path)).text();
+  await expect.poll(async () => (await read(second.path)) === texts[1], SOON).toBe(true);
+  await expect.poll(async () => (await read(first.path)).slice(-200), SOON).toMatch(/"code":"RUN_RELAY"\}\s*$/);
+});

@@ -1,0 +1,173 @@
+import { ConfigurationError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { describe, expect, test, vi } from 'vitest';
+import { lastIdOf, SseText } from './fixtures/sse-text.ts';
+import { SESSION, startTwoServers } from './fixtures/two-servers.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+describe('a run of another process', () => {
+  test('is followed token by token, with the same bytes', async () => {
+    const [first, second] = [new Gate(), new Gate()];
+    await using servers = await startTwoServers([{ chunks: ['one ', first, 'two ', second, 'three'] }]);
+    const { response, path } = await servers.a.start();
+    const there = new SseText(response);
+    const here = new SseText(await servers.b.send(path));
+    await here.until('"one "');
+    first.open();
+    expect(await here.until('"two "')).not.toContain('three');
+    second.open();
+    const text = await here.rest();
+    expect(text).toBe(await there.rest());
+    expect(text).toContain('one two three');
+  });
+
+  test('is followed on from the last event that came from its host, and back', async () => {
+    const gates = [new Gate(), new Gate(), new Gate()];
+    const chunks = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].flatMap((text, index) => {
+      const gate = gates[(index - 2) / 2];
+      return gate ? [gate, text] : [text];
+    });
+    await using servers = await startTwoServers([{ chunks }]);
+    const { response, path } = await servers.a.start();
+    const parts: string[] = [];
+    let reader = new SseText(response);
+    for (const [index, server] of [servers.b, servers.a, servers.b].entries()) {
+      const part = await reader.until(`"${'bdf'[index]}"`);
+      await reader.drop();
+      parts.push(part);
+      gates[index]?.open();
+      reader = new SseText(await server.send(path, { headers: { 'last-event-id': lastIdOf(part) } }));
+    }
+    parts.push(await reader.rest());
+    const whole = await new SseText(await servers.a.send(path)).rest();
+    expect(parts.join('')).toBe(whole);
+    expect(await new SseText(await servers.b.send(path)).rest()).toBe(whole);
+  });
+
+  test('waits for events that its host told of before they were passed on', async () => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([{ chunks: ['one ', 'two ', 'three ', gate, 'four'] }]);
+    const { response, path } = await servers.a.start();
+    const seen = await new SseText(response).until('"three "');
+    const headers = { 'last-event-id': lastIdOf(seen) };
+    const rest = new SseText(await servers.b.send(path, { headers }));
+    gate.open();
+    expect(seen + (await rest.rest())).toBe(await new SseText(await servers.a.send(path)).rest());
+  });
+
+  test('that was started by /run is followed as well', async () => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([{ text: 'done', gate }]);
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage });
+    const answer = servers.a.send('/run', { method: 'POST', body });
+    await gate.reached;
+    gate.open();
+    const response = await answer;
+    const path = `${SESSION}/runs/${response.headers.get('Eventloom-Invocation-Id')}`;
+    const [event] = (await response.json()) as object[];
+    expect(await new SseText(await servers.b.send(path)).rest()).toBe(`id: 1\ndata: ${JSON.stringify(event)}\n\n`);
+  });
+
+  test('that fails is told of with the line of its host, and ends with 204', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
+    const { response, path } = await servers.a.start();
+    const whole = await new SseText(response).rest();
+    const followed = await new SseText(await servers.b.send(path)).rest();
+    expect(followed).toBe(whole);
+    expect(followed).toContain('data: {"error":"broke","code":"CONFIGURATION"}');
+    const last = Number(lastIdOf(whole));
+    const after = (id: number): Promise<Response> => servers.b.send(path, { headers: { 'last-event-id': `${id}` } });
+    expect(await (await after(last - 1)).text()).toContain('"broke","code"');
+    expect((await after(last)).status).toBe(204);
+    const tooFar = await after(last + 1);
+    expect([tooFar.status, await tooFar.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+  });
+
+  test('that nobody knows, or of another session, is not found', async () => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([{ chunks: ['one', gate] }]);
+    const { path } = await servers.a.start();
+    await servers.sessions.createSession({ appName: 'app', userId: 'bob', sessionId: 's' });
+    for (const other of [
+      `${SESSION}/runs/e-nope`,
+      path.replace('sessions/s', 'sessions/t'),
+      path.replace('ann', 'bob'),
+    ]) {
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await servers.b.send(other, { method });
+        expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'RUN_NOT_FOUND' }]);
+      }
+    }
+    expect(servers.a.server.runsInFlight).toBe(1);
+    expect((await servers.b.send(path)).status).toBe(200);
+  });
+
+  test('whose first events are not kept any more says what to do, as its host does', async () => {
+    const [first, gate] = [new Gate(), new Gate()];
+    const chunks = Array.from({ length: 20 }, (_, index) => `chunk ${index} ${'x'.repeat(100)}`);
+    await using servers = await startTwoServers([{ chunks: ['begin', first, ...chunks, gate, 'last'] }], {
+      server: { limits: { maxRunChars: 2000 } },
+    });
+    const { path } = await servers.a.start();
+    first.open();
+    await gate.reached;
+    const there = await servers.a.send(path);
+    gate.open();
+    const follower = new SseText(await servers.b.send(path, { headers: { 'last-event-id': '21' } }));
+    await follower.rest();
+    const here = await servers.b.send(path);
+    expect([there.status, here.status]).toEqual([410, 410]);
+    expect(await here.json()).toMatchObject({ code: 'RUN_EVENTS_GONE' });
+    const kept = await servers.query('SELECT min(first_seq) AS first FROM eventloom_run_chunks');
+    expect(kept[0]?.['first']).toBeGreaterThan(1);
+  });
+
+  test('is mirrored once for all who follow it here, and not at all when they have left', async () => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
+    const follow = vi.spyOn(servers.b.relay, 'follow');
+    const { path } = await servers.a.start();
+    const responses = await Promise.all([1, 2, 3].map(() => servers.b.send(path)));
+    const readers = responses.map((response) => new SseText(response));
+    for (const reader of readers) await reader.until('"one "');
+    expect(follow).toHaveBeenCalledTimes(1);
+    for (const reader of readers) await reader.drop();
+    const late = new SseText(await servers.b.send(path));
+    gate.open();
+    expect(await late.rest()).toBe(await new SseText(await servers.a.send(path)).rest());
+    expect(follow).toHaveBeenCalledTimes(2);
+  });
+
+  test('can still be read here when its host has been shut down', async () => {
+    await using servers = await startTwoServers([{ chunks: ['one ', 'two'] }]);
+    const { response, path } = await servers.a.start();
+    const whole = await new SseText(response).rest();
+    await servers.a.server.drain(0);
+    await servers.a.relay.close();
+    expect(await new SseText(await servers.b.send(path)).rest()).toBe(whole);
+  });
+});
+
+test('readers of another process’s run are sent on when their server shuts down', async () => {
+  const gate = new Gate();
+  await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
+  const { response, path } = await servers.a.start();
+  const reader = new SseText(await servers.b.send(path));
+  const seen = await reader.until('"one "');
+  await servers.b.server.drain(0);
+  expect((await reader.rest()).slice(seen.length)).toMatch(/^retry: 2000\n\ndata: \{.*"code":"SHUTTING_DOWN"\}\n\n$/);
+  gate.open();
+  expect(await new SseText(response).rest()).toContain('one two');
+});
+
+test('a reply of 2,000 chunks costs some dozens of statements', async () => {
+  const chunks = Array.from({ length: 2000 }, (_, index) => `chunk ${index} `);
+  await using servers = await startTwoServers([{ chunks }]);
+  const { response, path } = await servers.a.start();
+  const whole = await new SseText(response).rest();
+  const followed = await new SseText(await servers.b.send(path)).rest();
+  expect(followed === whole).toBe(true);
+  expect(servers.a.statements()).toBeLessThan(60);
+});

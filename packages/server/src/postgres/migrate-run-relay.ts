@@ -1,0 +1,79 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { PostgresClient, PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import { migrations } from './relay-schema.ts';
+import type { RelayTables } from './relay-tables.ts';
+
+/** Whoever migrates tables of Eventloom in a database holds this lock, which is that of the session tables. */
+const LOCK = 6_270_919_034_117;
+const VERSION = 'run-relay.schema';
+
+/**
+ * Brings the relay's tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
+ * that begin at once, one makes the tables and the others find them.
+ * @throws ConfigurationError when a newer program made them
+ */
+export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): Promise<void> {
+  if ((await versionOf(pool, tables)) === migrations.length) return;
+  const client = await pool.connect();
+  // A connection that breaks fails its statement as well, and that is where it is dealt with.
+  client.on('error', () => undefined);
+  let isBroken = false;
+  try {
+    await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
+    await client.query({ text: 'SELECT pg_advisory_xact_lock($1::bigint)', values: [LOCK] });
+    await migrate(client, tables);
+    await client.query({ text: 'COMMIT' });
+  } catch (error) {
+    await client.query({ text: 'ROLLBACK' }).catch(() => void (isBroken = true));
+    throw error;
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+async function migrate(client: PostgresClient, tables: RelayTables): Promise<void> {
+  const { meta, schema } = tables;
+  if (schema !== undefined && !(await exists(client, 'to_regnamespace', schema))) {
+    await client.query({ text: `CREATE SCHEMA IF NOT EXISTS ${schema}` });
+  }
+  // Before the version is read again: looking for a table by its name does not see one that was made while the lock was waited for.
+  await client.query({
+    text: `CREATE TABLE IF NOT EXISTS ${meta} (key text PRIMARY KEY, value bigint NOT NULL)`,
+  });
+  const version = await readVersion(client, tables);
+  if (version === migrations.length) return;
+  for (const step of migrations.slice(version)) for (const text of step(tables)) await client.query({ text });
+  await client.query({
+    text: `INSERT INTO ${meta} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    values: [VERSION, migrations.length],
+  });
+}
+
+interface Queryable {
+  query(query: PostgresQuery): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+/** 0 when there are no tables. @throws ConfigurationError for a version that this program does not know */
+async function versionOf(connection: Queryable, tables: RelayTables): Promise<number> {
+  return (await exists(connection, 'to_regclass', tables.meta)) ? readVersion(connection, tables) : 0;
+}
+
+async function readVersion(connection: Queryable, { meta }: RelayTables): Promise<number> {
+  const { rows } = await connection.query({ text: `SELECT value FROM ${meta} WHERE key = $1`, values: [VERSION] });
+  const [row] = rows as readonly { readonly value: unknown }[];
+  const version = Number(row?.value ?? 0);
+  if (version <= migrations.length) return version;
+  throw new ConfigurationError(
+    `the run relay's tables have version ${version}, this program knows versions up to ${migrations.length}; update @eventloom/server`,
+  );
+}
+
+async function exists(
+  connection: Queryable,
+  lookUp: 'to_regclass' | 'to_regnamespace',
+  name: string,
+): Promise<boolean> {
+  const { rows } = await connection.query({ text: `SELECT ${lookUp}($1) IS NOT NULL AS found`, values: [name] });
+  const [row] = rows as readonly { readonly found: boolean }[];
+  return row?.found === true;
+}

@@ -1,0 +1,76 @@
+import { ConfigurationError, systemPlatform } from '@eventloom/core';
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RelayHost } from '../runs/run-relay.ts';
+import { PostgresRunRelay, type PostgresRunRelayOptions } from './postgres-run-relay.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new Pool({ connectionString: database.url });
+  pool.on('error', () => undefined);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const HOST: RelayHost = {
+  platform: systemPlatform,
+  keepRunsMs: 1000,
+  report: () => undefined,
+  stop: () => undefined,
+};
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+
+/** A relay that belongs to a host, and is closed when the test is over. */
+function openRelay(options: Partial<PostgresRunRelayOptions> = {}): PostgresRunRelay & AsyncDisposable {
+  const relay = new PostgresRunRelay({ pool, ...options });
+  relay.attach(HOST);
+  return Object.assign(relay, { [Symbol.asyncDispose]: () => relay.close() });
+}
+
+describe('the tables', () => {
+  test('are made once by several that begin at the same time', async () => {
+    const relays = Array.from({ length: 6 }, () => openRelay());
+    const found = await Promise.all(relays.map((relay) => relay.find(KEY, 'e-1')));
+    expect(new Set(found)).toEqual(new Set([undefined]));
+    for (const relay of relays) await relay.close();
+  });
+
+  test('lie in a schema of their own when one is named', async () => {
+    await using relay = openRelay({ schema: 'a "schema"' });
+    await relay.find(KEY, 'e-1');
+    const { rows } = await pool.query(`SELECT to_regclass('"a ""schema""".eventloom_runs') IS NOT NULL AS found`);
+    expect(rows).toEqual([{ found: true }]);
+  });
+
+  test('of a newer program are refused', async () => {
+    await using relay = openRelay({ schema: 'newer' });
+    await relay.find(KEY, 'e-1');
+    await pool.query(`UPDATE newer.eventloom_meta SET value = 99 WHERE key = 'run-relay.schema'`);
+    await using other = openRelay({ schema: 'newer' });
+    await expect(other.find(KEY, 'e-1')).rejects.toThrow(/update @eventloom\/server/);
+  });
+});
+
+describe('options', () => {
+  test.each([
+    ['an option that does not exist', { lease: 1 }],
+    ['a lease of nothing', { leaseMs: 0 }],
+    ['a bound that is none', { maxKeptChars: Number.POSITIVE_INFINITY }],
+    ['a schema without a name', { schema: '' }],
+  ])('are refused with %s', (_what, options) => {
+    expect(() => new PostgresRunRelay({ pool, ...options })).toThrow(ConfigurationError);
+  });
+});
+
+test('a relay belongs to one server, and to one at all before it is used', async () => {
+  const relay = new PostgresRunRelay({ pool });
+  await expect(relay.find(KEY, 'e-1')).rejects.toThrow(ConfigurationError);
+  relay.attach(HOST);
+  expect(() => relay.attach(HOST)).toThrow(ConfigurationError);
+  await relay.close();
+});

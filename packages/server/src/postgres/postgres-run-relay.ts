@@ -1,0 +1,196 @@
+import { ConfigurationError, type SessionKey } from '@eventloom/core';
+import type {
+  RelayedRun,
+  RelayHost,
+  RemoteRun,
+  RemoteRunFollower,
+  RunPublication,
+  RunRelay,
+} from '../runs/run-relay.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+import { RelayDatabase } from './relay-database.ts';
+import { RelayNotifications } from './relay-notifications.ts';
+import { relayStatements } from './relay-statements.ts';
+import { relayTablesOf, type RelayTables } from './relay-tables.ts';
+import { type RelayParts, RelayUpkeep } from './relay-upkeep.ts';
+import { endOf, type RunState } from './run-feed.ts';
+import { RunFeeds } from './run-feeds.ts';
+import { RunPublisher } from './run-publisher.ts';
+import { RunTable } from './run-table.ts';
+
+/** How a relay is made. */
+export interface PostgresRunRelayOptions {
+  /**
+   * A pool of the package `pg`, or the like of it. The relay takes one of its connections for good, to listen on; it must lead to the
+   * database itself, and not through something that lends a connection for a transaction only. It is the caller's to close, last.
+   */
+  readonly pool: PostgresPool;
+  /** Where the tables are; it is made when it is missing. Default: the first schema that the connection finds. */
+  readonly schema?: string | undefined;
+  /**
+   * A process that gives no sign of life for this long is taken for dead, and those who follow its runs are told so. Three signs are
+   * given in this time. It is also how long a failing database is waited for. Default 15,000 ms.
+   */
+  readonly leaseMs?: number | undefined;
+  /** Characters of ended runs that are kept for all processes together; the oldest run goes first. Default 256 Mi. */
+  readonly maxKeptChars?: number | undefined;
+  /**
+   * Characters of this process's ended runs that wait to be written; beyond that the oldest is not told to the end, and those who follow
+   * it elsewhere get RUN_RELAY. Runs in flight wait where they are kept, within the server's own limits. Default 16 Mi.
+   */
+  readonly maxBacklogChars?: number | undefined;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof PostgresRunRelayOptions>([
+  'pool',
+  'schema',
+  'leaseMs',
+  'maxKeptChars',
+  'maxBacklogChars',
+]);
+const DEFAULT_LEASE_MS = 15_000;
+/** The least that a statement gets, whatever the lease: the first of them makes the tables. */
+const MIN_TIMEOUT_MS = 5000;
+const DEFAULT_MAX_KEPT_CHARS = 256 * 1024 * 1024;
+const DEFAULT_MAX_BACKLOG_CHARS = 16 * 1024 * 1024;
+
+/**
+ * Runs that can be followed and cancelled through any process, over tables of a PostgreSQL database that all of them use, and its
+ * notifications. Tables are made when they are missing. Events are in the tables a fifth of a second after they happened, of a run
+ * that is followed elsewhere a few milliseconds after; what a process that was killed had not written yet is not followed any more.
+ */
+export class PostgresRunRelay implements RunRelay {
+  readonly #pool: PostgresPool;
+  readonly #tables: RelayTables;
+  readonly #leaseMs: number;
+  readonly #maxKeptChars: number;
+  readonly #maxBacklogChars: number;
+  #hostId = '';
+  #parts: RelayParts | undefined;
+  #upkeep: RelayUpkeep | undefined;
+  #isUsed = false;
+
+  /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
+  constructor(options: PostgresRunRelayOptions) {
+    for (const option in options) {
+      if (OPTIONS.has(option)) continue;
+      throw new ConfigurationError(`PostgresRunRelay: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
+    }
+    this.#pool = options.pool;
+    this.#tables = relayTablesOf(options.schema);
+    this.#leaseMs = checkNumber('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS);
+    this.#maxKeptChars = checkNumber('maxKeptChars', options.maxKeptChars ?? DEFAULT_MAX_KEPT_CHARS);
+    this.#maxBacklogChars = checkNumber('maxBacklogChars', options.maxBacklogChars ?? DEFAULT_MAX_BACKLOG_CHARS);
+  }
+
+  attach(host: RelayHost): void {
+    if (this.#parts) throw new ConfigurationError('PostgresRunRelay: belongs to another server; make one for each');
+    const { platform } = host;
+    this.#hostId = platform.newUuid();
+    const statements = relayStatements(this.#tables);
+    const timeoutMs = Math.max(this.#leaseMs, MIN_TIMEOUT_MS);
+    const database = new RelayDatabase(this.#pool, this.#tables, platform, timeoutMs);
+    const table = new RunTable(database, statements, this.#hostId, this.#leaseMs, host.keepRunsMs);
+    const publisher = new RunPublisher(table, host, this.#maxBacklogChars, () => void this.#upkeep?.applyStops());
+    const feeds = new RunFeeds({ database, statements, platform, patienceMs: this.#leaseMs });
+    const notifications = new RelayNotifications(this.#pool, platform, {
+      notified: (what, id) => this.#notified(what, id),
+      listening: () => this.#catchUp(),
+      report: (error) => host.report(error),
+    });
+    this.#parts = { host, database, statements, table, publisher, feeds, notifications };
+    this.#upkeep = new RelayUpkeep(this.#parts, this.#leaseMs / 3, this.#maxKeptChars);
+  }
+
+  publish(run: RelayedRun): RunPublication {
+    return this.#use().publisher.publish(run);
+  }
+
+  async find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
+    interface Row extends RunState {
+      readonly first_seq: number;
+      readonly last_seq: number;
+    }
+    const { database, statements } = this.#use();
+    const [row] = await database.query<Row>(statements.find, valuesOf(key, invocationId));
+    return row && { firstSeq: row.first_seq, lastSeq: row.last_seq, end: endOf(row, invocationId) };
+  }
+
+  follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
+    return this.#use().feeds.follow(key, invocationId, afterSeq, follower);
+  }
+
+  async cancel(key: SessionKey, invocationId: string): Promise<void> {
+    const { database, statements } = this.#use();
+    await database.query(statements.cancel, valuesOf(key, invocationId));
+  }
+
+  async forgetSession(key: SessionKey): Promise<void> {
+    interface Row {
+      readonly invocation_id: string;
+      readonly is_own: boolean;
+    }
+    const { database, statements } = this.#use();
+    const runs = await database.query<Row>(statements.runsOfSession, [...valuesOf(key), this.#hostId]);
+    const ends: Promise<void>[] = [];
+    for (const { invocation_id, is_own } of runs) {
+      const [row] = await database.query<{ readonly last_seq: number; readonly is_over: boolean }>(statements.forget, [
+        invocation_id,
+      ]);
+      if (row && !row.is_over && !is_own) ends.push(this.#ended(key, invocation_id, row.last_seq));
+    }
+    await Promise.all(ends);
+  }
+
+  /**
+   * Writes what is left and takes no part any more; the pool can be closed then. Runs that are still in flight are lost to those who
+   * follow them elsewhere. Called after the server was drained. Never rejects.
+   */
+  async close(): Promise<void> {
+    const parts = this.#parts;
+    if (!parts || !this.#isUsed) return;
+    this.#upkeep?.close();
+    parts.feeds.close();
+    await parts.publisher.close();
+    parts.notifications.close();
+    await parts.table.leave().catch((error: unknown) => parts.host.report(error));
+  }
+
+  #use(): RelayParts {
+    const parts = this.#parts;
+    if (!parts) throw new ConfigurationError('PostgresRunRelay: is given to createServer first, as its relay');
+    if (!this.#isUsed) {
+      this.#isUsed = true;
+      parts.notifications.start();
+      this.#upkeep?.start();
+    }
+    return parts;
+  }
+
+  #notified(what: string, id: string): void {
+    if (what === 'more') this.#parts?.feeds.wake(id);
+    else if (what === 'follow') this.#parts?.publisher.follow(id);
+    else if (what === 'stop' && id === this.#hostId) void this.#upkeep?.applyStops();
+  }
+
+  /** While nobody listened anything may have happened. */
+  #catchUp(): void {
+    this.#parts?.feeds.wakeAll();
+    void this.#upkeep?.applyStops();
+  }
+
+  #ended(key: SessionKey, invocationId: string, afterSeq: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.follow(key, invocationId, afterSeq, { appended: () => undefined, ended: () => resolve() });
+    });
+  }
+}
+
+function valuesOf({ appName, userId, sessionId }: SessionKey, ...more: readonly string[]): unknown[] {
+  return [appName, userId, sessionId, ...more];
+}
+
+function checkNumber(option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return value;
+  throw new ConfigurationError(`PostgresRunRelay: ${option}: must be a number above 0`);
+}

@@ -1,0 +1,69 @@
+import { createTestDatabase } from '@eventloom/test-postgres';
+import { expect, test, vi } from 'vitest';
+import { lastIdOf, SseText } from './fixtures/sse-text.ts';
+import { startServingProcess } from './fixtures/start-serving-process.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+async function startRun(url: string): Promise<{ readonly reader: SseText; readonly path: string }> {
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, streaming: true });
+  const response = await fetch(`${url}/run_sse`, { method: 'POST', body });
+  const path = `/apps/app/users/ann/sessions/s/runs/${response.headers.get('Eventloom-Invocation-Id')}`;
+  return { reader: new SseText(response), path };
+}
+
+test('a client goes from one process to another in the middle of a run, and cancels it there', async () => {
+  const database = await createTestDatabase();
+  try {
+    await using a = await startServingProcess(database.url, 15_000);
+    await using b = await startServingProcess(database.url, 15_000);
+    const { reader, path } = await startRun(a.url);
+    const seen = await reader.until('"two "');
+    await reader.drop();
+    const here = new SseText(await fetch(`${b.url}${path}`, { headers: { 'last-event-id': lastIdOf(seen) } }));
+    const cancelled = await fetch(`${b.url}${path}`, { method: 'DELETE' });
+    expect([cancelled.status, await cancelled.json()]).toEqual([200, null]);
+    const rest = await here.rest();
+    expect(rest).toContain('data: {"error":"the run was cancelled","code":"RUN_ABORTED"}');
+    expect(seen + rest).toBe(await (await fetch(`${a.url}${path}`)).text());
+  } finally {
+    await database.drop();
+  }
+});
+
+test('a run goes on over two processes to its end', async () => {
+  const database = await createTestDatabase();
+  try {
+    await using a = await startServingProcess(database.url, 15_000);
+    await using b = await startServingProcess(database.url, 15_000);
+    const { reader, path } = await startRun(a.url);
+    const here = new SseText(await fetch(`${b.url}${path}`));
+    await here.until('"two "');
+    a.goOn();
+    expect(await here.rest()).toBe(await reader.rest());
+  } finally {
+    await database.drop();
+  }
+});
+
+test('a process that is killed leaves what it told of its run, and an error that says so', async () => {
+  const database = await createTestDatabase();
+  try {
+    await using a = await startServingProcess(database.url, 2000);
+    await using b = await startServingProcess(database.url, 2000);
+    const { reader, path } = await startRun(a.url);
+    const here = new SseText(await fetch(`${b.url}${path}`));
+    const seen = await here.until('"two "');
+    await a.kill();
+    await reader.rest().catch(() => undefined);
+    const rest = (await here.rest()).slice(seen.length);
+    expect(rest).toMatch(/^data: \{"error":".* is gone; .*","code":"RUN_HOST_LOST"\}\n\n$/);
+    const again = await fetch(`${b.url}${path}`);
+    expect(await again.text()).toBe(seen + rest);
+    const behind = await fetch(`${b.url}${path}`, { headers: { 'last-event-id': lastIdOf(seen) } });
+    expect([behind.status, await behind.json()]).toMatchObject([410, { code: 'RUN_HOST_LOST' }]);
+  } finally {
+    await database.drop();
+  }
+});

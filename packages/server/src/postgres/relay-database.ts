@@ -1,0 +1,53 @@
+import { EventloomError, type Platform } from '@eventloom/core';
+import { RunRelayError } from '../errors/run-relay-error.ts';
+import { migrateRunRelay } from './migrate-run-relay.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+import { reasonOf } from './reason-of.ts';
+import type { RelayTables } from './relay-tables.ts';
+
+/** The relay's tables, which are made, or found to be there, before the first statement. A statement that takes too long has failed. */
+export class RelayDatabase {
+  readonly #pool: PostgresPool;
+  readonly #tables: RelayTables;
+  readonly #platform: Platform;
+  readonly #timeoutMs: number;
+  #ready: Promise<void> | undefined;
+
+  constructor(pool: PostgresPool, tables: RelayTables, platform: Platform, timeoutMs: number) {
+    this.#pool = pool;
+    this.#tables = tables;
+    this.#platform = platform;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * The rows that a statement gives; `T` says what its text says of them.
+   * @throws RunRelayError, ConfigurationError when a newer program made the tables
+   */
+  async query<T>(text: string, values: unknown[]): Promise<readonly T[]> {
+    const late = Promise.withResolvers<never>();
+    const callOff = this.#platform.schedule(
+      this.#timeoutMs,
+      () => late.reject(new RunRelayError(`the database did not answer within ${this.#timeoutMs} ms; try again`)),
+      { idle: true },
+    );
+    try {
+      return (await Promise.race([this.#run(text, values), late.promise])) as readonly T[];
+    } catch (cause) {
+      if (EventloomError.isInstance(cause)) throw cause;
+      const message = `runs of other processes cannot be asked for: the database says: ${reasonOf(cause)}`;
+      throw new RunRelayError(message, { cause });
+    } finally {
+      callOff();
+    }
+  }
+
+  async #run(text: string, values: unknown[]): Promise<readonly unknown[]> {
+    this.#ready ??= migrateRunRelay(this.#pool, this.#tables).catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    await this.#ready;
+    return (await this.#pool.query({ text, values })).rows;
+  }
+}

@@ -1,0 +1,112 @@
+import type { Platform } from '@eventloom/core';
+import { RunRelayError } from '../errors/run-relay-error.ts';
+import { backoffMs } from './backoff.ts';
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import { reasonOf } from './reason-of.ts';
+import { CHANNEL } from './relay-statements.ts';
+
+/** Who listens. */
+export interface NotificationListener {
+  /** A message came: two words, what happened and to which. */
+  notified(what: string, id: string): void;
+  /** Messages come from now on; what happened before, while none came, is in the tables. */
+  listening(): void;
+  report(error: unknown): void;
+}
+
+/**
+ * The connection on which messages come: one of the pool's, for as long as the relay is open. One that breaks is replaced,
+ * with pauses that grow while that fails.
+ */
+export class RelayNotifications {
+  readonly #pool: PostgresPool;
+  readonly #platform: Platform;
+  readonly #listener: NotificationListener;
+  #client: PostgresClient | undefined;
+  #failures = 0;
+  #isStarted = false;
+  #isClosed = false;
+  #isPinging = false;
+
+  constructor(pool: PostgresPool, platform: Platform, listener: NotificationListener) {
+    this.#pool = pool;
+    this.#platform = platform;
+    this.#listener = listener;
+  }
+
+  /** Begins to listen, once. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    void this.#connect();
+  }
+
+  /** Replaces a connection that did not answer since the last time this was called. */
+  check(): void {
+    const client = this.#client;
+    if (!client) return;
+    if (this.#isPinging) {
+      this.#lose(client, new RunRelayError('it does not answer'));
+      return;
+    }
+    this.#isPinging = true;
+    client.query({ text: 'SELECT 1' }).then(
+      () => void (this.#isPinging = false),
+      (error: unknown) => this.#lose(client, error),
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#client?.release(true);
+    this.#client = undefined;
+  }
+
+  async #connect(): Promise<void> {
+    let client: PostgresClient | undefined;
+    try {
+      client = await this.#pool.connect();
+      this.#client = client;
+      this.#isPinging = false;
+      this.#listenTo(client);
+      await client.query({ text: `LISTEN ${CHANNEL}` });
+    } catch (error) {
+      if (client) this.#lose(client, error);
+      else this.#retry(error);
+      return;
+    }
+    if (this.#isClosed || this.#client !== client) {
+      this.#lose(client, new RunRelayError('the relay was closed'));
+      return;
+    }
+    this.#failures = 0;
+    this.#listener.listening();
+  }
+
+  #listenTo(client: PostgresClient): void {
+    client.on('notification', ({ payload = '' }) => {
+      const [what = '', id = ''] = payload.split(' ', 2);
+      this.#listener.notified(what, id);
+    });
+    client.on('error', (error) => this.#lose(client, error));
+    client.on('end', () => this.#lose(client, new RunRelayError('it was closed')));
+  }
+
+  /** A connection that breaks says so in more than one way; the first counts. */
+  #lose(client: PostgresClient, error: unknown): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.release(true);
+    this.#retry(error);
+  }
+
+  #retry(cause: unknown): void {
+    if (this.#isClosed) return;
+    if (++this.#failures === 1) {
+      const reason = reasonOf(cause);
+      const message = `the connection that hears of other processes' runs is lost, and made again: ${reason}`;
+      this.#listener.report(new RunRelayError(message, { cause }));
+    }
+    this.#platform.schedule(backoffMs(this.#failures), () => this.#isClosed || void this.#connect(), { idle: true });
+  }
+}

@@ -1,0 +1,46 @@
+import type { RelayTables } from './relay-tables.ts';
+
+/**
+ * The tables are unlogged: nothing in them is history, and after a crash of the database they are empty. All times are the
+ * database's, so that the clocks of the hosts need not agree.
+ *
+ * `state` is `running`, `ended`, or `dropped` when the host tells of the run no more; `stop` is what the host is asked to do:
+ * `cancel` or `forget`. `expires_at` is set when a run ends, or its host is found gone. A row of chunks holds the events of one
+ * write, a line each; they are not compressed, because they are read a moment later and then dropped.
+ */
+const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
+  `CREATE UNLOGGED TABLE ${hosts} (
+    host uuid PRIMARY KEY,
+    lease_until timestamptz NOT NULL
+  )`,
+  `CREATE UNLOGGED TABLE ${runs} (
+    invocation_id text COLLATE "C" PRIMARY KEY,
+    host uuid NOT NULL,
+    app_name text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    keep_ms double precision NOT NULL,
+    first_seq integer NOT NULL,
+    last_seq integer NOT NULL,
+    chars bigint NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'running',
+    failure text,
+    is_followed boolean NOT NULL DEFAULT false,
+    stop text,
+    expires_at timestamptz
+  ) WITH (fillfactor = 50)`,
+  `CREATE INDEX eventloom_runs_of_session ON ${runs} (session_id, user_id, app_name)`,
+  `CREATE INDEX eventloom_runs_by_expiry ON ${runs} (expires_at)`,
+  `CREATE INDEX eventloom_runs_to_stop ON ${runs} (host) WHERE stop IS NOT NULL`,
+  `CREATE UNLOGGED TABLE ${chunks} (
+    invocation_id text COLLATE "C" NOT NULL,
+    first_seq integer NOT NULL,
+    last_seq integer NOT NULL,
+    events text NOT NULL,
+    PRIMARY KEY (invocation_id, last_seq)
+  )`,
+  `ALTER TABLE ${chunks} ALTER COLUMN events SET STORAGE EXTERNAL`,
+];
+
+/** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
+export const migrations: readonly ((tables: RelayTables) => readonly string[])[] = [first];

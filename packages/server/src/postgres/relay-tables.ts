@@ -1,0 +1,37 @@
+import { ConfigurationError } from '@eventloom/core';
+
+/** The names of the tables as SQL: quoted, and with their schema when there is one. */
+export interface RelayTables {
+  /** The schema as SQL; undefined when it is the one that the connection finds first. */
+  readonly schema: string | undefined;
+  readonly meta: string;
+  readonly hosts: string;
+  readonly runs: string;
+  readonly chunks: string;
+}
+
+/** Longer names are cut off by PostgreSQL. */
+const MAX_IDENTIFIER_BYTES = 63;
+
+/** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
+export function relayTablesOf(schema: string | undefined): RelayTables {
+  const quoted = schema === undefined ? undefined : quoteIdentifier(schema);
+  const place = quoted === undefined ? '' : `${quoted}.`;
+  return {
+    schema: quoted,
+    meta: `${place}eventloom_meta`,
+    hosts: `${place}eventloom_run_hosts`,
+    runs: `${place}eventloom_runs`,
+    chunks: `${place}eventloom_run_chunks`,
+  };
+}
+
+function quoteIdentifier(name: string): string {
+  const bytes = new TextEncoder().encode(name).length;
+  if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
+    throw new ConfigurationError(
+      `PostgresRunRelay: schema ${JSON.stringify(name)}: must be the name of a schema, 1 to ${MAX_IDENTIFIER_BYTES} bytes long`,
+    );
+  }
+  return `"${name.replaceAll('"', '""')}"`;
+}

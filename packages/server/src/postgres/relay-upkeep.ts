@@ -1,0 +1,95 @@
+import type { RelayHost } from '../runs/run-relay.ts';
+import type { RelayDatabase } from './relay-database.ts';
+import type { RelayNotifications } from './relay-notifications.ts';
+import type { RelayStatements } from './relay-statements.ts';
+import type { RunFeeds } from './run-feeds.ts';
+import type { RunPublisher } from './run-publisher.ts';
+import type { RunTable } from './run-table.ts';
+
+/** Beats between two sweeps of what expired. Each process sweeps for all. */
+const BEATS_PER_SWEEP = 6;
+
+/** What is looked after from time to time. */
+export interface RelayParts {
+  readonly host: RelayHost;
+  readonly database: RelayDatabase;
+  readonly statements: RelayStatements;
+  readonly table: RunTable;
+  readonly publisher: RunPublisher;
+  readonly feeds: RunFeeds;
+  readonly notifications: RelayNotifications;
+}
+
+/**
+ * Says again and again that this process lives, looks for what a lost message would have told, and removes what expired. Nobody
+ * waits for it, so that it keeps no process alive.
+ */
+export class RelayUpkeep {
+  readonly #parts: RelayParts;
+  readonly #everyMs: number;
+  readonly #maxKeptChars: number;
+  #callOff: (() => void) | undefined;
+  #beats = 0;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(parts: RelayParts, everyMs: number, maxKeptChars: number) {
+    this.#parts = parts;
+    this.#everyMs = everyMs;
+    this.#maxKeptChars = maxKeptChars;
+  }
+
+  /** Begins, once. */
+  start(): void {
+    if (!this.#callOff) this.#set();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#callOff?.();
+  }
+
+  /** Ends the runs of this process that somebody wants ended. Never rejects. */
+  async applyStops(): Promise<void> {
+    await this.#try(async () => {
+      const { table, host } = this.#parts;
+      for (const { invocation_id, stop } of await table.stops()) {
+        host.stop(invocation_id, stop === 'forget' ? 'forget' : 'cancel');
+      }
+    });
+  }
+
+  #set(): void {
+    if (this.#isClosed) return;
+    this.#callOff = this.#parts.host.platform.schedule(this.#everyMs, () => void this.#beat(), { idle: true });
+  }
+
+  async #beat(): Promise<void> {
+    const { notifications, feeds, publisher, table } = this.#parts;
+    notifications.check();
+    feeds.wakeAll();
+    if (publisher.isHosting) {
+      await this.#try(() => table.renewLease());
+      await this.applyStops();
+    }
+    if (++this.#beats % BEATS_PER_SWEEP === 0) await this.#try(() => this.#sweep());
+    this.#set();
+  }
+
+  async #sweep(): Promise<void> {
+    const { database, statements } = this.#parts;
+    await database.query(statements.expireLost, []);
+    await database.query(statements.sweep, [this.#maxKeptChars]);
+    await database.query(statements.sweepHosts, []);
+  }
+
+  /** The first failure in a row is told of. */
+  async #try(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#failures = 0;
+    } catch (error) {
+      if (++this.#failures === 1 && !this.#isClosed) this.#parts.host.report(error);
+    }
+  }
+}

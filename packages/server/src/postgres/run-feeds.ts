@@ -1,0 +1,48 @@
+import type { SessionKey } from '@eventloom/core';
+import type { RemoteRunFollower } from '../runs/run-relay.ts';
+import { type FeedSource, RunFeed } from './run-feed.ts';
+
+/** The runs of other processes that are followed in this one. */
+export class RunFeeds {
+  readonly #source: FeedSource;
+  readonly #feeds = new Map<string, Set<RunFeed>>();
+
+  constructor(source: FeedSource) {
+    this.#source = source;
+  }
+
+  follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
+    const feeds = this.#feeds.get(invocationId) ?? new Set<RunFeed>();
+    this.#feeds.set(invocationId, feeds);
+    const leave = (): void => {
+      feed.leave();
+      feeds.delete(feed);
+      if (feeds.size === 0 && this.#feeds.get(invocationId) === feeds) this.#feeds.delete(invocationId);
+    };
+    const feed = new RunFeed(this.#source, key, invocationId, afterSeq, {
+      appended: (firstSeq, texts) => follower.appended(firstSeq, texts),
+      ended(end) {
+        leave();
+        follower.ended(end);
+      },
+    });
+    feeds.add(feed);
+    feed.wake();
+    return leave;
+  }
+
+  /** There may be more of a run. */
+  wake(invocationId: string): void {
+    for (const feed of this.#feeds.get(invocationId) ?? []) feed.wake();
+  }
+
+  /** There may be more of any run. */
+  wakeAll(): void {
+    for (const feeds of this.#feeds.values()) for (const feed of feeds) feed.wake();
+  }
+
+  close(): void {
+    for (const feeds of this.#feeds.values()) for (const feed of feeds) feed.leave();
+    this.#feeds.clear();
+  }
+}

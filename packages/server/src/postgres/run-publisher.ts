@@ -1,0 +1,218 @@
+import { RunRelayError } from '../errors/run-relay-error.ts';
+import type { RelayedRun, RelayHost, RunPublication } from '../runs/run-relay.ts';
+import { backoffMs } from './backoff.ts';
+import { PublishedRun, type RunWrite } from './published-run.ts';
+import type { RunTable } from './run-table.ts';
+
+/** How long events are gathered of a run that nobody follows elsewhere: nobody waits for them. */
+const UNFOLLOWED_MS = 200;
+/** The same of a run that somebody follows: so short that nobody sees it. */
+const FOLLOWED_MS = 10;
+/** Runs in one statement. */
+const MAX_RUNS_PER_WRITE = 50;
+/** What a run counts for beside its events. */
+const CHARS_OF_A_RUN = 1000;
+
+/**
+ * Writes the runs of this process into the tables: what is new of all of them in one statement, and one statement at a time, so that
+ * more is gathered when the database is slow. While it fails nothing is lost that the runs themselves keep.
+ */
+export class RunPublisher {
+  readonly #table: RunTable;
+  readonly #host: Pick<RelayHost, 'platform' | 'report'>;
+  readonly #maxBacklogChars: number;
+  readonly #onStopped: () => void;
+  /** The runs that the tables tell of as running, or will soon. */
+  readonly #runs = new Map<string, PublishedRun>();
+  /** Those of which there is something to be written. */
+  readonly #waiting = new Set<PublishedRun>();
+  /** The ended ones among these, the oldest first, and what each counts for. */
+  readonly #backlog = new Map<PublishedRun, number>();
+  #backlogChars = 0;
+  #timer: { readonly delayMs: number; readonly callOff: () => void } | undefined;
+  #writing: Promise<void> | undefined;
+  #failures = 0;
+  /** True when the tables may tell of runs as running that they are told nothing more of. */
+  #hasDropped = false;
+  #isClosed = false;
+
+  /**
+   * @param maxBacklogChars characters of ended runs that wait to be written; those of runs in flight are bounded where they are kept
+   * @param onStopped told when the tables ask for the end of a run
+   */
+  constructor(
+    table: RunTable,
+    host: Pick<RelayHost, 'platform' | 'report'>,
+    maxBacklogChars: number,
+    onStopped: () => void,
+  ) {
+    this.#table = table;
+    this.#host = host;
+    this.#maxBacklogChars = maxBacklogChars;
+    this.#onStopped = onStopped;
+  }
+
+  /** True while the tables tell of a run as running. */
+  get isHosting(): boolean {
+    return this.#runs.size > 0;
+  }
+
+  publish(run: RelayedRun): RunPublication {
+    const published = new PublishedRun(run, (changed) => this.#add(changed));
+    this.#runs.set(run.invocationId, published);
+    this.#add(published);
+    return published;
+  }
+
+  /** Somebody follows a run of this process in another one. */
+  follow(invocationId: string): void {
+    const published = this.#runs.get(invocationId);
+    if (!published) return;
+    published.isFollowed = true;
+    if (this.#waiting.has(published)) this.#schedule(0);
+  }
+
+  /** Writes what is left, if the database takes it. */
+  async close(): Promise<void> {
+    do await this.#flush();
+    while (this.#waiting.size > 0 && this.#failures === 0);
+    this.#isClosed = true;
+    this.#timer?.callOff();
+    for (const published of this.#waiting) published.settleAnnouncement();
+    this.#waiting.clear();
+  }
+
+  #add(published: PublishedRun): void {
+    if (published.isDropped || this.#isClosed) {
+      published.settleAnnouncement();
+      return;
+    }
+    this.#waiting.add(published);
+    if (published.run.isEnded) this.#addToBacklog(published);
+    this.#schedule(delayOf(published));
+  }
+
+  #addToBacklog(published: PublishedRun): void {
+    if (this.#backlog.has(published)) return;
+    const chars = published.run.buffer.chars + CHARS_OF_A_RUN;
+    this.#backlog.set(published, chars);
+    this.#backlogChars += chars;
+    for (const [oldest] of this.#backlog) {
+      if (this.#backlogChars <= this.#maxBacklogChars) break;
+      this.#drop(oldest, 'the database does not take it in time');
+    }
+  }
+
+  /** Only what other processes are told ends: the run is what it is. */
+  #drop(published: PublishedRun, reason: string): void {
+    published.isDropped = true;
+    this.#hasDropped = true;
+    this.#finish(published);
+    const { invocationId } = published.run;
+    this.#host.report(new RunRelayError(`other processes are not told the rest of run ${invocationId}: ${reason}`));
+  }
+
+  #finish(published: PublishedRun): void {
+    const { invocationId } = published.run;
+    published.settleAnnouncement();
+    this.#waiting.delete(published);
+    if (this.#runs.get(invocationId) === published) this.#runs.delete(invocationId);
+    this.#backlogChars -= this.#backlog.get(published) ?? 0;
+    this.#backlog.delete(published);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#writing || this.#isClosed) return;
+    // After a failure there is one timer, which waits for the database.
+    if (this.#timer && (this.#timer.delayMs <= delayMs || this.#failures > 0)) return;
+    this.#timer?.callOff();
+    const callOff = this.#host.platform.schedule(delayMs, () => void this.#flush());
+    this.#timer = { delayMs, callOff };
+  }
+
+  /** Writes until nothing is due at once. Never rejects. */
+  #flush(): Promise<void> {
+    this.#timer?.callOff();
+    this.#timer = undefined;
+    this.#writing ??= this.#write().then(() => {
+      this.#writing = undefined;
+      if (this.#failures > 0) this.#schedule(backoffMs(this.#failures));
+      else if (this.#waiting.size > 0) this.#schedule(Math.min(...Array.from(this.#waiting, delayOf)));
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      for (let batch = this.#nextBatch(); batch.length > 0;) {
+        await this.#announce(batch.filter(({ isAnnounced }) => !isAnnounced));
+        await this.#writeEvents(batch.filter(({ isAnnounced, hasNews }) => isAnnounced && hasNews));
+        batch = this.#nextBatch().filter(({ isUrgent }) => isUrgent);
+      }
+      if (this.#hasDropped) await this.#table.dropOthers([...this.#runs.keys()]);
+      this.#hasDropped = false;
+      this.#failures = 0;
+    } catch (error) {
+      if (++this.#failures === 1) this.#host.report(error);
+      for (const published of this.#waiting) published.settleAnnouncement();
+    }
+  }
+
+  #nextBatch(): PublishedRun[] {
+    const batch: PublishedRun[] = [];
+    for (const published of this.#waiting) {
+      if (batch.push(published) === MAX_RUNS_PER_WRITE) break;
+    }
+    return batch;
+  }
+
+  async #announce(unknown: readonly PublishedRun[]): Promise<void> {
+    for (const published of unknown) if (published.isForgotten) this.#finish(published);
+    const fresh = unknown.filter(({ isForgotten }) => !isForgotten);
+    if (fresh.length === 0) return;
+    const written = await this.#table.announce(fresh);
+    for (const published of fresh) {
+      const lastSeq = written.get(published.run.invocationId);
+      if (lastSeq === undefined) this.#drop(published, 'another process has a run of the same name');
+      else published.announceFrom(lastSeq);
+      published.settleAnnouncement();
+      if (!published.hasNews) this.#waiting.delete(published);
+    }
+  }
+
+  async #writeEvents(batch: readonly PublishedRun[]): Promise<void> {
+    if (batch.length === 0) return;
+    const writes = batch.map((published) => published.nextWrite());
+    const written = await this.#table.write(writes);
+    let isStopped = false;
+    for (const write of writes) {
+      const { published } = write;
+      const row = written.get(published.run.invocationId);
+      // Without its row, because the database crashed or took this process for dead, a run is told of anew.
+      published.isAnnounced = row !== undefined;
+      if (!row) continue;
+      isStopped ||= row.isStopped;
+      this.#reportGap(write);
+      published.settleWrite(write, row.isFollowed);
+      if (write.isEnd && published.isForgotten === write.isForgotten) this.#finish(published);
+      else if (!published.hasNews) this.#waiting.delete(published);
+    }
+    if (isStopped) this.#onStopped();
+  }
+
+  #reportGap({ published, firstSeq }: RunWrite): void {
+    const dueSeq = published.writtenSeq + 1;
+    if (published.hasGap || firstSeq === undefined || firstSeq === dueSeq) return;
+    published.hasGap = true;
+    const { invocationId } = published.run;
+    const gap = `${dueSeq} to ${firstSeq - 1}`;
+    const message = `the database did not take the events of run ${invocationId} in time: other processes miss those from ${gap}`;
+    this.#host.report(new RunRelayError(message));
+  }
+}
+
+/** How long what is new of a run may wait. */
+function delayOf({ isUrgent, isFollowed }: PublishedRun): number {
+  if (isUrgent) return 0;
+  return isFollowed ? FOLLOWED_MS : UNFOLLOWED_MS;
+}

@@ -1,0 +1,98 @@
+import type { PublishedRun, RunWrite } from './published-run.ts';
+import type { RelayDatabase } from './relay-database.ts';
+import type { RelayStatements } from './relay-statements.ts';
+
+/** What the row of a run says when it was written. */
+export interface WrittenRun {
+  readonly isFollowed: boolean;
+  /** True when somebody asks for the end of the run. */
+  readonly isStopped: boolean;
+}
+
+/** The longest time that is counted, some 30 years: there are limits without an end. */
+const MAX_KEEP_MS = 1e12;
+
+/** What the host of runs writes into the tables. All of it throws RunRelayError. */
+export class RunTable {
+  readonly #database: RelayDatabase;
+  readonly #statements: RelayStatements;
+  readonly #hostId: string;
+  readonly #leaseMs: number;
+  readonly #keepMs: number;
+
+  constructor(database: RelayDatabase, statements: RelayStatements, hostId: string, leaseMs: number, keepMs: number) {
+    this.#database = database;
+    this.#statements = statements;
+    this.#hostId = hostId;
+    this.#leaseMs = leaseMs;
+    this.#keepMs = Math.min(keepMs, MAX_KEEP_MS);
+  }
+
+  /** Gives runs their rows: for each that has one now, the number of the last event that is written of it. */
+  async announce(published: readonly PublishedRun[]): Promise<ReadonlyMap<string, number>> {
+    interface Row {
+      readonly invocation_id: string;
+      readonly last_seq: number;
+    }
+    const rows = await this.#database.query<Row>(this.#statements.announce, [
+      this.#hostId,
+      this.#leaseMs,
+      this.#keepMs,
+      published.map(({ run }) => run.invocationId),
+      published.map(({ run }) => run.key.appName),
+      published.map(({ run }) => run.key.userId),
+      published.map(({ run }) => run.key.sessionId),
+      published.map(({ run }) => run.buffer.firstSeq),
+      published.map(({ isFollowed }) => isFollowed),
+    ]);
+    return new Map(rows.map(({ invocation_id, last_seq }) => [invocation_id, last_seq]));
+  }
+
+  /** Writes what is new, and tells those who follow it. A run that has no row, or not any more, is missing in the answer. */
+  async write(writes: readonly RunWrite[]): Promise<ReadonlyMap<string, WrittenRun>> {
+    interface Row {
+      readonly invocation_id: string;
+      readonly is_followed: boolean;
+      readonly is_stopped: boolean;
+    }
+    const text = this.#statements.write(writes.length);
+    const rows = await this.#database.query<Row>(text, [this.#hostId, ...writes.flatMap(toValues)]);
+    return new Map(rows.map((row) => [row.invocation_id, { isFollowed: row.is_followed, isStopped: row.is_stopped }]));
+  }
+
+  /** Says of all other runs of this host that it tells no more of them. */
+  async dropOthers(invocationIds: readonly string[]): Promise<void> {
+    await this.#database.query(this.#statements.drop, [this.#hostId, invocationIds]);
+  }
+
+  /** Says that this host lives. */
+  async renewLease(): Promise<void> {
+    await this.#database.query(this.#statements.beat, [this.#hostId, this.#leaseMs]);
+  }
+
+  /** Says that this host does not live any more. */
+  async leave(): Promise<void> {
+    await this.#database.query(this.#statements.leave, [this.#hostId]);
+  }
+
+  /** The runs of this host that somebody wants ended. */
+  async stops(): Promise<readonly { readonly invocation_id: string; readonly stop: unknown }[]> {
+    return this.#database.query(this.#statements.stops, [this.#hostId]);
+  }
+}
+
+/** In the order of the statement. */
+function toValues({ published, lastSeq, firstSeq, events, isEnd, isForgotten }: RunWrite): unknown[] {
+  const { invocationId, buffer, failureText } = published.run;
+  return [
+    invocationId,
+    buffer.firstSeq,
+    lastSeq,
+    buffer.chars,
+    isEnd,
+    isEnd ? (failureText ?? null) : null,
+    isForgotten,
+    firstSeq ?? null,
+    events ?? null,
+  ];
+}

@@ -1,0 +1,59 @@
+import { InvalidRequestError, serializeEvent } from '@eventloom/core';
+import { rewindSessionBodySchema } from '@eventloom/core/schemas';
+import type { Call } from '../http/call.ts';
+import { jsonTextResponse } from '../http/json-response.ts';
+import { NEXT_CURSOR } from '../http/next-cursor.ts';
+import type { BodySpec, Route } from '../http/route.ts';
+
+const REWIND = { component: 'RewindSessionBody', schema: rewindSessionBodySchema } satisfies BodySpec;
+const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
+
+async function listEvents(call: Call): Promise<Response> {
+  const key = call.sessionKey();
+  const order = call.query('order');
+  if (order !== undefined && order !== 'asc' && order !== 'desc') {
+    throw new InvalidRequestError(`order: must be asc or desc, is ${JSON.stringify(order)}`);
+  }
+  const { events, nextCursor } = await call.runner().sessionService.listEvents({
+    ...key,
+    order,
+    limit: call.queryInteger('limit'),
+    cursor: call.query('cursor'),
+  });
+  const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
+  return jsonTextResponse(`[${events.map((event) => serializeEvent(event)).join(',')}]`, headers);
+}
+
+async function rewind(call: Call): Promise<Response> {
+  const { userId, sessionId } = call.sessionKey();
+  const { rewindBeforeInvocationId } = await call.body(REWIND);
+  const event = await call.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId });
+  return jsonTextResponse(serializeEvent(event));
+}
+
+/** The history of a session: read in pages, and taken back. */
+export const historyRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: `${SESSION}/events`,
+    operationId: 'listEvents',
+    summary: `A page of the session's events; the header ${NEXT_CURSOR} is there when there are more`,
+    query: {
+      order: 'asc (default) begins with the oldest event, desc with the newest.',
+      limit: { type: 'integer', description: 'At most so many; default 100, maximum 1000.' },
+      cursor: `The ${NEXT_CURSOR} of the page before, of the same order.`,
+    },
+    answer: { component: 'Event', isList: true },
+    handle: listEvents,
+  },
+  {
+    method: 'post',
+    path: `${SESSION}/rewind`,
+    operationId: 'rewindSession',
+    summary: 'Takes the session back to before an invocation, when no run holds it; answers the event that does it',
+    body: REWIND,
+    answer: { component: 'Event' },
+    errors: [409],
+    handle: rewind,
+  },
+];

@@ -1,0 +1,264 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type AuthConfig,
+  type BaseSessionService,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  InMemoryCredentialService,
+  type ToolContext,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { type NodeServer, serve } from '../node/serve.ts';
+
+const servers: NodeServer[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(servers.splice(0).map((server) => server.shutDown()));
+  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
+});
+
+const SESSION = '/apps/app/users/ann/sessions/s';
+const SECRET = 'hunter2';
+const AUTH: AuthConfig = {
+  authScheme: { type: 'oauth2' },
+  rawAuthCredential: { authType: 'oauth2', oauth2: { clientId: 'me', clientSecret: SECRET } },
+  credentialKey: 'calendar',
+};
+
+interface Setup {
+  readonly steps: readonly ScriptedStep[];
+  readonly sessionService?: BaseSessionService;
+  readonly credentialService?: InMemoryCredentialService;
+  readonly platform?: FixedPlatform;
+}
+
+async function setUp({ steps, platform = fixedPlatform(), ...services }: Setup) {
+  const {
+    sessionService = new InMemorySessionService({ platform }),
+    credentialService = new InMemoryCredentialService(),
+  } = services;
+  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+  await sessionService.getOrCreateSession(key);
+  const paid: unknown[] = [];
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: 'Pays.',
+    requireConfirmation: true,
+    execute: ({ n }) => ({ paid: paid.push(n) }),
+  });
+  const read = new FunctionTool({
+    name: 'read',
+    description: 'Reads.',
+    execute: async (_args, context: ToolContext) => {
+      const credential = await context.getAuthResponse(AUTH);
+      if (!credential) return context.requestCredential(AUTH);
+      return { length: credential.oauth2?.accessToken?.length };
+    },
+  });
+  const watch = new FunctionTool({
+    name: 'watch',
+    description: 'Watches.',
+    execute: async function* () {
+      yield 'one ';
+      yield 'two';
+    },
+  });
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(steps), tools: [pay, read, watch] });
+  const runner = new Runner({
+    appName: 'app',
+    agent,
+    sessionService,
+    credentialService,
+    platform,
+    requestTtlMs: 60_000,
+  });
+  const listening = await serve(createServer({ runners: [runner] }), { port: 0, drainMs: 0 });
+  servers.push(listening);
+  /** Everything that the server said. */
+  const said: string[] = [];
+  const get = async (path: string): Promise<string> => {
+    const text = await (await fetch(`${listening.url}${path}`)).text();
+    said.push(text);
+    return text;
+  };
+  const post = async (parts: readonly unknown[], path = '/run_sse') => {
+    const body = {
+      appName: 'app',
+      userId: 'ann',
+      sessionId: 's',
+      streaming: true,
+      newMessage: { role: 'user', parts },
+    };
+    const response = await fetch(`${listening.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    const text = await response.text();
+    said.push(text, JSON.stringify([...response.headers]));
+    return { status: response.status, text, events: path === '/run_sse' ? eventsOf(text) : [] };
+  };
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.splice(servers.indexOf(listening), 1).map((server) => server.shutDown()));
+  };
+  return { platform, paid, said, get, post, stop };
+}
+
+function eventsOf(text: string): Event[] {
+  return Array.from(text.matchAll(/^data: (.*)$/gm), ([, data]) => JSON.parse(data ?? '') as Event);
+}
+const payments = (...numbers: number[]): ScriptedStep => ({
+  calls: numbers.map((n) => ({ id: `c${n}`, name: 'pay', args: { n } })),
+});
+const asked = (events: readonly Event[]): string[] =>
+  events.flatMap(({ longRunningToolIds }) => longRunningToolIds ?? []);
+const confirm = (id: string | undefined, confirmed: boolean) => ({
+  functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed } },
+});
+const provide = (id: string | undefined, response: unknown) => ({
+  functionResponse: { id, name: 'adk_request_credential', response },
+});
+const responses = (events: readonly Event[]): unknown[] =>
+  events.flatMap(getFunctionResponses).map(({ response }) => response);
+const lastText = (events: readonly Event[]): unknown => events.at(-1)?.content?.parts?.[0]?.text;
+
+test('several confirmations are answered in any order across requests: one confirmed, one rejected, one too late', async () => {
+  const { post, paid, platform } = await setUp({ steps: [payments(1, 2, 3), 'Done.'] });
+  const [one, two, three] = asked((await post([{ text: 'pay' }])).events);
+  const third = await post([confirm(three, true)]);
+  expect(responses(third.events)).toEqual([{ paid: 1 }]);
+  const first = await post([confirm(one, false)]);
+  expect(responses(first.events)).toEqual([{ error: 'This tool call is rejected.' }]);
+  platform.advance(60_001);
+  const second = await post([confirm(two, true)]);
+  expect(responses(second.events)).toEqual([{ error: 'This tool call was not run: it was answered too late.' }]);
+  expect(lastText(second.events)).toBe('Done.');
+  expect(paid).toEqual([3]);
+});
+
+test('an answer to nothing, and a second answer, are a 400 and write nothing', async () => {
+  const { post, get, paid } = await setUp({ steps: [payments(1), 'Done.'] });
+  const [one] = asked((await post([{ text: 'pay' }])).events);
+  await post([confirm(one, true)]);
+  const before = await get(SESSION);
+  for (const id of [one, 'adk-nope']) {
+    const answer = await post([confirm(id, true)], '/run');
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { code: 'INVALID_MESSAGE' }]);
+  }
+  expect(await get(SESSION)).toBe(before);
+  expect(paid).toEqual([1]);
+});
+
+test('two requests that confirm the same call at the same time run it once', async () => {
+  const { post, paid } = await setUp({ steps: [payments(1), 'Done.'] });
+  const [one] = asked((await post([{ text: 'pay' }])).events);
+  const answers = await Promise.all([post([confirm(one, true)], '/run'), post([confirm(one, true)], '/run')]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
+  expect(paid).toEqual([1]);
+});
+
+test('chunks of a streaming tool are frames of their own, and the session has none of them', async () => {
+  const { post, get } = await setUp({ steps: [{ calls: [{ id: 'c1', name: 'watch' }] }, 'Done.'] });
+  const { events } = await post([{ text: 'go' }]);
+  const tools = events.filter((event) => getFunctionResponses(event).length > 0);
+  expect(tools.map(({ partial, object }) => [partial, object])).toEqual([
+    [true, 'tool.response'],
+    [true, 'tool.response'],
+    [undefined, undefined],
+  ]);
+  expect(responses(tools)).toEqual([{ output: 'one ' }, { output: 'two' }, { result: 'one two' }]);
+  expect(await get(SESSION)).not.toContain('output');
+});
+
+test('a secret is in nothing that the server stores, sends or writes', async () => {
+  const written: string[] = [];
+  const note = (...said: unknown[]): true => {
+    written.push(said.map(String).join(' '));
+    return true;
+  };
+  for (const method of ['debug', 'log', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, method).mockImplementation(note);
+  vi.spyOn(process.stdout, 'write').mockImplementation(note);
+  vi.spyOn(process.stderr, 'write').mockImplementation(note);
+  const { post, get, said } = await setUp({ steps: [{ calls: [{ id: 'c1', name: 'read' }] }, 'Done.'] });
+  const [id] = asked((await post([{ text: 'go' }])).events);
+
+  // Answers at which something is wrong, the secret in every place.
+  const credential = { authType: 'oauth2', oauth2: { accessToken: SECRET } };
+  for (const parts of [
+    [provide('adk-nope', credential)],
+    [provide(id, SECRET)],
+    [provide(id, [SECRET])],
+    [provide(id, { response: SECRET })],
+    [provide(id, { response: `["${SECRET}"]` })],
+    [provide(id, credential), provide(id, credential)],
+    [provide(id, credential), { text: SECRET }],
+    [{ functionResponse: { id, name: 'pay', response: credential } }],
+    [{ functionResponse: { id: [SECRET], response: credential } }],
+    [{ functionResponse: SECRET }],
+  ]) {
+    for (const path of ['/run', '/run_sse']) expect((await post(parts, path)).status).toBe(400);
+  }
+
+  const given = provide(id, { ...AUTH, exchangedAuthCredential: credential });
+  const more = { functionResponse: { ...given.functionResponse, parts: [{ text: SECRET }] }, partMetadata: { SECRET } };
+  const { events } = await post([more]);
+  expect(responses(events)).toEqual([{ length: SECRET.length }]);
+  expect(lastText(events)).toBe('Done.');
+  await get(SESSION);
+  await get(`${SESSION}/runs/${events[0]?.invocationId}`);
+  expect(said.join()).toContain('"provided":true');
+  expect(said.join()).not.toContain(SECRET);
+  expect(written.join()).not.toContain(SECRET);
+});
+
+test('paused calls survive a restart on SQLite, and each goes on with its answer', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tool-requests-'));
+  folders.push(folder);
+  const path = join(folder, 'sessions.db');
+  const credentialService = new InMemoryCredentialService();
+  // The ids of events go on: the same ones again would be those of stored events.
+  const platform = fixedPlatform();
+  const open = async (...steps: ScriptedStep[]) => {
+    const sessionService = new SqliteSessionService({ path });
+    const setup = await setUp({ steps, sessionService, credentialService, platform });
+    return { ...setup, close: async () => [await setup.stop(), sessionService.close()] };
+  };
+
+  const before = await open({
+    calls: [
+      { id: 'c1', name: 'pay', args: { n: 1 } },
+      { id: 'c2', name: 'read' },
+    ],
+  });
+  const { events } = await before.post([{ text: 'go' }]);
+  const whole = events.filter(({ partial }) => partial !== true);
+  const [credential, confirmation] = asked(whole);
+  expect(whole.flatMap(getFunctionCalls).map(({ name }) => name)).toEqual([
+    'pay',
+    'read',
+    'adk_request_credential',
+    'adk_request_confirmation',
+  ]);
+  await before.close();
+
+  const between = await open();
+  expect(responses((await between.post([confirm(confirmation, true)])).events)).toEqual([{ paid: 1 }]);
+  await between.close();
+
+  const after = await open('Done.');
+  const last = await after.post([provide(credential, { authType: 'oauth2', oauth2: { accessToken: SECRET } })]);
+  expect(responses(last.events)).toEqual([{ length: SECRET.length }]);
+  expect(lastText(last.events)).toBe('Done.');
+  expect((await after.post([confirm(confirmation, true)])).status).toBe(400);
+  expect([before.paid, between.paid, after.paid]).toEqual([[], [1], []]);
+  expect(await after.get(SESSION)).not.toContain(SECRET);
+  await after.close();
+});

@@ -1,0 +1,40 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+/** A program of the fixtures that runs. */
+export interface RunningFixture {
+  readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
+  /** The lines that it wrote up to now. */
+  readonly lines: readonly string[];
+  /** Resolves when it has written so many lines. @throws Error when it ends before */
+  untilLine(count: number): Promise<void>;
+  /** Resolves when it ended: with what it complained of, and its exit code, null when it was killed. */
+  readonly ended: Promise<{ readonly faults: string; readonly code: number | null }>;
+}
+
+/** Starts a program of the fixtures in a process of its own. */
+export function startFixture(name: string, args: readonly string[]): RunningFixture {
+  const program = fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const lines: string[] = [];
+  let rest = '';
+  let faults = '';
+  let onOutput = (): void => undefined;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts);
+    onOutput();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (faults += text));
+  const ended = once(child, 'close').then(([code]) => ({ faults, code: code as number | null }));
+  const untilLine = (count: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      onOutput = () => void (lines.length >= count && resolve());
+      onOutput();
+      void ended.then(() => reject(new Error(`${name} ended after ${lines.length} lines: ${faults}`)));
+    });
+  return { process: child, lines, untilLine, ended };
+}
