@@ -2,6 +2,7 @@ import type { SessionKey } from '@eventloom/core';
 import type { AppendOutcome, EventAppend } from '../session-driver.ts';
 import {
   appendStatement,
+  EVENT_IDS,
   lockStatement,
   type RefusalRow,
   refusalStatement,
@@ -33,22 +34,23 @@ export class EventAppender {
     this.#lock = lockStatement(tables);
   }
 
-  /** One statement; a second one when it was refused, to say why; and a transaction when others append at the same time. */
+  /** One statement; a second one when it was refused, to say why; and a transaction when it could be the second time. */
   async append(append: EventAppend): Promise<AppendOutcome> {
-    const { run } = this.#database;
     const statement = this.#append[changeOf(append)];
     const values = valuesOf(append);
-    const tryOnce = async (on: RunStatement): Promise<AppendOutcome | undefined> => {
-      const [row] = (await on(statement, values)) as readonly { readonly seq: unknown }[];
-      return row ? { status: 'stored', seq: Number(row.seq) } : this.#refusalOf(append, on);
-    };
-    const outcome = await tryOnce(run);
-    if (outcome) return outcome;
-    // Another append came between. Under the lock none can, and none is refused without a reason.
-    return this.#database.transaction(async (on) => {
-      await this.lock(on, append);
-      return (await tryOnce(on)) ?? { status: 'missing' };
-    });
+    for (let isLocked = false; ; isLocked = true) {
+      const seq = await unlessDuplicate(() => {
+        if (!isLocked) return firstSeq(this.#database.run, statement, values);
+        return this.#database.transaction(async (run) => {
+          await this.lock(run, append);
+          return firstSeq(run, statement, values);
+        });
+      });
+      if (seq !== undefined) return { status: 'stored', seq };
+      const refusal = await this.#refusalOf(append);
+      if (refusal) return refusal;
+      // Another append came between, or the session has become free. Under the lock no other comes.
+    }
   }
 
   /** Keeps everybody else from writing to the session until the end of the transaction; its `pk`, undefined when it is not there. */
@@ -58,15 +60,32 @@ export class EventAppender {
   }
 
   /** Why the append cannot be; undefined when it can by now. */
-  async #refusalOf(append: EventAppend, run: RunStatement): Promise<AppendRefusal | undefined> {
+  async #refusalOf(append: EventAppend): Promise<AppendRefusal | undefined> {
     const { appName, userId, sessionId, incarnation, event, lease, nowMs } = append;
-    const [row] = (await run(this.#refusal, [appName, userId, sessionId, event.id])) as readonly RefusalRow[];
+    const key = [appName, userId, sessionId, event.id];
+    const [row] = (await this.#database.run(this.#refusal, key)) as readonly RefusalRow[];
     if (!row || row.pk !== incarnation) return { status: 'missing' };
     const leaseUntilMs = Number(row.lease_until);
     if (lease && !(leaseUntilMs > 0 && Number(row.epoch) === lease.epoch)) return { status: 'stale' };
     if (!lease && leaseUntilMs > nowMs) return { status: 'busy', freeAtMs: leaseUntilMs };
     if (row.event === null) return undefined;
     return { status: 'duplicate', event: parseEvent(row.event), lastSeq: Number(row.last_seq) };
+  }
+}
+
+async function firstSeq(run: RunStatement, statement: Statement, values: unknown[]): Promise<number | undefined> {
+  const [row] = (await run(statement, values)) as readonly { readonly seq: unknown }[];
+  return row && Number(row.seq);
+}
+
+/** Undefined when the session has an event of this id: what was begun is undone. */
+async function unlessDuplicate(append: () => Promise<number | undefined>): Promise<number | undefined> {
+  try {
+    return await append();
+  } catch (error) {
+    if (typeof error === 'object' && error !== null && 'constraint' in error && error.constraint === EVENT_IDS)
+      return undefined;
+    throw error;
   }
 }
 

@@ -26,11 +26,12 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
  * Sessions in PostgreSQL 14 or later, for any number of processes. The tables begin with `eventloom_`. They are made or brought up
  * to date before the first call is answered, or by `migrate`; the database's user needs the right to make tables only for that.
  *
- * **Writes.** An append is one statement, one round trip, whatever the length of the history. It is safe at READ COMMITTED, which
- * is PostgreSQL's default; stricter defaults work and are slower. Sessions never wait for each other, but for the moment in which
- * both write the same `app:` or `user:` key. A transaction that PostgreSQL undoes to end a deadlock is tried again, up to ten times.
- * What was acknowledged survives what the server promises: with its own `fsync` and `synchronous_commit` on, a crash of anything.
- * When the connection is lost during an append, the event may be stored or not: appending it again, with the same id, stores it once.
+ * **Writes.** An append is one statement and one round trip, whatever the length of the history; one that is refused is two. Sessions
+ * never wait for each other, but for the moment in which both write the same `app:` or `user:` key. What PostgreSQL undoes to end a
+ * deadlock is tried again, up to ten times. It is written for READ COMMITTED, PostgreSQL's default: under a stricter one, writers that
+ * meet are undone and tried again as well. What was acknowledged survives what the server promises: with its `fsync` and
+ * `synchronous_commit` on, a crash of anything. When the connection is lost during an append, the event may be stored or not: appending
+ * it again, with the same id, stores it once. The server's log calls such a second append a duplicate key.
  *
  * **Leases.** Their times are those of the clocks of the processes that write. A clock that is ahead lets its process take over a
  * session early: `ttlMs` should be well above the difference between clocks. A session still has one writer, whatever the clocks

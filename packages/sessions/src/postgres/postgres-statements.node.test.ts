@@ -150,6 +150,10 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     await service.appendEvent({ session, event: eventOf('new', { actions }), lease });
     await service.appendEvent({ session, event: eventOf('next'), lease });
     await service.appendEvent({ session, event: eventOf('event 7'), lease });
+    expect(sent.length).toBe(4);
+    // What is stored already would be a duplicate: the third is one, and its fourth says so.
+    sent.splice(2, 1);
+    for (const query of sent.slice(0, 2)) if (query !== 'connect') query.values?.splice(4, 1, 'never appended');
     const { blocks, scans } = await costs();
     expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
     expect(blocks).toBeLessThan(120);

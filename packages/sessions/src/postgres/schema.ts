@@ -1,3 +1,4 @@
+import { EVENT_IDS } from './append-statement.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -31,6 +32,9 @@ const sessions = ({ sessions, epochs }: Tables): string[] => [
 /**
  * `seq` counts from 1 without a gap. `high_timestamp` is the latest timestamp among an event and all before it: it never falls, so
  * that the first event that can meet a time is found by bisection over `seq` and needs no index of its own.
+ *
+ * Statistics of a few events would make a plan that reads all of them, and a connection keeps its plans: there are none before there
+ * are many.
  */
 const events = ({ events }: Tables): string[] => [
   `CREATE TABLE ${events} (
@@ -42,8 +46,8 @@ const events = ({ events }: Tables): string[] => [
     compaction_end double precision,
     event text NOT NULL,
     PRIMARY KEY (session, seq)
-  )`,
-  `CREATE UNIQUE INDEX eventloom_event_ids ON ${events} (session, event_id)`,
+  ) WITH (autovacuum_analyze_threshold = 2000)`,
+  `CREATE UNIQUE INDEX ${EVENT_IDS} ON ${events} (session, event_id)`,
   `CREATE INDEX eventloom_compactions ON ${events} (session, seq) WHERE compaction_end IS NOT NULL`,
 ];
 
