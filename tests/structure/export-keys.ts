@@ -6,7 +6,7 @@ export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
 export const pinnedKeys: PinnedKeys = {
   '@eventloom/core': ['.', './schemas', './conformance'],
   '@eventloom/sessions': ['.', './sqlite', './postgres', './durable-object', './conformance'],
-  '@eventloom/artifacts': ['.', './fs', './conformance'],
+  '@eventloom/artifacts': ['.', './fs', './r2', './durable-object', './conformance'],
   '@eventloom/memory': ['.', './sqlite', './conformance'],
   '@eventloom/tools': ['.'],
   '@eventloom/multi-agent': ['.'],

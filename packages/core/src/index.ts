@@ -125,6 +125,11 @@ export type { EventsCompactionConfig } from './compaction/events-compaction-conf
 export type { CompactSessionRequest, EventsCompactor } from './compaction/events-compactor.ts';
 export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';
 
+export type { CacheMetadata } from './context-cache/cache-metadata.ts';
+export { isCacheMetadata } from './context-cache/cache-metadata.ts';
+export type { ContextCacheConfig } from './context-cache/context-cache-config.ts';
+export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS } from './context-cache/context-cache-config.ts';
+
 export { BasePlanner } from './planner/base-planner.ts';
 export { isBasePlanner } from './planner/is-base-planner.ts';
 

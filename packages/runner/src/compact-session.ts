@@ -19,7 +19,7 @@ export async function compactSession(
     if (!event) return;
     await committer.append(event);
     // The next run reads what counts from now on, and the events that the summary stands for need no memory.
-    
+    loaded.isKept = false;
   } catch (error) {
     if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
   }

@@ -36,7 +36,7 @@ function randomOf(seed: number): () => number {
 function wordsOf(content: Content | undefined): string[] {
   return (content?.parts ?? []).flatMap(({ text, functionCall, functionResponse }: Part) => {
     if (functionCall) return [`call:${functionCall.id}`];
-    if (functionResponse) return [`response:${functionResponse.id}:${functionResponse.response?.['n']}`];
+    if (functionResponse) return [`response:${functionResponse.id}:${String(functionResponse.response?.['n'])}`];
     return text?.split(' ') ?? [];
   });
 }
@@ -81,9 +81,12 @@ async function setUp(seed: number) {
   const random = randomOf(seed);
   const upTo = (count: number): number => Math.floor(random() * count);
   const clocks = [fixedPlatform(), fixedPlatform({ now: Date.UTC(2026, 0, 1) - upTo(3) * 700 })] as const;
-  const [, { newEventId, newUuid }] = clocks;
-  const platforms = [clocks[0], { ...clocks[1], newEventId: () => `b-${newEventId()}`, newUuid: () => `b-${newUuid()}` }];
-  const sessionService = new InMemorySessionService({ platform: clocks[0] });
+  const [platform, other] = clocks;
+  const platforms: Platform[] = [
+    platform,
+    { ...other, newEventId: () => `b-${other.newEventId()}`, newUuid: () => `b-${other.newUuid()}` },
+  ];
+  const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const model = new RandomModel(upTo);
   const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ n: 0 }) });
@@ -97,12 +100,12 @@ async function setUp(seed: number) {
     { summarizer, ...tokens },
     { summarizer, ...window, ...tokens },
   ][upTo(3)] as EventsCompactionConfig;
-  const make = (platform: Platform = clocks[0]) =>
-    new Runner({ appName: 'app', agent, sessionService, platform, eventsCompaction });
-  const runners = platforms.map((platform) => make(platform));
+  const make = (clock: Platform) =>
+    new Runner({ appName: 'app', agent, sessionService, platform: clock, eventsCompaction });
+  const runners = platforms.map(make);
 
   const say = async (message: Content): Promise<void> => {
-    for (const platform of clocks) platform.advance([0, 0, 1, 1000][upTo(4)] ?? 0);
+    for (const clock of clocks) clock.advance([0, 0, 1, 1000][upTo(4)] ?? 0);
     await (runners[upTo(2)] as Runner).run({ userId: 'u', sessionId: 's', newMessage: message });
   };
   /** What the model is sent in a copy of the session, by a process that knows nothing of it. */
@@ -110,7 +113,7 @@ async function setUp(seed: number) {
     await sessionService.importSession({ records: sessionService.exportSession(KEY), sessionId: copy });
     model.isAsked = true;
     const newMessage = { parts: [{ text: 'asked' }] };
-    await make().run({ userId: 'u', sessionId: copy, newMessage, runConfig: { getSessionConfig } });
+    await make(platform).run({ userId: 'u', sessionId: copy, newMessage, runConfig: { getSessionConfig } });
     model.isAsked = false;
     await sessionService.deleteSession({ ...KEY, sessionId: copy });
     return model.request?.contents ?? [];

@@ -138,6 +138,27 @@ test('where models tell no tokens, four characters are one', async () => {
   expect(summarizer.asked).toHaveLength(1);
 });
 
+test('summaries of windows become one when they are too many tokens themselves', async () => {
+  const { turns, sent } = await setUp({ compactionInterval: 1, tokenThreshold: 1, eventRetentionSize: 50 });
+  await turns(4);
+  expect(sent()).toEqual(['((u1 a1) (u2 a2))', 'u3', 'a3', 'u4']);
+});
+
+test('what a summary stands for is not kept in memory', async () => {
+  const { turns, sessionService } = await setUp({ compactionInterval: 3 });
+  const getSession = sessionService.getSession.bind(sessionService);
+  let read = 0;
+  sessionService.getSession = async (request) => {
+    const session = await getSession(request);
+    read += session?.events.length ?? 0;
+    return session;
+  };
+  await turns(3);
+  expect(read).toBe(2);
+  await turns(1);
+  expect(read).toBe(3);
+});
+
 test('many turns are sent as few contents', async () => {
   const steps = Array.from({ length: 60 }, (_, index) => `a${index}`);
   const { turns, model, sessionService } = await setUp({
@@ -152,7 +173,7 @@ test('many turns are sent as few contents', async () => {
   expect(read?.events.filter(({ actions }) => !actions.compaction).length).toBeLessThan(12);
 });
 
-test('the event is the last of the session, the user\'s, of its own invocation, and is not yielded', async () => {
+test("the event is the last of the session, the user's, of its own invocation, and is not yielded", async () => {
   const { runner, say, stored, summarizer } = await setUp({ compactionInterval: 1 });
   summarizer.maybeSummarizeEvents = async () =>
     createCompactionEvent({ parts: [{ text: 'sum' }] }, { usageMetadata: { promptTokenCount: 7 }, author: 'other' });
@@ -178,10 +199,19 @@ test('the session is compacted under the lease, before the run says that it is o
   const seen: string[] = [];
   summarizer.maybeSummarizeEvents = async () => {
     const busy = sessionService.acquireLease({ ...KEY, ttlMs: 1000, onBusy: 'reject', waitMs: 0 });
-    seen.push(await busy.then(() => 'free', (error: Error) => error.name));
+    seen.push(
+      await busy.then(
+        () => 'free',
+        (error: Error) => error.name,
+      ),
+    );
     return undefined;
   };
-  const run = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] }, runConfig: { completionEvent: true } });
+  const run = runner.runAsync({
+    ...IDS,
+    newMessage: { parts: [{ text: 'hi' }] },
+    runConfig: { completionEvent: true },
+  });
   for await (const event of run) seen.push(isRunnerCompletion(event) ? 'completion' : 'event');
   expect(seen).toEqual(['event', 'SessionBusyError', 'completion']);
 });

@@ -12,7 +12,11 @@ export async function recallSpeaker(
 ): Promise<void> {
   const { events, lastSeq } = session;
   if (root.subAgents.length === 0 || events.length >= lastSeq || findSpeaker(root, events, undefined)) return;
-  const newest = await readNewest(service, sessionKeyOf(session), (read) => findSpeaker(root, read, undefined) !== undefined);
+  const newest = await readNewest(
+    service,
+    sessionKeyOf(session),
+    (read) => findSpeaker(root, read, undefined) !== undefined,
+  );
   const speaker = findSpeaker(root, newest, undefined);
   if (speaker) rememberSpeaker(derived, events.length, speaker);
 }

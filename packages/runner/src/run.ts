@@ -156,7 +156,7 @@ export class Run {
 
   #createInvocation({ session, derived }: LoadedSession, lease: SessionLease, message: Content): MutableInvocation {
     const { agent, platform, pluginManager, sessionService } = this.#runner;
-    const { artifactService, memoryService, credentialService, models } = this.#runner;
+    const { artifactService, memoryService, credentialService, models, contextCacheConfig } = this.#runner;
     return {
       invocationId: this.#invocationId,
       rootAgent: agent,
@@ -171,6 +171,7 @@ export class Run {
       memoryService,
       credentialService,
       models,
+      contextCacheConfig,
       driveAgent,
       runSubInvocation: (parent, request) => {
         const committer = this.#committer;

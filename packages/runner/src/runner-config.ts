@@ -5,7 +5,9 @@ import {
   type BaseMemoryService,
   type BasePlugin,
   type BaseSessionService,
+  checkContextCacheConfig,
   ConfigurationError,
+  type ContextCacheConfig,
   type EventsCompactionConfig,
   isBaseEventsSummarizer,
   type ModelResolver,
@@ -46,6 +48,11 @@ export interface RunnerConfig {
    * (`getSessionConfig`). A summary that fails is reported to the platform and leaves the session as it is.
    */
   readonly eventsCompaction?: EventsCompactionConfig | undefined;
+  /**
+   * Has models cache at their service what requests begin with, each agent of a session its own; `{}` for the defaults. For models
+   * that can: others take no notice. A cache that cannot be made or is gone is reported to the platform and done without.
+   */
+  readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
   readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
 }
@@ -65,6 +72,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'leaseTtlMs',
   'requestTtlMs',
   'eventsCompaction',
+  'contextCacheConfig',
 ]);
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
@@ -84,6 +92,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError(
       'Runner: eventsCompaction.summarizer must be a summarizer, such as a LlmEventSummarizer',
     );
+  if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);
   for (const option of ['leaseTtlMs', 'requestTtlMs'] as const) {
     const value = config[option];
     if (value !== undefined && !(value > 0))

@@ -39,6 +39,7 @@ export class Runner {
   readonly credentialService: BaseCredentialService | undefined;
   readonly pluginManager: PluginManager;
   readonly models: RunnerConfig['models'];
+  readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
   readonly requestTtlMs: number | undefined;
   readonly #support: RunSupport;
@@ -56,6 +57,7 @@ export class Runner {
     this.requestTtlMs = config.requestTtlMs;
     this.pluginManager = new PluginManager(config.plugins);
     this.models = config.models;
+    this.contextCacheConfig = config.contextCacheConfig;
     this.platform = config.platform ?? systemPlatform;
     this.#compactor = config.eventsCompaction?.summarizer.createCompactor(config.eventsCompaction);
     const cache = new SessionCache(config.sessionCache);

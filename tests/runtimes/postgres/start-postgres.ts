@@ -30,9 +30,10 @@ const KEEPER = '"$@" </dev/null & exec 2>/dev/null; read -r _; kill -QUIT $!; wa
 /**
  * Starts a throw-away PostgreSQL on a free port of 127.0.0.1, in a temporary folder. Takes about a second. It ends with this
  * process, however that ends. For root, the server runs as nobody.
+ * @param overrides are settings of the server, as `fsync=on`, instead of those for a server whose data is thrown away
  * @throws Error when there is none for this platform, or when it does not start
  */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(overrides: readonly string[] = []): Promise<Postgres> {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-postgres-'));
   try {
     const programs = copyPostgresBinaries(folder);
@@ -44,7 +45,7 @@ export async function startPostgres(): Promise<Postgres> {
     execFileSync(join(programs, 'initdb'), cluster, { ...surroundings, stdio: ['ignore', 'ignore', 'pipe'] });
     const port = await freePort();
     const place = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', ''];
-    const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
+    const settings = [...SETTINGS, ...overrides].flatMap((setting) => ['-c', setting]);
     const command = ['-c', KEEPER, folder, join(programs, 'postgres'), ...place, ...settings];
     const keeper = spawn('/bin/sh', command, { ...surroundings, stdio: ['pipe', 'ignore', 'pipe'], detached: true });
     await untilReady(keeper);

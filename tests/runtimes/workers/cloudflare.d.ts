@@ -28,8 +28,65 @@ declare module 'cloudflare:workers' {
     constructor(ctx: DurableObjectState, env: unknown);
     protected readonly ctx: DurableObjectState;
   }
+  export interface R2Conditional {
+    etagMatches?: string;
+    etagDoesNotMatch?: string;
+    uploadedBefore?: Date;
+    uploadedAfter?: Date;
+    secondsGranularity?: boolean;
+  }
+  export interface R2GetOptions {
+    onlyIf?: R2Conditional | Headers;
+    range?: { offset: number; length?: number } | { offset?: number; length: number } | { suffix: number } | Headers;
+  }
+  export interface R2PutOptions {
+    onlyIf?: R2Conditional | Headers;
+    customMetadata?: Record<string, string>;
+  }
+  export interface R2ListOptions {
+    limit?: number;
+    prefix?: string;
+    cursor?: string;
+    delimiter?: string;
+    startAfter?: string;
+    include?: ('httpMetadata' | 'customMetadata')[];
+  }
+  export interface R2Object {
+    readonly key: string;
+    readonly version: string;
+    readonly size: number;
+    readonly etag: string;
+    readonly uploaded: Date;
+    readonly customMetadata?: Record<string, string>;
+  }
+  export interface R2ObjectBody extends R2Object {
+    get body(): ReadableStream;
+    arrayBuffer(): Promise<ArrayBuffer>;
+    text(): Promise<string>;
+  }
+  export type R2Objects = { objects: R2Object[]; delimitedPrefixes: string[] } & (
+    | { truncated: true; cursor: string }
+    | { truncated: false }
+  );
+  type R2Value = ReadableStream | ArrayBuffer | ArrayBufferView | string | null | Blob;
+  export interface R2Bucket {
+    head(key: string): Promise<R2Object | null>;
+    get(
+      key: string,
+      options: R2GetOptions & { onlyIf: R2Conditional | Headers },
+    ): Promise<R2ObjectBody | R2Object | null>;
+    get(key: string, options?: R2GetOptions): Promise<R2ObjectBody | null>;
+    put(
+      key: string,
+      value: R2Value,
+      options?: R2PutOptions & { onlyIf: R2Conditional | Headers },
+    ): Promise<R2Object | null>;
+    put(key: string, value: R2Value, options?: R2PutOptions): Promise<R2Object>;
+    delete(keys: string | string[]): Promise<void>;
+    list(options?: R2ListOptions): Promise<R2Objects>;
+  }
   /** The bindings of `wrangler.jsonc`. */
-  export const env: { readonly STORAGE: DurableObjectNamespace };
+  export const env: { readonly STORAGE: DurableObjectNamespace; readonly ARTIFACTS: R2Bucket };
 }
 
 declare module 'cloudflare:test' {

@@ -51,7 +51,8 @@ export function planWindow(
   const { endTimestamp } = prefix;
   const range = { startTimestamp: earliest([...overlap.events, ...prefix.events]), endTimestamp };
   // A summary that was rewound would count again for whoever reads from this one on.
-  if (events.some((event, position) => isLeftOver(event, position, history, range))) return planWhole(events, history, 0);
+  if (events.some((event, position) => isLeftOver(event, position, history, range)))
+    return planWhole(events, history, 0);
   const replaced = history.summaries.filter((summary) => isWithin(summary, range) && !isWholly(overlap, summary));
   return { ...range, events: [...replaced.map(toSeed), ...told([...overlap.events, ...prefix.events])] };
 }

@@ -63,7 +63,12 @@ export class EventsCompactor {
     { invocation, session }: InvocationContext,
     service: CompactSessionRequest['sessionService'],
   ): Promise<CompactionPlan | undefined> {
-    const { compactionInterval = Infinity, overlapSize = 0, tokenThreshold = Infinity, eventRetentionSize = 0 } = this.#config;
+    const {
+      compactionInterval = Infinity,
+      overlapSize = 0,
+      tokenThreshold = Infinity,
+      eventRetentionSize = 0,
+    } = this.#config;
     const { events } = session;
     const counters = countersOf(invocation.derived);
     counters.update(events);
@@ -75,7 +80,8 @@ export class EventsCompactor {
     if (whole || !isDue) return whole;
     if (overlapSize === 0 || history.summaries.length === 0) return planWindow(events, history);
     const isHere = events.length >= session.lastSeq;
-    const isEnough = (read: readonly Event[]): boolean => invocationsOf(read, effectiveHistory(read)).length > overlapSize;
+    const isEnough = (read: readonly Event[]): boolean =>
+      invocationsOf(read, effectiveHistory(read)).length > overlapSize;
     const newest = isHere ? events : await readNewest(service, sessionKeyOf(session), isEnough);
     return planWindow(events, history, overlapOf(newest, overlapSize));
   }

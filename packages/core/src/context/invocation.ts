@@ -2,6 +2,7 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import type { RunConfig } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
+import type { ContextCacheConfig } from '../context-cache/context-cache-config.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
@@ -33,6 +34,8 @@ export interface Invocation {
   readonly credentialService?: BaseCredentialService | undefined;
   /** Finds the model that a string names. */
   readonly models: ModelResolver | undefined;
+  /** Whether models have their service cache what requests begin with. */
+  readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /** What is computed from the session's events, under a key of whoever computes it; kept for as long as the events are. */
   readonly derived: Map<unknown, unknown>;
   /** Writes to the session's tool ledger under the run's lease. */

@@ -1,4 +1,6 @@
 import type { Content } from '../content/content.ts';
+import type { CacheMetadata } from '../context-cache/cache-metadata.ts';
+import type { ContextCacheConfig } from '../context-cache/context-cache-config.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { FunctionDeclaration } from '../tool/function-declaration.ts';
@@ -45,6 +47,12 @@ export interface LlmRequest {
   config: GenerateContentConfig;
   /** The tools by name, to run what the model calls. May be shared with other requests: replaced, not modified. */
   toolsDict: Readonly<Record<string, BaseTool>>;
+  /** Present when the service is to cache what requests begin with; for models that can. */
+  cacheConfig?: ContextCacheConfig;
+  /** What the agent's last reply says of its cache. */
+  cacheMetadata?: CacheMetadata;
+  /** Tokens of the agent's last request, when its model told. */
+  cacheableContentsTokenCount?: number;
 }
 
 /** A request with nothing in it yet. */

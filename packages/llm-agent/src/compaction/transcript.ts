@@ -25,6 +25,7 @@ function toLine(author: string, part: Part): string | undefined {
   const code = codePartText(part);
   if (code !== undefined) return `${author} ${part.executableCode ? 'ran code' : 'got the result'}:\n${code}`;
   const attached = inlineData ?? fileData;
-  if (attached) return `${author} attached ${[attached.displayName, fileData?.fileUri, attached.mimeType].filter(Boolean).join(', ')}`;
+  if (attached)
+    return `${author} attached ${[attached.displayName, fileData?.fileUri, attached.mimeType].filter(Boolean).join(', ')}`;
   return text === undefined || text.trim() === '' ? undefined : `${author}: ${text}`;
 }

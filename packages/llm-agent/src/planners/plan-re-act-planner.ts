@@ -62,5 +62,10 @@ function isTagged(text: string): boolean {
 /** Earlier plans as the model wrote them: thoughts are not sent to it again, and it is to go on with its plan. */
 function withPlainThoughts(content: Content): Content {
   if (!content.parts?.some(({ thought }) => thought === true)) return content;
-  return { ...content, parts: content.parts.map(({ thought: _, ...part }) => part) };
+  return { ...content, parts: content.parts.map(withoutThought) };
+}
+
+function withoutThought(part: Part): Part {
+  const { thought: _, ...rest } = part;
+  return rest;
 }

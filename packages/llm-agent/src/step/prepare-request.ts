@@ -3,6 +3,7 @@ import { addCodeExecution } from '../code-execution/add-code-execution.ts';
 import { addAgentTransfer } from '../processors/agent-transfer.ts';
 import { addBasicConfig } from '../processors/basic.ts';
 import { addContents } from '../processors/contents.ts';
+import { addContextCache } from '../processors/context-cache.ts';
 import { addIdentity } from '../processors/identity.ts';
 import { addInstructions } from '../processors/instructions.ts';
 import { addOutputSchema } from '../processors/output-schema.ts';
@@ -21,6 +22,7 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addTools,
   addCodeExecution,
   addOutputSchema,
+  addContextCache,
 ];
 
 /** The model request of one step; at once when no processor has to wait. */

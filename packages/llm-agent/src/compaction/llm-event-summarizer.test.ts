@@ -1,0 +1,81 @@
+import { createEvent, type Event } from '@eventloom/core';
+import { functionCallEvent, functionResponseEvent, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { LlmEventSummarizer } from './llm-event-summarizer.ts';
+
+const { signal } = new AbortController();
+
+/** The prompt and the summary of events, by a model that answers so. */
+async function summarize(events: readonly Event[], step: ConstructorParameters<typeof ScriptedModel>[0][number]) {
+  const model = new ScriptedModel([step]);
+  const summarizer = new LlmEventSummarizer({ model, promptTemplate: 'Sum up: {conversation_history}' });
+  const event = await summarizer.maybeSummarizeEvents({ events, abortSignal: signal });
+  return { event, prompt: model.requests[0]?.request.contents[0]?.parts?.[0]?.text };
+}
+
+test('the model is told who said, called and answered what, and no thoughts', async () => {
+  const { prompt } = await summarize(
+    [
+      userEvent([{ text: 'Costs $& and $1?' }, { inlineData: { mimeType: 'image/png', data: 'AA==' } }]),
+      modelEvent('bot', [{ text: 'hm', thought: true }, { text: 'I will look.' }]),
+      functionCallEvent('bot', [{ id: 'c', name: 'look', args: { at: 1 } }]),
+      functionResponseEvent('bot', [{ id: 'c', name: 'look', response: { found: true } }]),
+      functionCallEvent('bot', [{ id: 'q', name: 'adk_request_confirmation', args: {} }]),
+      createEvent({ author: 'user', inputTranscription: { text: 'Thanks.' } }),
+    ],
+    'ok',
+  );
+  expect(prompt).toBe(
+    [
+      'Sum up: user: Costs $& and $1?',
+      'user attached image/png',
+      'bot: I will look.',
+      'bot called the tool look: {"at":1}',
+      'The tool look answered: {"found":true}',
+      'user: Thanks.',
+    ].join('\n\n'),
+  );
+});
+
+test('the event has the summary without thoughts, and what it cost', async () => {
+  const usageMetadata = { promptTokenCount: 7 };
+  const { event } = await summarize([userEvent('hi')], {
+    thought: 'hm',
+    text: 'Greetings.',
+    response: { usageMetadata },
+  });
+  expect(event?.actions.compaction?.compactedContent).toEqual({ role: 'model', parts: [{ text: 'Greetings.' }] });
+  expect(event?.usageMetadata).toEqual(usageMetadata);
+});
+
+test('nothing to tell is no summary, and no call of the model', async () => {
+  const model = new ScriptedModel([]);
+  const summarizer = new LlmEventSummarizer({ model });
+  const events = [createEvent({ author: 'bot', actions: { stateDelta: { key: 1 } } })];
+  expect(await summarizer.maybeSummarizeEvents({ events, abortSignal: signal })).toBeUndefined();
+  expect(model.calls).toBe(0);
+});
+
+test.each([
+  ['is empty', { text: ' ' }],
+  ['was cut short', { text: 'The user wan', response: { finishReason: 'MAX_TOKENS' } }],
+  ['was refused', { text: '', response: { errorCode: 'SAFETY', errorMessage: 'no' } }],
+])('a summary that %s is an error', async (_, step) => {
+  await expect(summarize([userEvent('hi')], step)).rejects.toThrow(expect.objectContaining({ code: 'MODEL' }));
+});
+
+test('the call is aborted with the run', async () => {
+  const abort = new AbortController();
+  abort.abort();
+  const summarizer = new LlmEventSummarizer({ model: new ScriptedModel(['never']) });
+  const request = { events: [userEvent('hi')], abortSignal: abort.signal };
+  await expect(summarizer.maybeSummarizeEvents(request)).rejects.toThrow(
+    expect.objectContaining({ code: 'RUN_ABORTED' }),
+  );
+});
+
+test('a template without the conversation, or no model, is refused', () => {
+  const model = new ScriptedModel([]);
+  expect(() => new LlmEventSummarizer({ model, promptTemplate: 'Sum up.' })).toThrow(/conversation_history/);
+  expect(() => new LlmEventSummarizer({ model: 'name' as never })).toThrow(/model object/);
+});

@@ -1,0 +1,150 @@
+import {
+  BasePlanner,
+  type CallbackContext,
+  type Event,
+  type LlmRequest,
+  type Part,
+  type ReadonlyContext,
+} from '@eventloom/core';
+import { BuiltInPlanner, LlmAgent, PlanReActPlanner } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, type ScriptedStep, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** An agent with a planner and a tool that counts its calls; `run` says something and gives what came of it. */
+async function setUp(planner: BasePlanner, steps: readonly ScriptedStep[], config: object = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = new ScriptedModel(steps);
+  const looked: unknown[] = [];
+  const look = new FunctionTool({
+    name: 'look',
+    description: 'Looks.',
+    execute: () => ({ seen: looked.push('look') }),
+  });
+  const agent = new LlmAgent({ name: 'bot', instruction: 'Be kind.', model, planner, tools: [look], ...config });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const run = (streaming = false): Promise<Event[]> =>
+    runner.run({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'hi' }] },
+      ...(streaming ? { runConfig: { streamingMode: 'sse' as const } } : {}),
+    });
+  const state = async () => (await sessionService.getSession(KEY))?.state;
+  return { run, model, looked, state };
+}
+
+const partsOf = (events: readonly Event[]): (Part[] | undefined)[] => events.map(({ content }) => content?.parts);
+const call = (id: string): Part => ({ functionCall: { id, name: 'look', args: {} } });
+
+test('a plan and reasoning are thoughts, and what stands under the last tag is the answer', async () => {
+  const { run } = await setUp(new PlanReActPlanner(), [
+    { parts: [{ text: '/*PLANNING*/ 1. look' }, call('c')] },
+    { text: '/*REASONING*/ Seen. /*FINAL_ANSWER*/ or not /*FINAL_ANSWER*/It is there.' },
+  ]);
+  const events = await run();
+  expect(partsOf(events)[0]).toEqual([{ text: '/*PLANNING*/ 1. look', thought: true }, call('c')]);
+  expect(partsOf(events)[2]).toEqual([
+    { text: '/*REASONING*/ Seen. /*FINAL_ANSWER*/ or not /*FINAL_ANSWER*/', thought: true },
+    { text: 'It is there.' },
+  ]);
+});
+
+test('a text without a tag is the answer, and a signature stays with the text that comes last', async () => {
+  const { run } = await setUp(new PlanReActPlanner(), [
+    { parts: [{ text: 'Hello.' }, { text: '/*ACTION*//*FINAL_ANSWER*/Yes.', thoughtSignature: 'c2ln' }] },
+  ]);
+  expect(partsOf(await run())[0]).toEqual([
+    { text: 'Hello.' },
+    { text: '/*ACTION*//*FINAL_ANSWER*/', thought: true },
+    { text: 'Yes.', thoughtSignature: 'c2ln' },
+  ]);
+});
+
+test('only the first group of calls is made', async () => {
+  const first = [{ text: '/*ACTION*/' }, call('c1'), call('c2'), { text: '/*REASONING*/ guessed' }, call('c3')];
+  const { run, looked } = await setUp(new PlanReActPlanner(), [{ parts: first }, '/*FINAL_ANSWER*/Done.']);
+  const [called] = partsOf(await run());
+  expect(called).toEqual([{ text: '/*ACTION*/', thought: true }, call('c1'), call('c2')]);
+  expect(looked).toHaveLength(2);
+});
+
+test('the model is told how to plan after its instruction, and sees its plan as it wrote it', async () => {
+  const { run, model } = await setUp(new PlanReActPlanner(), [
+    { parts: [{ text: '/*PLANNING*/ 1. look' }, call('c')] },
+    '/*FINAL_ANSWER*/Done.',
+  ]);
+  const [called] = await run();
+  const request = model.requests[1]?.request;
+  expect(request?.config.systemInstruction).toMatch(/^Be kind\.[^]*\/\*PLANNING\*\/[^]*\/\*FINAL_ANSWER\*\//);
+  expect(request?.contents[1]?.parts?.[0]).toEqual({ text: '/*PLANNING*/ 1. look' });
+  expect(called?.content?.parts?.[0]?.thought).toBe(true);
+});
+
+test('the output key gets the answer alone', async () => {
+  const step = '/*REASONING*/ I know. /*FINAL_ANSWER*/42';
+  const { run, state } = await setUp(new PlanReActPlanner(), [step], { outputKey: 'answer' });
+  await run();
+  expect(await state()).toEqual({ answer: '42' });
+});
+
+test('chunks are shown as they come, and the whole as it was planned', async () => {
+  const { run } = await setUp(new PlanReActPlanner(), [{ chunks: ['/*PLANNING*/ none ', '/*FINAL_', 'ANSWER*/Yes.'] }]);
+  const events = await run(true);
+  expect(partsOf(events.filter(({ partial }) => partial)).flat()).toEqual([
+    { text: '/*PLANNING*/ none ' },
+    { text: '/*FINAL_' },
+    { text: 'ANSWER*/Yes.' },
+  ]);
+  expect(partsOf(events).at(-1)).toEqual([
+    { text: '/*PLANNING*/ none /*FINAL_ANSWER*/', thought: true },
+    { text: 'Yes.' },
+  ]);
+});
+
+test('the built-in planner switches the thinking of the model on, and leaves what it says', async () => {
+  const planner = new BuiltInPlanner({ thinkingConfig: { includeThoughts: true } });
+  const { run, model } = await setUp(planner, [{ thought: 'Hm.', text: '/*PLANNING*/ is a tag' }]);
+  const [event] = await run();
+  expect(model.requests[0]?.request.config.thinkingConfig).toEqual({ includeThoughts: true });
+  expect(event?.content?.parts).toEqual([{ text: 'Hm.', thought: true }, { text: '/*PLANNING*/ is a tag' }]);
+});
+
+test('what cannot work is refused', async () => {
+  const planner = new BuiltInPlanner({ thinkingConfig: {} });
+  const config = { generateContentConfig: { thinkingConfig: { thinkingBudget: 1 } } };
+  await expect(setUp(planner, [], config)).rejects.toThrow(/thinkingConfig/);
+  await expect(setUp(new PlanReActPlanner(), [], config)).resolves.toBeDefined();
+  await expect(setUp({} as BasePlanner, [])).rejects.toThrow(/planner must be a planner/);
+  expect(() => new BuiltInPlanner({ thinkingConfig: undefined as never })).toThrow(/thinkingConfig/);
+});
+
+/** Notes what it is asked; counts its replies in state. */
+class OwnPlanner extends BasePlanner {
+  override buildPlanningInstruction(context: ReadonlyContext, request: LlmRequest): string | undefined {
+    const said = request.contents.length;
+    return said > 1 ? undefined : `${context.agentName} has heard ${said}.`;
+  }
+
+  override processPlanningResponse({ state }: CallbackContext, parts: readonly Part[]): readonly Part[] | undefined {
+    state.set('replies', Number(state.get('replies') ?? 0) + 1);
+    return parts.some(({ text }) => text === 'again') ? [call('own')] : undefined;
+  }
+}
+
+test("a planner of one's own may add calls, and what it writes to state goes with the reply", async () => {
+  const { run, model, looked, state } = await setUp(new OwnPlanner(), ['again', 'done']);
+  const events = await run();
+  expect(events.map(({ actions }) => actions.stateDelta)).toEqual([{ replies: 1 }, {}, { replies: 2 }]);
+  expect(looked).toHaveLength(1);
+  expect(await state()).toEqual({ replies: 2 });
+  const [first, second] = model.requests.map(({ request }) => String(request.config.systemInstruction));
+  expect(first).toContain('bot has heard 1.');
+  expect(second).not.toContain('has heard');
+});
