@@ -1,5 +1,5 @@
 /** Reports what a bundle costs, and fails when an in-memory agent passes its budget. */
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build, type BuildOptions } from 'esbuild';
 import { readPackages } from '../tests/structure/repository.ts';
@@ -8,14 +8,22 @@ const budgetInBytes = 40_000;
 const root = join(import.meta.dirname, '..');
 
 /** A whole agent with its dependencies: core, runner, llm-agent, tools, in-memory sessions and a scripted model. */
-const agent = await measure({ entryPoints: [join(root, 'tests/size/in-memory-agent.ts')], platform: 'browser' });
+const agentEntry = 'tests/size/in-memory-agent.ts';
+/** What is loaded at the start, and what all of it is with the parts that are loaded when they are first needed. */
+const agent = await measure(agentEntry, { platform: 'browser', splitting: true, outdir: 'bundle' });
+const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.js' });
 
 console.log('Bundle size, minified / gzip (kB)');
-console.log(row('in-memory agent', agent));
+console.log(row('in-memory agent, loaded at start', agent));
+console.log(row('in-memory agent, in one file', whole));
 console.log('Own code of each entry point, for information');
 for (const { folder, manifest } of readPackages(root)) {
   for (const [key, source] of Object.entries(manifest.exports ?? {})) {
-    const own = await measure({ entryPoints: [join(root, folder, source)], platform: 'neutral', packages: 'external' });
+    const own = await measure(join(folder, source), {
+      platform: 'neutral',
+      packages: 'external',
+      outfile: 'bundle.js',
+    });
     console.log(row(`${manifest.name}${key.slice(1)}`, own));
   }
 }
@@ -25,19 +33,30 @@ if (agent.gzip > budgetInBytes) {
   process.exitCode = 1;
 }
 
-async function measure(options: BuildOptions): Promise<{ minified: number; gzip: number }> {
-  const { outputFiles } = await build({
+/** Of an entry that is split into files, those that are loaded at its start: it, and what it imports not only when needed. */
+async function measure(entry: string, options: BuildOptions): Promise<{ minified: number; gzip: number }> {
+  const { outputFiles = [], metafile } = await build({
     ...options,
+    entryPoints: [entry],
+    absWorkingDir: root,
     bundle: true,
     format: 'esm',
     minify: true,
     target: 'es2024',
     write: false,
     logLevel: 'error',
-    outfile: 'bundle.js',
+    metafile: true,
   });
-  const code = outputFiles?.[0]?.contents ?? new Uint8Array();
-  return { minified: code.byteLength, gzip: gzipSync(code, { level: 9 }).byteLength };
+  const outputs = metafile?.outputs ?? {};
+  const loaded = new Set(Object.keys(outputs).filter((name) => outputs[name]?.entryPoint === entry));
+  for (const name of loaded) {
+    for (const { kind, path } of outputs[name]?.imports ?? []) if (kind === 'import-statement') loaded.add(path);
+  }
+  const files = outputFiles.filter(({ path }) => loaded.has(relative(root, path)));
+  return {
+    minified: files.reduce((sum, { contents }) => sum + contents.byteLength, 0),
+    gzip: files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).byteLength, 0),
+  };
 }
 
 function row(name: string, { minified, gzip }: { minified: number; gzip: number }): string {

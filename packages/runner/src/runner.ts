@@ -15,7 +15,7 @@ import { Route } from '@eventloom/multi-agent';
 import { compactSession } from './compact-session.ts';
 import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { rewind, type RewindParams } from './rewind.ts';
+import type { RewindParams } from './rewind.ts';
 import { Run, type RunSupport } from './run.ts';
 import { tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
@@ -99,7 +99,9 @@ export class Runner {
    * @throws ConfigurationError without an artifact service when artifacts were saved; nothing is changed
    * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError; nothing but versions of artifacts is changed
    */
-  rewindAsync(params: RewindParams): Promise<Event> {
+  async rewindAsync(params: RewindParams): Promise<Event> {
+    // Seldom needed: not loaded with the agent.
+    const { rewind } = await import('./rewind.ts');
     return rewind(this, this.#support, params);
   }
 

@@ -28,7 +28,6 @@ import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import { showEventPage, toEventPage } from './event-page.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
-import { planImport } from './import-plan.ts';
 import { readCursor, writeCursor } from './list-cursor.ts';
 import type { AppendOutcome, SessionDriver } from './session-driver.ts';
 import { busyError, existsError, notFoundError, staleError } from './session-errors.ts';
@@ -122,6 +121,8 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async importSession(request: ImportSessionRequest): Promise<Session> {
+    // Seldom needed: not loaded with the service.
+    const { planImport } = await import('./import-plan.ts');
     const session = await planImport(request);
     const { appName, userId, sessionId, updatedAtMs, events } = session;
     this.#names.check(appName, userId, sessionId);

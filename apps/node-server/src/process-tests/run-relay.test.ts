@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTestDatabase } from '@eventloom/test-postgres';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startServer, temporaryFolder } from './program.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 /** An agent that says one word, and then waits until it is cancelled. */
 const SLOW = `
@@ -12,7 +14,7 @@ const SLOW = `
     constructor() {
       super({ model: 'slow' });
     }
-    async *generateContentAsync(_request, { abortSignal }) {
+    async *generateContentAsync(_request, _stream, abortSignal) {
       yield { partial: true, content: { role: 'model', parts: [{ text: 'Well' }] } };
       await new Promise((resolve, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason)));
     }
@@ -20,7 +22,7 @@ const SLOW = `
   export const rootAgent = new LlmAgent({ name: 'slow', model: new Slow() });
 `;
 
-test('a run of one process is followed and cancelled through another one', { timeout: 30_000 }, async () => {
+test('a run of one process is followed and cancelled through another one', async () => {
   using folder = temporaryFolder();
   const database = await createTestDatabase();
   mkdirSync(join(folder.path, 'agents/slow'), { recursive: true });
@@ -38,7 +40,7 @@ test('a run of one process is followed and cancelled through another one', { tim
   expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).status).toBe(200);
   const text = await here.text();
   expect(text).toBe(await there.text());
-  expect(text).toMatch(/^id: 1\ndata: .*"Well".*"partial":true[^]*"code":"RUN_ABORTED"\}\n\n$/);
+  expect(text).toMatch(/^id: 1\ndata: .*"Well"[^]*"code":"RUN_ABORTED"\}\n\n$/);
   expect(await a.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   expect(await b.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   await database.drop();

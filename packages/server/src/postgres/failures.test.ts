@@ -77,6 +77,16 @@ test('a run whose row is gone is lost to who follows it, with an error that says
   expect(servers.a.server.runsInFlight).toBe(1);
 });
 
+test('events that are gone from the tables are missed by nobody without being told', async () => {
+  await using servers = await startTwoServers([{ chunks: ['one ', 'two'] }]);
+  const { response, path } = await servers.a.start();
+  const whole = await response.text();
+  const read = async (): Promise<string> => (await servers.b.send(path)).text();
+  await expect.poll(read, SOON).toBe(whole);
+  await servers.query('DELETE FROM eventloom_run_chunks');
+  expect(await read()).toMatch(/^data: \{.*"code":"SLOW_READER"\}\n\n$/);
+});
+
 test('a host that gives no sign of life in time and lives is followed again', async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);

@@ -171,3 +171,17 @@ test('a reply of 2,000 chunks costs some dozens of statements', async () => {
   expect(followed === whole).toBe(true);
   expect(servers.a.statements()).toBeLessThan(60);
 });
+
+test('a reply that takes its time costs no statement a chunk while nobody follows it elsewhere', async () => {
+  const gates = Array.from({ length: 100 }, () => new Gate());
+  await using servers = await startTwoServers([{ chunks: gates.flatMap((gate, index) => [`chunk ${index} `, gate]) }]);
+  const { response } = await servers.a.start();
+  for (const gate of gates) {
+    await gate.reached;
+    // Longer than a statement of the relay takes.
+    await servers.query('SELECT pg_sleep(0.002)');
+    gate.open();
+  }
+  await response.text();
+  expect(servers.a.statements()).toBeLessThan(50);
+});

@@ -88,6 +88,8 @@ export class RunPublisher {
       return;
     }
     this.#waiting.add(published);
+    // Nobody waits for a database that fails.
+    if (this.#failures > 0) published.settleAnnouncement();
     if (published.run.isEnded) this.#addToBacklog(published);
     this.#schedule(delayOf(published));
   }

@@ -18,7 +18,7 @@ function standard(parts: Partial<StandardSchemaWithJson['~standard']>): Standard
   };
 }
 
-test('a zod schema is said as JSON Schema of its input, without the draft', () => {
+test('a zod schema is said as JSON Schema of its input, without the draft', async () => {
   const schema = new ValueSchema(z.object({ n: z.number(), s: z.string().default('x') }), OWNER);
   expect(schema.json).toEqual({
     type: 'object',
@@ -27,9 +27,9 @@ test('a zod schema is said as JSON Schema of its input, without the draft', () =
   });
 });
 
-test('a zod schema gives the value as it makes it: defaults, coercion, transforms', () => {
+test('a zod schema gives the value as it makes it: defaults, coercion, transforms', async () => {
   const schema = new ValueSchema(z.object({ n: z.coerce.number(), s: z.string().default('x') }), OWNER);
-  expect(schema.check({ n: '4' })).toEqual({ value: { n: 4, s: 'x' } });
+  expect(await schema.check({ n: '4' })).toEqual({ value: { n: 4, s: 'x' } });
 });
 
 test('issues of a zod schema name their path', async () => {
@@ -47,19 +47,19 @@ test('a schema that checks asynchronously is waited for', async () => {
   expect(await schema.check(3)).toEqual({ issues: ['value: must be even'] });
 });
 
-test('path segments may be objects with a key', () => {
+test('path segments may be objects with a key', async () => {
   const validate = () => ({ issues: [{ message: 'wrong', path: [{ key: 'a' }, 0] }] });
   expect(new ValueSchema(standard({ validate }), OWNER).check({})).toEqual({ issues: ['a.0: wrong'] });
 });
 
-test('JSON Schema is checked, and the value comes back as it is', () => {
+test('JSON Schema is checked, and the value comes back as it is', async () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
   const value = { n: 1, other: true };
-  expect(schema.check(value)).toEqual({ value });
-  expect(schema.check({ n: 1.5 })).toEqual({ issues: ['n: Instance type "number" is invalid. Expected "integer".'] });
+  expect(await schema.check(value)).toEqual({ value });
+  expect(await schema.check({ n: 1.5 })).toEqual({ issues: ['n: Instance type "number" is invalid. Expected "integer".'] });
 });
 
-test('the genai dialect is said and checked as JSON Schema', () => {
+test('the genai dialect is said and checked as JSON Schema', async () => {
   const schema = new ValueSchema(
     { type: 'OBJECT', properties: { note: { type: 'STRING', nullable: true, maxLength: '3' } }, required: ['note'] },
     OWNER,
@@ -69,13 +69,13 @@ test('the genai dialect is said and checked as JSON Schema', () => {
     properties: { note: { type: ['string', 'null'], maxLength: 3 } },
     required: ['note'],
   });
-  expect(schema.check({ note: null })).toEqual({ value: { note: null } });
-  expect(schema.check({ note: 'long' })).toEqual({ issues: ['note: String is too long (4 > 3).'] });
+  expect(await schema.check({ note: null })).toEqual({ value: { note: null } });
+  expect(await schema.check({ note: 'long' })).toEqual({ issues: ['note: String is too long (4 > 3).'] });
 });
 
-test('checking leaves no trace in the schema that the model is told', () => {
+test('checking leaves no trace in the schema that the model is told', async () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
-  expect(schema.check({ n: 1 })).toEqual({ value: { n: 1 } });
+  expect(await schema.check({ n: 1 })).toEqual({ value: { n: 1 } });
   expect(Object.getOwnPropertyNames(schema.json)).toEqual(['type', 'properties']);
 });
 
@@ -85,12 +85,12 @@ test.each([null, 'string', 5, undefined, ['object']])('%j is no schema', (schema
   );
 });
 
-test('a Standard Schema without a JSON schema is refused when it is handed in', () => {
+test('a Standard Schema without a JSON schema is refused when it is handed in', async () => {
   const { jsonSchema: _, ...old } = standard({})['~standard'];
   expect(() => new ValueSchema({ '~standard': old }, OWNER)).toThrow(ConfigurationError);
 });
 
-test('what JSON Schema cannot say is a configuration error when it is asked for', () => {
+test('what JSON Schema cannot say is a configuration error when it is asked for', async () => {
   const schema = new ValueSchema(z.object({ when: z.date() }), OWNER);
   expect(() => schema.json).toThrow(ConfigurationError);
   expect(() => schema.json).toThrow('tool "f": the schema cannot be said as JSON Schema: Date');

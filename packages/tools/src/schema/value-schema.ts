@@ -1,6 +1,6 @@
 import { ConfigurationError, toError } from '@eventloom/core';
 import { toJsonSchema } from './json-schema.ts';
-import { JsonSchemaValidator } from './json-schema-validator.ts';
+import type { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
 
 /** What came of checking a value: the value as the schema gives it (defaults filled in), or what is wrong, a line each. */
@@ -54,11 +54,21 @@ export class ValueSchema {
     return result instanceof Promise ? result.then(toCheck) : toCheck(result);
   }
 
-  #checkJson(value: unknown): SchemaCheck {
-    this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);
-    const issues = this.#validator.issues(value);
-    return issues.length === 0 ? { value } : { issues };
+  #checkJson(value: unknown): SchemaCheck | Promise<SchemaCheck> {
+    return this.#validator ? checkWith(this.#validator, value) : this.#checkFirst(value);
   }
+
+  /** The validator is half as large as a whole agent: who only has Standard Schemas never loads it. */
+  async #checkFirst(value: unknown): Promise<SchemaCheck> {
+    const { JsonSchemaValidator } = await import('./json-schema-validator.ts');
+    this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);
+    return checkWith(this.#validator, value);
+  }
+}
+
+function checkWith(validator: JsonSchemaValidator, value: unknown): SchemaCheck {
+  const issues = validator.issues(value);
+  return issues.length === 0 ? { value } : { issues };
 }
 
 function isStandard(schema: SchemaLike): schema is StandardSchemaWithJson {
