@@ -9,6 +9,8 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import type { GenerateContentParameters } from '@google/genai';
+import type { CachedRequest } from './cache/cached-request.ts';
+import { ContextCaches } from './cache/context-caches.ts';
 import { checkClientOptions, type GeminiClientOptions } from './client/client-options.ts';
 import type { GenAiClient } from './client/genai-client.ts';
 import { HttpExchange } from './client/http-exchange.ts';
@@ -51,6 +53,7 @@ export class Gemini extends BaseLlm {
   readonly #client: () => Promise<GenAiClient>;
   readonly #retry: Retry;
   readonly #platform: Platform;
+  readonly #caches: ContextCaches;
   readonly #redact: (text: string) => string;
   readonly #fallback: BaseLlm | undefined;
 
@@ -62,6 +65,7 @@ export class Gemini extends BaseLlm {
     this.#client = lazyClient(options);
     this.#retry = toRetry(options.retry);
     this.#platform = options.platform ?? systemPlatform;
+    this.#caches = new ContextCaches(this.#platform, options.apiVersion ?? options.httpOptions?.apiVersion);
     this.#redact = secretRedactor(options.apiKey, options.headers, options.httpOptions?.headers);
     const { fallbackModel } = options;
     this.#fallback =
@@ -93,30 +97,39 @@ export class Gemini extends BaseLlm {
     stream = false,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    const cached = this.#caches.begin(request);
+    const open = () =>
+      withRetries(() => this.#open(request, stream, abortSignal, cached), this.#retry, this.#platform, abortSignal);
     let call: OpenCall;
     try {
-      call = await withRetries(
-        () => this.#open(request, stream, abortSignal),
-        this.#retry,
-        this.#platform,
-        abortSignal,
-      );
+      call = await open().catch((error: unknown) => {
+        if (cached?.dropCache(error)) return open();
+        throw error;
+      });
     } catch (error) {
       const fallback = isFailure(error) ? this.#fallback : undefined;
       if (!fallback) throw error;
-      yield* fallback.generateContentAsync({ ...request, model: fallback.model }, stream, abortSignal);
+      // A cache is of one model.
+      const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;
+      yield* fallback.generateContentAsync({ ...uncached, model: fallback.model }, stream, abortSignal);
       return;
     }
     try {
       for (let chunk = call.first; chunk; chunk = await call.next()) yield chunk;
-      yield call.finish();
+      const whole = call.finish();
+      yield cached?.metadata ? { ...whole, cacheMetadata: cached.metadata } : whole;
     } finally {
       call.close();
     }
   }
 
   /** Asks once, and waits for the first that there is to pass on. */
-  async #open(request: LlmRequest, stream: boolean, abortSignal: AbortSignal | undefined): Promise<OpenCall> {
+  async #open(
+    request: LlmRequest,
+    stream: boolean,
+    abortSignal: AbortSignal | undefined,
+    cached: CachedRequest | undefined,
+  ): Promise<OpenCall> {
     const model = request.model ?? this.model;
     const { abortSignal: ownSignal } = request.config;
     const exchange = new HttpExchange(abortSignal, ownSignal instanceof AbortSignal ? ownSignal : undefined);
@@ -129,7 +142,10 @@ export class Gemini extends BaseLlm {
     try {
       if (exchange.callerAbort) throw new RunAbortedError(`model "${model}": the call was aborted`);
       const client = await this.#client();
-      const parameters = toParameters(request, { model, client, exchange });
+      const whole = toParameters(request, { model, client, exchange });
+      const target = { client, parameters: whole, abortSignal: exchange.signal };
+      const parameters = cached ? await cached.apply(target) : whole;
+      if (exchange.callerAbort) throw new RunAbortedError(`model "${model}": the call was aborted`);
       return stream
         ? await this.#openStream(client, parameters, exchange, failed)
         : await askWhole(client, parameters, exchange);

@@ -6,7 +6,7 @@ import type { OwnGenAiClient } from './genai-client.ts';
 /** Makes a client of @google/genai. What is given wins over the environment variables that the client reads on node. */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
   const { apiKey, vertexai = false, project, location, headers, baseUrl, apiVersion, httpOptions } = options;
-  const { models } = new GoogleGenAI({
+  const { models, caches } = new GoogleGenAI({
     vertexai,
     ...(apiKey && { apiKey }),
     ...(vertexai && project && { project, location: location ?? 'global' }),
@@ -17,5 +17,5 @@ export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient 
       headers: { ...httpOptions?.headers, ...headers },
     },
   });
-  return { vertexai, models, own: { fetch: httpOptions?.fetch } };
+  return { vertexai, models, caches, own: { fetch: httpOptions?.fetch } };
 }

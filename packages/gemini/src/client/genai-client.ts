@@ -1,4 +1,11 @@
-import type { GenerateContentParameters, GenerateContentResponse, HttpOptions } from '@google/genai';
+import type {
+  CachedContent,
+  CreateCachedContentParameters,
+  DeleteCachedContentParameters,
+  GenerateContentParameters,
+  GenerateContentResponse,
+  HttpOptions,
+} from '@google/genai';
 
 /** What is used of `GoogleGenAI`; any of its clients is one. */
 export interface GenAiClient {
@@ -6,6 +13,11 @@ export interface GenAiClient {
   readonly models: {
     generateContent(parameters: GenerateContentParameters): Promise<GenerateContentResponse>;
     generateContentStream(parameters: GenerateContentParameters): Promise<AsyncGenerator<GenerateContentResponse>>;
+  };
+  /** Without it nothing is cached. */
+  readonly caches?: {
+    create(parameters: CreateCachedContentParameters): Promise<CachedContent>;
+    delete(parameters: DeleteCachedContentParameters): Promise<unknown>;
   };
 }
 

@@ -9,7 +9,7 @@ import { writeReply } from './write-reply.ts';
 
 /**
  * A real HTTP server on 127.0.0.1 that speaks Gemini's wire from a script, one step a request: `generateContent` and
- * `streamGenerateContent` of the Gemini API and of Vertex AI. Node only.
+ * `streamGenerateContent` of the Gemini API and of Vertex AI, and what makes and deletes cached contents. Node only.
  *
  * A request that the script has no answer for is answered with 400 (so that no client retries it) and reported by
  * `assertConsumed`.
@@ -105,13 +105,14 @@ export class FakeGeminiServer {
     const text = await readText(incoming);
     if (text === undefined) return;
     const path = parseGeminiPath(incoming.url ?? '');
-    const body = parseBody(text);
-    if (!path || !body || incoming.method !== 'POST') {
+    const isDelete = incoming.method === 'DELETE' && path?.cachedContent !== undefined && path.cachedContent !== '';
+    const body = isDelete && text === '' ? {} : parseBody(text);
+    if (!path || !body || (incoming.method !== 'POST' && !isDelete) || (path.cachedContent && !isDelete)) {
       return this.#refuse(outgoing, `${incoming.method} ${incoming.url} is no request that Gemini knows`);
     }
     const request: FakeGeminiRequest = {
       ...path,
-      method: incoming.method,
+      method: incoming.method ?? '',
       path: incoming.url ?? '',
       headers: incoming.headers as Record<string, string>,
       connection: this.#connectionOf(incoming.socket),

@@ -1,0 +1,91 @@
+import { type CacheMetadata, type Content, CONTEXT_CACHE_DEFAULTS, type LlmRequest, ModelError } from '@eventloom/core';
+import type { GenerateContentParameters } from '@google/genai';
+import type { CacheTarget, ContextCaches } from './context-caches.ts';
+import { fingerprintOf } from './fingerprint.ts';
+
+/** One request that may be sent with a cache in place of what it begins with, however often it is tried. */
+export class CachedRequest {
+  readonly #request: LlmRequest;
+  readonly #caches: ContextCaches;
+  #metadata: CacheMetadata | undefined;
+
+  constructor(request: LlmRequest, caches: ContextCaches) {
+    this.#request = request;
+    this.#caches = caches;
+  }
+
+  /** For the reply, once the request was sent. */
+  get metadata(): CacheMetadata | undefined {
+    return this.#metadata;
+  }
+
+  /** What is sent: decided at the first attempt. */
+  async apply(target: CacheTarget): Promise<GenerateContentParameters> {
+    const { parameters, client } = target;
+    this.#metadata ??= await this.#decide(target);
+    const { cacheName, contentsCount } = this.#metadata;
+    if (cacheName === undefined || !Array.isArray(parameters.contents)) return parameters;
+    const { systemInstruction: _i, tools: _t, toolConfig: _c, ...config } = parameters.config ?? {};
+    return {
+      ...parameters,
+      contents: parameters.contents.slice(contentsCount),
+      config: {
+        ...config,
+        cachedContent: cacheName,
+        httpOptions: { ...this.#caches.versionFor(client), ...config.httpOptions },
+      },
+    };
+  }
+
+  /** True when a failed request may have failed for its cache, which then is used no more: the request can be sent without. */
+  dropCache(error: unknown): boolean {
+    const { cacheName, fingerprint, contentsCount } = this.#metadata ?? {};
+    if (cacheName === undefined || fingerprint === undefined || contentsCount === undefined) return false;
+    if (!ModelError.isInstance(error) || ![400, 403, 404].includes(error.status ?? 0)) return false;
+    this.#caches.report('a request with a cache was refused and is sent without', error);
+    this.#metadata = { fingerprint, contentsCount };
+    return true;
+  }
+
+  async #decide(target: CacheTarget): Promise<CacheMetadata> {
+    const { cacheMetadata: known, cacheConfig, cacheableContentsTokenCount: tokens, contents } = this.#request;
+    const {
+      cacheIntervals = CONTEXT_CACHE_DEFAULTS.cacheIntervals,
+      ttlSeconds = CONTEXT_CACHE_DEFAULTS.ttlSeconds,
+      minTokens = CONTEXT_CACHE_DEFAULTS.minTokens,
+    } = cacheConfig ?? {};
+    const { parameters } = target;
+    const begins =
+      known !== undefined &&
+      known.contentsCount < contents.length &&
+      (await fingerprintOf(parameters, known.contentsCount)) === known.fingerprint;
+    const { cacheName, expireTime = 0, invocationsUsed = 0 } = known ?? {};
+    if (known && cacheName !== undefined) {
+      const isLive = this.#caches.now < expireTime;
+      if (begins && isLive && invocationsUsed <= cacheIntervals) return known;
+      if (isLive) this.#caches.remove(target, cacheName);
+    }
+    // A cache is made of what was sent before and will be sent again: the first request of a session makes none.
+    const contentsCount = beginOfLastTurn(contents);
+    if (begins && contentsCount > 0 && tokens !== undefined && tokens >= minTokens) {
+      const createdAt = this.#caches.now;
+      const name = await this.#caches.create(target, contentsCount, ttlSeconds);
+      if (name !== undefined) {
+        return {
+          cacheName: name,
+          expireTime: createdAt + ttlSeconds,
+          fingerprint: await fingerprintOf(parameters, contentsCount),
+          invocationsUsed: 1,
+          contentsCount,
+          createdAt,
+        };
+      }
+    }
+    return { fingerprint: await fingerprintOf(parameters, contents.length), contentsCount: contents.length };
+  }
+}
+
+/** Where the user's last contents begin: something has to be left to be sent beside the cache. */
+function beginOfLastTurn(contents: readonly Content[]): number {
+  return contents.findLastIndex(({ role }) => role === 'model') + 1;
+}

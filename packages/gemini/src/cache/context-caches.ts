@@ -1,0 +1,95 @@
+import { type LlmRequest, ModelError, type Platform } from '@eventloom/core';
+import type { GenerateContentParameters } from '@google/genai';
+import type { GenAiClient, OwnGenAiClient } from '../client/genai-client.ts';
+import { CachedRequest } from './cached-request.ts';
+
+/** After a cache could not be made, none is made for so long: what is too small for the service or too much for its quota stays so. */
+const PAUSE_MS = 60_000;
+
+/** What is done with the caches of a service. */
+export interface CacheTarget {
+  readonly client: GenAiClient | OwnGenAiClient;
+  /** What would be sent without a cache. */
+  readonly parameters: GenerateContentParameters;
+  readonly abortSignal: AbortSignal;
+}
+
+/** The caches that a model keeps at its service. They are named by the events of replies, so that any process finds them. */
+export class ContextCaches {
+  readonly #platform: Platform;
+  readonly #apiVersion: string | undefined;
+  #pausedUntilMs = 0;
+
+  /** @param apiVersion the version of the Gemini API that is asked for; undefined for the client's own */
+  constructor(platform: Platform, apiVersion: string | undefined) {
+    this.#platform = platform;
+    this.#apiVersion = apiVersion;
+  }
+
+  /** The caching of one request; undefined when it wants none, or says itself what is cached. */
+  begin(request: LlmRequest): CachedRequest | undefined {
+    if (!request.cacheConfig || request.config.cachedContent !== undefined) return undefined;
+    return new CachedRequest(request, this);
+  }
+
+  /** Seconds since the epoch. */
+  get now(): number {
+    return this.#platform.now() / 1000;
+  }
+
+  /** Version 1 of the Gemini API has no caches. */
+  versionFor({ vertexai, ...client }: GenAiClient | OwnGenAiClient): { readonly apiVersion?: string } {
+    return vertexai || !('own' in client) || this.#apiVersion !== undefined ? {} : { apiVersion: 'v1beta' };
+  }
+
+  /** Makes a cache of the first contents, and of instruction and tools; its name, or undefined when there can be none now. */
+  async create(
+    { client, parameters, abortSignal }: CacheTarget,
+    contentsCount: number,
+    ttlSeconds: number,
+  ): Promise<string | undefined> {
+    if (!client.caches || this.#platform.now() < this.#pausedUntilMs) return undefined;
+    const { systemInstruction, tools, toolConfig } = parameters.config ?? {};
+    try {
+      const { name } = await client.caches.create({
+        model: parameters.model,
+        config: {
+          contents: Array.isArray(parameters.contents) ? parameters.contents.slice(0, contentsCount) : [],
+          ...(systemInstruction !== undefined && { systemInstruction }),
+          // What is sent are declarations: none of the client's own tools is among them.
+          ...(tools && { tools: tools as object[] }),
+          ...(toolConfig && { toolConfig }),
+          ttl: `${ttlSeconds}s`,
+          abortSignal,
+          httpOptions: this.versionFor(client),
+        },
+      });
+      return name;
+    } catch (error) {
+      if (abortSignal.aborted) return undefined;
+      this.#pausedUntilMs = this.#platform.now() + PAUSE_MS;
+      this.report('a cache could not be made', error);
+      return undefined;
+    }
+  }
+
+  /** Deletes a cache that is not used any more, beside the request. */
+  remove({ client }: CacheTarget, name: string): void {
+    const removed = client.caches?.delete({ name, config: { httpOptions: this.versionFor(client) } });
+    removed?.catch((error: unknown) => this.report('a cache could not be deleted', error));
+  }
+
+  /** Tells the platform what went wrong with a cache: the request does without. */
+  report(what: string, cause: unknown): void {
+    const told = ModelError.isInstance(cause) ? cause.message : statusOf(cause);
+    this.#platform.background(
+      Promise.reject(new ModelError(`context caching: ${what} (${told})`, { errorCode: 'CONTEXT_CACHE' })),
+    );
+  }
+}
+
+/** The message of a failed call may hold the key, so only its status is told. */
+function statusOf(error: unknown): string {
+  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  return typeof status === 'number' ? `status ${status}` : 'no answer';
+}
