@@ -35,7 +35,7 @@ if (agent.gzip > budgetInBytes) {
 
 /** Of an entry that is split into files, those that are loaded at its start: it, and what it imports not only when needed. */
 async function measure(entry: string, options: BuildOptions): Promise<{ minified: number; gzip: number }> {
-  const { outputFiles = [], metafile } = await build({
+  const { outputFiles, metafile } = await build({
     ...options,
     entryPoints: [entry],
     absWorkingDir: root,

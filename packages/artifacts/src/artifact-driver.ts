@@ -26,6 +26,11 @@ export interface ArtifactRecord {
   readonly customMetadata?: Readonly<Record<string, unknown>>;
 }
 
+/** What is known of a version beside its part. */
+export interface ArtifactVersionRecord extends Omit<ArtifactRecord, 'part'> {
+  readonly version: number;
+}
+
 /** One version as it is stored. */
 export interface StoredArtifact {
   readonly record: ArtifactRecord;
@@ -61,6 +66,12 @@ export interface ArtifactDriver {
 
   /** The versions that are there, in any order. */
   versions(place: ArtifactPlace): MaybePromise<number[]>;
+
+  /**
+   * What is known of every version that is there, in any order. For a back end that can tell without a read for each; without
+   * this method each is read.
+   */
+  versionRecords?(place: ArtifactPlace): MaybePromise<ArtifactVersionRecord[]>;
 
   /** The names that have a version, in any order. */
   names(owner: ArtifactOwner): MaybePromise<string[]>;

@@ -13,7 +13,7 @@ import {
   systemPlatform,
   USER_PREFIX,
 } from '@eventloom/core';
-import type { ArtifactDriver, ArtifactPlace, ArtifactRecord } from './artifact-driver.ts';
+import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
 import { checkSessionKey } from './artifact-key-check.ts';
 import { toPart, toStored } from './stored-part.ts';
 
@@ -66,6 +66,9 @@ export class DriverArtifactService extends BaseArtifactService {
   }
 
   override async listArtifactVersions(request: ArtifactKey): Promise<ArtifactVersion[]> {
+    const records = await this.#driver.versionRecords?.(toPlace(request));
+    if (records)
+      return records.map((record) => toVersion(request, record)).sort((one, other) => one.version - other.version);
     const found: ArtifactVersion[] = [];
     for (const version of await this.listVersions(request)) {
       const known = await this.getArtifactVersion({ ...request, version });
@@ -77,7 +80,7 @@ export class DriverArtifactService extends BaseArtifactService {
 
   override async getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined> {
     const stored = await this.#driver.read(toPlace(request), { version: request.version, withData: false });
-    return stored && toVersion(request, stored.version, stored.record);
+    return stored && toVersion(request, { ...stored.record, version: stored.version });
   }
 
   override async deleteArtifact(request: ArtifactKey): Promise<void> {
@@ -94,8 +97,8 @@ function toPlace(key: ArtifactKey): ArtifactPlace {
     : { appName, userId, sessionId, name: filename };
 }
 
-function toVersion(key: ArtifactKey, version: number, record: ArtifactRecord): ArtifactVersion {
-  const { mimeType, createTime, customMetadata } = record;
+function toVersion(key: ArtifactKey, record: ArtifactVersionRecord): ArtifactVersion {
+  const { version, mimeType, createTime, customMetadata } = record;
   const canonicalUri = artifactUri(key, version);
   return {
     version,

@@ -10,6 +10,7 @@ export type {
   ArtifactPlace,
   ArtifactRead,
   ArtifactRecord,
+  ArtifactVersionRecord,
   MaybePromise,
   StoredArtifact,
 } from './artifact-driver.ts';

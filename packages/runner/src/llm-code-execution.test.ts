@@ -215,7 +215,7 @@ test('an abort ends the wait also while an executor does not listen to it', asyn
   }
   const { ask, platform } = await setUp([ASKS], new Deaf([OK], { timeoutMs: 12_345 }));
   const calledOff = Promise.withResolvers<void>();
-  const { schedule } = platform;
+  const schedule = platform.schedule.bind(platform);
   platform.schedule = (delayMs, callback, options) => {
     const cancel = schedule(delayMs, callback, options);
     if (delayMs !== 12_345) return cancel;

@@ -41,7 +41,7 @@ async function setUp(state: Record<string, unknown> = {}) {
     agent,
     ...services,
     /** Runs a turn and gives its invocation id. */
-    async turn(act: Turn): Promise<string> {
+    turn: async (act: Turn): Promise<string> => {
       agent.turns.push(act);
       const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
       for await (const _ of stream);
@@ -82,11 +82,15 @@ test('a rewind to the first invocation leads to the initial state', async () => 
   const first = await turn(write({ given: 9, made: 1 }, ['gone', '__proto__']));
   await turn(write({ given: 10 }));
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
-  expect(Object.entries((await stored()).state).toSorted()).toEqual([
-    ['__proto__', 'data'],
-    ['given', 1],
-    ['gone', 2],
-  ]);
+  const { state } = await stored();
+  expect(Object.keys(state)).toHaveLength(3);
+  expect(new Map(Object.entries(state))).toEqual(
+    new Map<string, unknown>([
+      ['__proto__', 'data'],
+      ['given', 1],
+      ['gone', 2],
+    ]),
+  );
 });
 
 test('the state of the user and of the app stays: other sessions share it', async () => {

@@ -1,0 +1,44 @@
+/** What is used of an R2 bucket: the binding of a Worker. */
+export interface R2ArtifactBucket {
+  head(key: string): Promise<R2ArtifactObject | null>;
+  get(key: string): Promise<R2ArtifactBody | null>;
+  put(key: string, value: Uint8Array | string, options: R2ArtifactWrite): Promise<object | null>;
+  delete(keys: string[]): Promise<void>;
+  list(options: R2ArtifactListing): Promise<R2ArtifactPage>;
+}
+
+/** An object without its body. */
+export interface R2ArtifactObject {
+  readonly key: string;
+  readonly etag: string;
+  readonly customMetadata?: Record<string, string>;
+}
+
+/** An object whose body can be read. */
+export interface R2ArtifactBody extends R2ArtifactObject {
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** What an object is stored with. A condition that does not hold makes the write give null. */
+export interface R2ArtifactWrite {
+  customMetadata: Record<string, string>;
+  onlyIf: { etagMatches: string } | { etagDoesNotMatch: string };
+}
+
+/** Which keys to list. */
+export interface R2ArtifactListing {
+  prefix: string;
+  limit?: number;
+  cursor?: string;
+  delimiter?: string;
+  startAfter?: string;
+  include?: 'customMetadata'[];
+}
+
+/** Keys in the order of their bytes, as many as R2 gives at once. */
+export interface R2ArtifactPage {
+  readonly objects: R2ArtifactObject[];
+  readonly delimitedPrefixes: string[];
+  readonly truncated: boolean;
+  readonly cursor?: string;
+}

@@ -1,0 +1,181 @@
+import type { Platform } from '@eventloom/core';
+import type {
+  ArtifactDriver,
+  ArtifactOwner,
+  ArtifactPlace,
+  ArtifactRead,
+  ArtifactVersionRecord,
+  StoredArtifact,
+} from '../artifact-driver.ts';
+import type { R2ArtifactBucket, R2ArtifactListing, R2ArtifactObject, R2ArtifactWrite } from './r2-artifact-bucket.ts';
+import {
+  type ArtifactKeys,
+  artifactKeys,
+  isVersion,
+  nameOf,
+  ownerKeys,
+  versionKey,
+  versionOf,
+} from './r2-artifact-keys.ts';
+import { fromR2Version, recordIn, toR2Version } from './r2-version.ts';
+import { retryThrottled } from './retry-throttled.ts';
+
+/**
+ * Artifacts in R2: a version is an object, made only if nothing has its key. Below its floor, a number in an object of its own, an
+ * artifact is deleted: the floor is raised first and the objects go afterwards, so a delete happens at one moment. The floor
+ * never falls. Who writes or reads a version looks at the floor afterwards: while it is not above the number, no object of
+ * that number was ever removed, and so the one that is there is the first that had it.
+ */
+export class R2ArtifactDriver implements ArtifactDriver {
+  readonly #bucket: R2ArtifactBucket;
+  readonly #prefix: string;
+  readonly #platform: Platform;
+
+  constructor(bucket: R2ArtifactBucket, prefix: string, platform: Platform) {
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#platform = platform;
+  }
+
+  async save(place: ArtifactPlace, artifact: StoredArtifact): Promise<number> {
+    const keys = await this.#keysOf(place);
+    const { body, customMetadata } = toR2Version(artifact);
+    for (;;) {
+      const [latest = -1, floor] = await Promise.all([this.#latest(keys), this.#floor(keys)]);
+      const version = Math.max(latest + 1, floor);
+      const key = versionKey(keys, version);
+      const isOurs = await this.#put(key, body, { customMetadata, onlyIf: { etagDoesNotMatch: '*' } });
+      if (!isOurs) continue;
+      if ((await this.#floor(keys)) <= version) return version;
+      // Deleted since it was listed: the number may have been another's before.
+      await this.#bucket.delete([key]);
+    }
+  }
+
+  async read(place: ArtifactPlace, { version, withData }: ArtifactRead) {
+    const keys = await this.#keysOf(place);
+    const wanted = version ?? (await this.#latest(keys));
+    if (wanted === undefined || !isVersion(wanted)) return undefined;
+    const key = versionKey(keys, wanted);
+    const stored = withData ? await this.#readWhole(key) : await this.#readRecord(key);
+    if (!stored || (await this.#floor(keys)) > wanted) return undefined;
+    return { ...stored, version: wanted };
+  }
+
+  async versions(place: ArtifactPlace): Promise<number[]> {
+    const keys = await this.#keysOf(place);
+    const { objects } = await this.#listAll({ prefix: keys.versions });
+    const floor = await this.#floor(keys);
+    return objects.map(({ key }) => versionOf(key)).filter((version) => version >= floor);
+  }
+
+  async versionRecords(place: ArtifactPlace): Promise<ArtifactVersionRecord[]> {
+    const keys = await this.#keysOf(place);
+    const { objects } = await this.#listAll({ prefix: keys.versions, include: ['customMetadata'] });
+    const found: ArtifactVersionRecord[] = [];
+    // One after the other: a record that is not in the metadata may be a text of megabytes.
+    for (const { key, customMetadata } of objects) {
+      const record = recordIn(customMetadata) ?? (await this.#readWhole(key))?.record;
+      if (!record) continue;
+      const { part: _part, ...known } = record;
+      found.push({ ...known, version: versionOf(key) });
+    }
+    const floor = await this.#floor(keys);
+    return found.filter(({ version }) => version >= floor);
+  }
+
+  async names(owner: ArtifactOwner): Promise<string[]> {
+    const keys = await ownerKeys(this.#prefix, owner);
+    const [kept, deleted] = await Promise.all([
+      this.#listAll({ prefix: keys.versions, delimiter: '/' }),
+      this.#listAll({ prefix: keys.deleted, include: ['customMetadata'] }),
+    ]);
+    const floors = new Map(deleted.objects.map((object) => [object.key, floorIn(object)]));
+    const names = kept.delimitedPrefixes.map((folder) => nameOf(keys, folder));
+    const areThere = await Promise.all(
+      names.map(async (name) => {
+        const artifact = artifactKeys(keys, name);
+        const floor = floors.get(artifact.deleted);
+        // Deleted once: what is there are later versions, or what that delete has still to remove.
+        return floor === undefined || ((await this.#latest(artifact)) ?? -1) >= floor;
+      }),
+    );
+    return names.filter((_, index) => areThere[index]);
+  }
+
+  async delete(place: ArtifactPlace): Promise<void> {
+    const keys = await this.#keysOf(place);
+    let page = await this.#bucket.list({ prefix: keys.versions });
+    const [latest] = page.objects;
+    if (!latest) return;
+    const floor = versionOf(latest.key) + 1;
+    await this.#raiseFloor(keys, floor);
+    for (;;) {
+      if (page.objects.length > 0) await this.#bucket.delete(page.objects.map(({ key }) => key));
+      if (!page.truncated) return;
+      // From the floor on: what was saved meanwhile stays.
+      page = await this.#bucket.list({ prefix: keys.versions, startAfter: versionKey(keys, floor) });
+    }
+  }
+
+  async #keysOf(place: ArtifactPlace): Promise<ArtifactKeys> {
+    return artifactKeys(await ownerKeys(this.#prefix, place), place.name);
+  }
+
+  /** The highest number that has an object, which may be below the floor. */
+  async #latest({ versions }: ArtifactKeys): Promise<number | undefined> {
+    const { objects } = await this.#bucket.list({ prefix: versions, limit: 1 });
+    return objects[0] && versionOf(objects[0].key);
+  }
+
+  async #floor({ deleted }: ArtifactKeys): Promise<number> {
+    const object = await this.#bucket.head(deleted);
+    return object ? floorIn(object) : 0;
+  }
+
+  async #raiseFloor({ deleted }: ArtifactKeys, floor: number): Promise<void> {
+    for (;;) {
+      const known = await this.#bucket.head(deleted);
+      if (known && floorIn(known) >= floor) return;
+      const onlyIf = known ? { etagMatches: known.etag } : { etagDoesNotMatch: '*' };
+      // The number is the body as well, because the etag is made from that.
+      const write = { customMetadata: { floor: String(floor) }, onlyIf };
+      if (await this.#put(deleted, String(floor), write)) return;
+    }
+  }
+
+  /** False when the condition did not hold. */
+  async #put(key: string, body: Uint8Array | string, write: R2ArtifactWrite): Promise<boolean> {
+    return (await retryThrottled(this.#platform, () => this.#bucket.put(key, body, write))) !== null;
+  }
+
+  async #readWhole(key: string): Promise<StoredArtifact | undefined> {
+    const object = await this.#bucket.get(key);
+    if (!object) return undefined;
+    const body = new Uint8Array(await object.arrayBuffer());
+    return fromR2Version({ body, customMetadata: object.customMetadata ?? {} });
+  }
+
+  async #readRecord(key: string): Promise<StoredArtifact | undefined> {
+    const object = await this.#bucket.head(key);
+    const record = object && (recordIn(object.customMetadata) ?? (await this.#readWhole(key))?.record);
+    return record ? { record, data: undefined } : undefined;
+  }
+
+  async #listAll(listing: R2ArtifactListing) {
+    const objects: R2ArtifactObject[] = [];
+    const delimitedPrefixes: string[] = [];
+    let page = await this.#bucket.list(listing);
+    for (;;) {
+      objects.push(...page.objects);
+      delimitedPrefixes.push(...page.delimitedPrefixes);
+      if (!page.truncated || page.cursor === undefined) return { objects, delimitedPrefixes };
+      page = await this.#bucket.list({ ...listing, cursor: page.cursor });
+    }
+  }
+}
+
+/** Versions below it are deleted. */
+function floorIn({ customMetadata }: R2ArtifactObject): number {
+  return Number(customMetadata?.['floor'] ?? 0);
+}
