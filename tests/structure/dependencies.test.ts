@@ -13,6 +13,11 @@ describe('this repository', () => {
     expect(undeclaredImports(readWorkspaces())).toEqual([]);
   });
 
+  test('has each file in one workspace', () => {
+    const paths = readWorkspaces().flatMap(({ files }) => files.map(({ path }) => path));
+    expect(paths.length).toBe(new Set(paths).size);
+  });
+
   test('pins exact versions', () => {
     expect(inexactVersions(readWorkspaces())).toEqual([]);
   });

@@ -35,6 +35,22 @@ describe('a quote', () => {
     );
   });
 
+  test.each([
+    ['one', 'const one = 1;\n'],
+    ['two', 'export const two = [\n  2,\n\n  2,\n];\n'],
+    ['three', 'class three {\n  run() {}\n}\n'],
+  ])('of the declaration %s is that alone', (name, expected) => {
+    const file =
+      'const one = 1;\nexport const two = [\n  2,\n\n  2,\n];\n\nclass three {\n  run() {}\n}\nconst oneMore = 1;\n';
+    const quote = (code: string): string => guide(code).replace('a.ts', `a.ts#${name}`);
+    expect(withCurrentQuotes(quote(''), () => file)).toBe(quote(expected));
+  });
+
+  test('of a declaration that is not there is reported', () => {
+    const quote = guide('').replace('a.ts', 'a.ts#two');
+    expect(() => withCurrentQuotes(quote, () => 'const twofold = 1;\n')).toThrow('a.ts declares no two');
+  });
+
   test('whose mark stands before no block of code is reported', () => {
     expect(() => withCurrentQuotes('<!-- quote: a.ts -->\n\n```ts\n```\n', () => '')).toThrow('1 of 1');
   });

@@ -33,14 +33,22 @@ const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 
 /** Every workspace of this repository, packages first. `bench/peers` is none: it is installed on its own. */
 export function readWorkspaces(root = repositoryRoot): Workspace[] {
-  const folders = globSync(['packages/*', 'apps/*', 'examples/*', 'tests', 'tests/runtimes/*', 'bench'], {
+  const folders = globSync(['packages/*', 'apps/*', 'examples', 'examples/*', 'tests', 'tests/runtimes/*', 'bench'], {
     cwd: root,
   }).toSorted();
   const manifested = folders.filter((folder) => existsSync(join(root, folder, 'package.json')));
-  return [
+  const all = [
     ...manifested.map((folder) => readWorkspace(root, folder, '**/*.ts')),
     readWorkspace(root, '', '{*.ts,scripts/**/*.ts}'),
   ];
+  return all.map((workspace) => withoutWorkspacesBelow(workspace, manifested));
+}
+
+/** A file is of the innermost workspace around it. */
+function withoutWorkspacesBelow(workspace: Workspace, folders: readonly string[]): Workspace {
+  const below = folders.filter((folder) => folder.startsWith(`${workspace.folder}/`));
+  const files = workspace.files.filter(({ path }) => !below.some((folder) => path.startsWith(`${folder}/`)));
+  return { ...workspace, files };
 }
 
 /** The workspaces that are published. */

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { playOffline } from '../stage/play-offline.ts';
+import { openQuestions } from './open-questions.ts';
+import { story } from './story.ts';
+
+/** Plays parts of the story one after the other, each with the file opened anew, as later processes do. Gives the last session. */
+async function playParts(replies: typeof story.replies, ...parts: readonly string[][]) {
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  let played;
+  for (const args of parts) {
+    const sessionService = new SqliteSessionService({ path: join(folder, 'sessions.sqlite') });
+    const { stage } = await playOffline({ ...story, replies }, { args, sessionService });
+    played = await stage.session();
+    sessionService.close();
+  }
+  return played ?? expect.unreachable();
+}
+
+test('a large refund waits for a person, and nothing is paid before', async () => {
+  const { events, state } = await playParts(story.replies, []);
+  expect(openQuestions(events)).toMatchObject([{ args: { originalFunctionCall: { name: 'refund' } } }]);
+  expect(state).toEqual({});
+});
+
+test('approved by a later process it is paid', async () => {
+  const { events, state } = await playParts(story.replies, [], ['approve']);
+  expect([openQuestions(events), state]).toEqual([[], { refunded: { customer: 'Ann', euros: 120 } }]);
+});
+
+test('rejected by a later process it is not', async () => {
+  const { events, state } = await playParts(story.replies, [], ['reject']);
+  expect([openQuestions(events), state]).toEqual([[], {}]);
+  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'I did not pay anything back.' }]);
+});
+
+test('an answer that nobody waits for is told so', async () => {
+  expect(
+    (await playParts(story.replies, [], ['approve'], ['approve'])).events.filter(({ author }) => author === 'user'),
+  ).toHaveLength(2);
+});
+
+test('a small refund is paid at once', async () => {
+  const call = { calls: [{ name: 'refund', args: { customer: 'Ben', euros: 50 } }] };
+  const { state } = await playParts({ cashier: [call, 'Done.'] }, []);
+  expect(state).toEqual({ refunded: { customer: 'Ben', euros: 50 } });
+});

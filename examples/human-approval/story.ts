@@ -1,0 +1,35 @@
+import { getOwn, type LlmRequest, REQUEST_CONFIRMATION } from 'eventloom';
+import type { Story } from '../stage/story.ts';
+import { rootAgent } from './agent.ts';
+import { openQuestions } from './open-questions.ts';
+
+/** The answer is taken by another process than asked, which knows only what is in the session. */
+function refundOrReport({ contents }: LlmRequest) {
+  const response = contents.at(-1)?.parts?.[0]?.functionResponse?.response;
+  if (!response) return { calls: [{ name: 'refund', args: { customer: 'Ann', euros: 120 } }] };
+  return getOwn(response, 'error') === undefined ? 'Ann has her 120 EUR back.' : 'I did not pay anything back.';
+}
+
+export const story: Story = {
+  agent: rootAgent,
+  replies: { cashier: [refundOrReport] },
+  keepsSessions: true,
+  async tell(stage, [decision]) {
+    if (decision !== 'approve' && decision !== 'reject') {
+      await stage.forget();
+      await stage.say('Give Ann her 120 EUR back.');
+      stage.note(
+        '',
+        'The run is over and the question is stored. Answer it: pnpm example human-approval approve (or reject)',
+      );
+      return;
+    }
+    const [question] = openQuestions((await stage.session())?.events ?? []);
+    if (!question) {
+      stage.note('', 'Nothing waits for an answer: run the example without approve or reject first.');
+      return;
+    }
+    const response = { confirmed: decision === 'approve' };
+    await stage.send({ functionResponse: { id: question.id ?? '', name: REQUEST_CONFIRMATION, response } });
+  },
+};

@@ -1,0 +1,34 @@
+import { BaseLlm, type LlmRequest, type LlmResponse } from 'eventloom';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+
+/** Stands in for Gemini where there is no key: each agent says its own lines, one a call. Their tools are called for real. */
+export class OfflineModel extends BaseLlm {
+  readonly #lines: ReadonlyMap<string, ScriptedModel>;
+
+  /** @param replies the lines of each agent, by its name */
+  constructor(replies: Readonly<Record<string, readonly ScriptedStep[]>>) {
+    super({ model: 'offline' });
+    this.#lines = new Map(Object.entries(replies).map(([name, lines]) => [name, new ScriptedModel(lines)]));
+  }
+
+  /** @throws UnexpectedModelCallError when the agent has said all of its lines */
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    const speaker = speakerOf(request);
+    const lines = this.#lines.get(speaker) ?? new ScriptedModel([], { model: `offline, for ${speaker}` });
+    yield* lines.generateContentAsync(request, stream, abortSignal);
+  }
+
+  /** What the agent was asked, in order. */
+  requestsOf(agentName: string): LlmRequest[] {
+    return (this.#lines.get(agentName)?.requests ?? []).map(({ request }) => request);
+  }
+}
+
+/** An agent's name is in the instruction of each of its requests. */
+function speakerOf({ config }: LlmRequest): string {
+  return /Your internal name is "([^"]+)"/.exec(String(config.systemInstruction))?.[1] ?? '';
+}

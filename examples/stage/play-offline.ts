@@ -1,0 +1,22 @@
+import { OfflineModel } from './offline-model.ts';
+import { Stage, type StageOptions } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** What is left of a story that was played. */
+export interface Played {
+  /** Its sessions, and the events that were yielded. */
+  readonly stage: Stage;
+  /** Its models, and what they were asked. */
+  readonly model: OfflineModel;
+}
+
+/** Plays a story with what is scripted for it, and prints nothing. */
+export async function playOffline(
+  story: Story,
+  { args = [], ...options }: Omit<StageOptions, 'models'> & { readonly args?: readonly string[] } = {},
+): Promise<Played> {
+  const model = new OfflineModel(story.replies);
+  const stage = new Stage(story, { models: () => model, ...options });
+  await story.tell(stage, args);
+  return { stage, model };
+}

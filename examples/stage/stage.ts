@@ -1,0 +1,87 @@
+import {
+  type BaseSessionService,
+  type Event,
+  InMemoryMemoryService,
+  InMemorySessionService,
+  type ModelResolver,
+  type Part,
+  Runner,
+  type Session,
+  StreamingMode,
+} from 'eventloom';
+import type { Story } from './story.ts';
+import { describeEvent, describeMessage } from './transcript.ts';
+
+/** What a stage is made of. */
+export interface StageOptions {
+  /** Finds the models that agents name. */
+  readonly models: ModelResolver;
+  /** Takes the transcript, a line at a time, as it comes. */
+  readonly print?: (line: string) => void;
+  /** Default: in memory. */
+  readonly sessionService?: BaseSessionService;
+}
+
+/** Where a story is played: a runner for its agent, and one user who speaks to it. */
+export class Stage {
+  readonly #runner: Runner;
+  readonly #print: NonNullable<StageOptions['print']>;
+  readonly #events: Event[] = [];
+
+  constructor({ agent }: Story, { models, print, sessionService }: StageOptions) {
+    this.#runner = new Runner({
+      appName: 'example',
+      agent,
+      models,
+      sessionService: sessionService ?? new InMemorySessionService(),
+      memoryService: new InMemoryMemoryService(),
+      autoCreateSession: true,
+    });
+    this.#print = print ?? (() => undefined);
+  }
+
+  /** What all runs so far yielded, chunks included. */
+  get events(): readonly Event[] {
+    return this.#events;
+  }
+
+  /** The user says something, and the agent answers. */
+  async say(text: string, sessionId?: string): Promise<void> {
+    this.note('', ...describeMessage(text));
+    await this.send({ text }, sessionId);
+  }
+
+  /** Sends a part as it is: a text, or the answer to a question. */
+  async send(part: Part, sessionId = 'first'): Promise<void> {
+    const run = this.#runner.runAsync({
+      userId: 'you',
+      sessionId,
+      newMessage: { role: 'user', parts: [part] },
+      runConfig: { streamingMode: StreamingMode.SSE },
+    });
+    for await (const event of run) {
+      this.#events.push(event);
+      this.note(...describeEvent(event));
+    }
+  }
+
+  /** Adds lines to the transcript. */
+  note(...lines: readonly string[]): void {
+    for (const line of lines) this.#print(line);
+  }
+
+  /** The session as it is stored; undefined before anything was said in it. */
+  session(sessionId = 'first'): Promise<Session | undefined> {
+    return this.#runner.sessionService.getSession({ appName: 'example', userId: 'you', sessionId });
+  }
+
+  /** Forgets the session. */
+  forget(sessionId = 'first'): Promise<void> {
+    return this.#runner.sessionService.deleteSession({ appName: 'example', userId: 'you', sessionId });
+  }
+
+  /** Closes what the agents hold open. */
+  close(): Promise<void> {
+    return this.#runner.close();
+  }
+}

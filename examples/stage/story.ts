@@ -1,0 +1,14 @@
+import type { BaseAgent } from 'eventloom';
+import type { ScriptedStep } from '@eventloom/testing';
+import type { Stage } from './stage.ts';
+
+/** One example: an agent, what is said to it, and what models answer in it where there is no key. */
+export interface Story {
+  readonly agent: BaseAgent;
+  /** By the agent's name: its replies, one for each call of its model. */
+  readonly replies: Readonly<Record<string, readonly ScriptedStep[]>>;
+  /** Sessions are kept in a file, for a later process. Default false. */
+  readonly keepsSessions?: boolean;
+  /** @param args what stands behind the name of the example on the command line */
+  tell(stage: Stage, args: readonly string[]): Promise<void>;
+}

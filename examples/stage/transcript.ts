@@ -1,0 +1,53 @@
+import { type Event, getFunctionCalls, getFunctionResponses, ObjectType, type Part } from 'eventloom';
+
+const SPEAKER_WIDTH = 14;
+const MAX_CHARACTERS = 100;
+
+/** What the user said, as lines to read. */
+export function describeMessage(text: string): string[] {
+  return under('you', text);
+}
+
+/** What an event says, calls, answers and changes, as lines to read. Of chunks only those that come again in no other event. */
+export function describeEvent(event: Event): string[] {
+  // The hand-over that it announces is an event of its own.
+  if (event.object === ObjectType.agentTransfer) return [];
+  // On a branch with an @ is what an agent does that was called as a tool.
+  const isInner = event.branch?.includes('@') === true;
+  const speaker = isInner ? `  ${event.author}` : event.author;
+  if (event.partial === true) {
+    const isToolChunk = event.object === ObjectType.toolResponse;
+    return isToolChunk || isInner ? textsOf(event, isToolChunk).flatMap((text) => under(speaker, `… ${text}`)) : [];
+  }
+  const { stateDelta, transferToAgent, escalate } = event.actions;
+  return [
+    ...textsOf(event, false),
+    ...getFunctionCalls(event).map(({ name, args }) => `→ ${name} ${brief(args ?? {})}`),
+    ...getFunctionResponses(event).map(({ name, response }) => `← ${name} ${brief(response ?? {})}`),
+    ...Object.entries(stateDelta).map(([key, value]) => `  state ${key} = ${brief(value)}`),
+    ...(transferToAgent === undefined ? [] : [`  hands over to ${transferToAgent}`]),
+    ...(escalate === true ? ['  ends the loop'] : []),
+    ...(event.errorMessage === undefined ? [] : [`! ${event.errorMessage}`]),
+  ].flatMap((line) => under(speaker, line));
+}
+
+function textsOf({ content }: Event, withResponses: boolean): string[] {
+  return (content?.parts ?? []).flatMap((part) => textOf(part, withResponses) ?? []);
+}
+
+function textOf({ text, executableCode, codeExecutionResult, functionResponse }: Part, withResponses: boolean) {
+  if (text !== undefined) return text.trimEnd();
+  if (executableCode) return `runs\n${executableCode.code ?? ''}`;
+  if (codeExecutionResult) return `ran, and printed\n${codeExecutionResult.output ?? ''}`;
+  return withResponses && functionResponse ? brief(functionResponse.response) : undefined;
+}
+
+function brief(value: unknown): string {
+  const json = JSON.stringify(value) ?? '';
+  return json.length <= MAX_CHARACTERS ? json : `${json.slice(0, MAX_CHARACTERS).toWellFormed()}…`;
+}
+
+/** The speaker stands before the first line of a text. */
+function under(speaker: string, text: string): string[] {
+  return text.split('\n').map((line, at) => `${(at === 0 ? speaker : '').padEnd(SPEAKER_WIDTH)} ${line}`);
+}
