@@ -12,9 +12,7 @@ export async function withoutExit<T>(act: () => Promise<T>): Promise<T> {
   called.promise.catch(() => undefined);
   const before = Object.getOwnPropertyDescriptor(process, 'exit') ?? {};
   const exit = (code?: number | string | null): never => {
-    const error = new AgentLoadError(
-      `called process.exit(${code ?? ''}) while it was loaded`,
-    );
+    const error = new AgentLoadError(`called process.exit(${code ?? ''}) while it was loaded`);
     called.reject(error);
     throw error;
   };
