@@ -8,7 +8,7 @@ import { readPackages } from '../structure/repository.ts';
 import { tarballPath } from './tarball-path.ts';
 
 const run = promisify(execFile);
-const installed = ['core', 'llm-agent', 'runner', 'sessions', 'tools'];
+const installed = ['core', 'llm-agent', 'multi-agent', 'runner', 'sessions', 'tools'];
 
 describe('an empty project that installs an agent runtime from tarballs', () => {
   const project = mkdtempSync(join(tmpdir(), 'eventloom-consumer-'));

@@ -56,7 +56,9 @@ test('JSON Schema is checked, and the value comes back as it is', async () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
   const value = { n: 1, other: true };
   expect(await schema.check(value)).toEqual({ value });
-  expect(await schema.check({ n: 1.5 })).toEqual({ issues: ['n: Instance type "number" is invalid. Expected "integer".'] });
+  expect(await schema.check({ n: 1.5 })).toEqual({
+    issues: ['n: Instance type "number" is invalid. Expected "integer".'],
+  });
 });
 
 test('the genai dialect is said and checked as JSON Schema', async () => {
