@@ -82,6 +82,7 @@ export type { Invocation } from './context/invocation.ts';
 export type { AgentPlace } from './context/invocation-context.ts';
 export { InvocationContext } from './context/invocation-context.ts';
 export type { InvocationProgress } from './context/invocation-progress.ts';
+export { type AgentPast, type InvocationPast, LOOP_COUNT, type PastExecution } from './context/invocation-past.ts';
 export type { SubInvocation } from './context/sub-invocation.ts';
 export type { ReadonlyState } from './context/readonly-context.ts';
 export { ReadonlyContext } from './context/readonly-context.ts';

@@ -115,6 +115,10 @@ export class LlmAgent extends BaseAgent {
     return true;
   }
 
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     return runSteps(this, context);
   }

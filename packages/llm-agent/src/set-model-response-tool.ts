@@ -17,7 +17,11 @@ export class SetModelResponseTool extends BaseTool {
   #issues: readonly string[] | undefined;
 
   constructor(schema: ValueSchema) {
-    super({ name: SET_MODEL_RESPONSE, description: 'Hands in the final answer in the required shape.' });
+    super({
+      name: SET_MODEL_RESPONSE,
+      description: 'Hands in the final answer in the required shape.',
+      idempotent: true,
+    });
     this.#schema = schema;
   }
 
@@ -44,8 +48,18 @@ export class SetModelResponseTool extends BaseTool {
     return this.#issues;
   }
 
+  /** The answer that these arguments hand in; undefined for one that does not match the schema. */
+  async check(args: Record<string, unknown>): Promise<{ readonly value: unknown } | undefined> {
+    const checked = await this.#check(args);
+    return 'value' in checked ? checked : undefined;
+  }
+
+  #check(args: Record<string, unknown>): ReturnType<ValueSchema['check']> {
+    return this.#schema.check(this.#isWrapped() ? args[VALUE] : args);
+  }
+
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
-    const checked = await this.#schema.check(this.#isWrapped() ? args[VALUE] : args);
+    const checked = await this.#check(args);
     if ('issues' in checked) {
       this.#issues = checked.issues;
       return { error: `the answer does not match the schema: ${checked.issues.join('; ')}` };

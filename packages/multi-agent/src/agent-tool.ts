@@ -3,10 +3,13 @@ import {
   BaseTool,
   ConfigurationError,
   type Content,
+  contentText,
   type Event,
   type FunctionDeclaration,
   isBaseAgent,
+  isFinalResponse,
   type RunAsyncToolRequest,
+  STRUCTURED_OUTPUT,
 } from '@eventloom/core';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';
@@ -66,6 +69,11 @@ export class AgentTool extends BaseTool {
     this.#parameters = new ValueSchema((agent.inputSchema ?? REQUEST_SCHEMA) as SchemaLike, owner);
   }
 
+  /** The agent goes on from its own events. */
+  override get goesOn(): boolean {
+    return true;
+  }
+
   override _getDeclaration(): FunctionDeclaration {
     return (this.#declaration ??= {
       name: this.name,
@@ -80,13 +88,14 @@ export class AgentTool extends BaseTool {
       return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
     }
     const { actions, functionCallId, invocationContext } = toolContext;
+    const answer = new AgentAnswer(this.name, actions);
     const events = invocationContext.runSubInvocation({
       agent: this.agent,
       userContent: this.#toContent(checked.value),
       callId: functionCallId,
       streaming: this.streamInner,
+      onPast: (event) => answer.add(this.#withValue(event)),
     });
-    const answer = new AgentAnswer(this.name, actions);
     const stream = this.streamInner ? new InnerStream((event: Event) => toolContext.emitEvent(event)) : undefined;
     for await (const event of events) {
       answer.add(event);
@@ -94,6 +103,18 @@ export class AgentTool extends BaseTool {
     }
     if (this.skipSummarization) actions.skipSummarization = true;
     return answer.result();
+  }
+
+  /** A stored answer with its value, which only its text is stored of. */
+  #withValue(event: Event): Event {
+    const { agent } = this;
+    const isValue = 'outputSchema' in agent && agent.outputSchema !== undefined && event.author === agent.name;
+    if (!isValue || !isFinalResponse(event) || event.errorCode !== undefined) return event;
+    try {
+      return { ...event, [STRUCTURED_OUTPUT]: JSON.parse(contentText(event.content)) };
+    } catch {
+      return event;
+    }
   }
 
   #toContent(value: unknown): Content {

@@ -5,6 +5,7 @@ class ExitLoopTool extends BaseTool {
     super({
       name: 'exit_loop',
       description: 'Ends the loop. Call it only when your instructions say that the loop is done.',
+      idempotent: true,
     });
   }
 

@@ -1,5 +1,13 @@
-import { BaseAgent, type BaseAgentConfig, enclosureOf, type Event, type InvocationContext } from '@eventloom/core';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  enclosureOf,
+  type Event,
+  type InvocationContext,
+  LOOP_COUNT,
+} from '@eventloom/core';
 import { checkAgentOptions, checkCount } from './check-agent-options.ts';
+import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 import { Route } from './route.ts';
 
 /** What a loop agent is made of. */
@@ -31,14 +39,26 @@ export class LoopAgent extends BaseAgent {
     return true;
   }
 
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const enclosure = enclosureOf(context.branch);
     if (this.subAgents.length === 0) return;
-    for (let round = 0; round < (this.maxIterations ?? Infinity); round++) {
+    const { agentState, past, invocation } = context;
+    let goesOn = agentState !== undefined;
+    let first = currentSubAgent(context, this.subAgents);
+    for (let round = Number(agentState?.[LOOP_COUNT] ?? 0); round < (this.maxIterations ?? Infinity); round++) {
       context.throwIfAborted();
-      for (const child of this.subAgents) {
+      for (const child of this.subAgents.slice(first)) {
+        let isLeft = goesOn && past !== undefined && invocation.past?.isLeft(past) === true;
+        if (context.isResumable && !goesOn) {
+          const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
+          yield context.createEvent({ actions: { agentState: checkpoint } });
+        }
+        goesOn = false;
         const route = new Route(context.forAgent(child));
-        let isLeft = false;
         for (;;) {
           for await (const event of route.events) {
             // Before it is yielded: an outer loop hears of it next, and it is this one that ends.
@@ -49,8 +69,9 @@ export class LoopAgent extends BaseAgent {
           if (!announcement) break;
           yield announcement;
         }
-        if (isLeft || context.isEnded) return;
+        if (isLeft || context.isEnded || context.isPaused) return;
       }
+      first = 0;
     }
   }
 }

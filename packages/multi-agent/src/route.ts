@@ -11,9 +11,14 @@ export class Route {
   #context: InvocationContext;
   #events: AsyncGenerator<Event, void, void> | undefined;
 
-  /** @param context the context of the agent to begin with; it is started when its first event is asked for */
+  /**
+   * @param context the context of the agent to begin with; it is started when its first event is asked for
+   * @throws as `handOver`, in a run that is resumed
+   */
   constructor(context: InvocationContext) {
     this.#context = context;
+    // In a run that is resumed agents may be done, and control be with whom they handed over to.
+    while (this.#context.past?.isOver && this.#passOn());
   }
 
   /** The context of the agent that has control. */
@@ -33,6 +38,19 @@ export class Route {
    */
   handOver(): Event | undefined {
     const from = this.#context;
+    const name = this.#passOn();
+    return name === undefined
+      ? undefined
+      : from.createEvent({
+          content: { role: 'model', parts: [{ text: `Transferring control to agent: ${name}` }] },
+          object: ObjectType.agentTransfer,
+          tags: [TRANSFER_TAG],
+        });
+  }
+
+  /** Gives control to whom the agent that ended handed over; the name of that one. */
+  #passOn(): string | undefined {
+    const from = this.#context;
     const name = from.progress.takeTransfer(from.executionId);
     if (name === undefined || from.isEnded) return undefined;
     from.throwIfAborted();
@@ -44,10 +62,6 @@ export class Route {
     }
     this.#context = from.forAgent(target);
     this.#events = undefined;
-    return from.createEvent({
-      content: { role: 'model', parts: [{ text: `Transferring control to agent: ${name}` }] },
-      object: ObjectType.agentTransfer,
-      tags: [TRANSFER_TAG],
-    });
+    return name;
   }
 }

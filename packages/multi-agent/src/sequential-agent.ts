@@ -1,5 +1,6 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
 import { checkAgentOptions } from './check-agent-options.ts';
+import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 import { Route } from './route.ts';
 
 /** What a sequential agent is made of. */
@@ -20,8 +21,16 @@ export class SequentialAgent extends BaseAgent {
     return true;
   }
 
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    for (const child of this.subAgents) {
+    let goesOn = context.agentState !== undefined;
+    for (const child of this.subAgents.slice(currentSubAgent(context, this.subAgents))) {
+      if (context.isResumable && !goesOn)
+        yield context.createEvent({ actions: { agentState: { [CURRENT_SUB_AGENT]: child.name } } });
+      goesOn = false;
       const route = new Route(context.forAgent(child));
       // Not `driveAgent`: a generator less on the way of every chunk.
       for (;;) {
@@ -30,7 +39,7 @@ export class SequentialAgent extends BaseAgent {
         if (!announcement) break;
         yield announcement;
       }
-      if (context.isEnded) return;
+      if (context.isEnded || context.isPaused) return;
     }
   }
 }

@@ -18,6 +18,7 @@ export class TransferToAgentTool extends BaseTool {
     super({
       name: TRANSFER_TO_AGENT,
       description: 'Hands the conversation over to another agent, which goes on with it.',
+      idempotent: true,
     });
     this.#names = targets.map((target) => target.name);
     const agentName = { type: 'string', enum: this.#names, description: 'The name of the agent to hand over to.' };

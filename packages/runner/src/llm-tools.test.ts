@@ -280,23 +280,25 @@ test('each call is recorded when it starts and when it has ended, with its answe
     tools,
   );
   let invocationId = '';
+  let eventId = '';
   const running = (async () => {
     for await (const event of runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } }))
-      ({ invocationId } = event);
+      ({ invocationId, id: eventId } = event);
   })();
   await gate.reached;
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  const reply = eventId;
   const calls = () => sessionService.listToolCalls({ ...KEY, invocationId });
   expect(await calls()).toEqual([
-    { invocationId, callId: 'a', name: 'slow', status: 'started' },
-    { invocationId, callId: 'b', name: 'fast', status: 'finished', response: { result: 'quick' } },
-    { invocationId, callId: 'c', name: 'later', status: 'finished' },
+    { invocationId, callId: `${reply}/a`, name: 'slow', status: 'started' },
+    { invocationId, callId: `${reply}/b`, name: 'fast', status: 'finished', response: { result: 'quick' } },
+    { invocationId, callId: `${reply}/c`, name: 'later', status: 'finished' },
   ]);
   gate.open();
   await running;
   expect((await calls())[0]).toEqual({
     invocationId,
-    callId: 'a',
+    callId: `${reply}/a`,
     name: 'slow',
     status: 'finished',
     response: { result: null },

@@ -1,4 +1,11 @@
-import { BaseAgent, createEvent, type Event, type EventParams, InvalidMessageError } from '@eventloom/core';
+import {
+  BaseAgent,
+  createEvent,
+  type Event,
+  type EventActions,
+  type EventParams,
+  InvalidMessageError,
+} from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -25,6 +32,11 @@ function by(author: string, params: EventParams = {}): Event {
   return createEvent({ author, content: { parts: [{ text: 'x' }] }, ...params });
 }
 
+/** An event that says nothing. */
+function silent(author: string, actions: Partial<EventActions>): Event {
+  return createEvent({ author, actions });
+}
+
 /** top → (open → deep), (closed → below), (steps → worker) */
 function tree(): BaseAgent {
   const open = agentOf('open', { subAgents: [agentOf('deep')] });
@@ -46,8 +58,8 @@ describe('what the user says goes to', () => {
     ['the one before a workflow agent and what is below it', [by('deep'), by('steps'), by('worker')], 'deep'],
     ['an agent of the tree, not one that is gone', [by('deep'), by('retired')], 'deep'],
     ['nobody who spoke in an agent tool', [by('open'), by('deep', { branch: 'helper@1' })], 'open'],
-    ['nobody who only noted how far it is', [by('open'), by('deep', { actions: { agentState: { step: 1 } } })], 'open'],
-    ['nobody who only said that it is done', [by('open'), by('deep', { actions: { endOfAgent: true } })], 'open'],
+    ['nobody who only noted how far it is', [by('open'), silent('deep', { agentState: { step: 1 } })], 'open'],
+    ['nobody who only said that it is done', [by('open'), silent('deep', { endOfAgent: true })], 'open'],
   ])('%s', (_, events, expected) => {
     expect(pick(events)).toBe(expected);
   });

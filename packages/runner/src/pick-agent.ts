@@ -73,8 +73,9 @@ export function findSpeaker(
 }
 
 /** The agent that an event makes the one to go on, if it does. */
-function speakerOf(root: BaseAgent, { author, branch, actions }: Event): BaseAgent | undefined {
-  if (author === 'user' || actions.agentState || actions.endOfAgent || enclosureOf(branch) !== '') return undefined;
+function speakerOf(root: BaseAgent, { author, branch, content, actions }: Event): BaseAgent | undefined {
+  if (author === 'user' || enclosureOf(branch) !== '') return undefined;
+  if (!content && (actions.agentState || actions.endOfAgent)) return undefined;
   const agent = root.findAgent(author);
   return agent && leadsTo(root, agent) ? agent : undefined;
 }

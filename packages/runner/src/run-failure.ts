@@ -25,6 +25,11 @@ export function toRunError(thrown: unknown, abortReason: EventloomError | undefi
 /** Failures after which nothing can or should be written. */
 const UNTOLD = [RunAbortedError, StaleWriterError, SessionNotFoundError];
 
+/** True for a failure of which the log is not told: the run was stopped and did not come to its end. */
+export function isUntold(failure: EventloomError): boolean {
+  return UNTOLD.some((type) => type.isInstance(failure));
+}
+
 /** The committed error event of a failed run, by the agent that had control; none when one tells of it already, or none can be written. */
 export async function tellFailure(
   { context, committer }: RunScope,
@@ -32,7 +37,7 @@ export async function tellFailure(
   thrown: unknown,
   failed: InvocationContext,
 ): Promise<Event | undefined> {
-  if (context.isReported(thrown) || UNTOLD.some((type) => type.isInstance(failure))) return undefined;
+  if (context.isReported(thrown) || isUntold(failure)) return undefined;
   const code = ModelError.isInstance(failure) ? failure.errorCode : failure.code;
   const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
   try {

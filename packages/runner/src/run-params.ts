@@ -1,4 +1,12 @@
-import { checkRunConfig, ConfigurationError, type Content, copyJson, type RunConfig } from '@eventloom/core';
+import {
+  checkRunConfig,
+  ConfigurationError,
+  type Content,
+  copyJson,
+  InvalidMessageError,
+  InvalidRequestError,
+  type RunConfig,
+} from '@eventloom/core';
 
 /** What one run is given. */
 export interface RunAsyncParams {
@@ -6,7 +14,13 @@ export interface RunAsyncParams {
   readonly appName?: string | undefined;
   readonly userId: string;
   readonly sessionId: string;
-  readonly newMessage: Content;
+  /** What the user says. Can be absent when `invocationId` is given; then it can be nothing but answers to calls of that run. */
+  readonly newMessage?: Content | undefined;
+  /**
+   * Resumes this run of the session: one that was resumable and was cut off, was aborted, or waits for an answer. Its request id and
+   * metadata are those it began with unless others are given; all else of `runConfig` is not remembered.
+   */
+  readonly invocationId?: string | undefined;
   /** Written to state together with the message. Keys with their scope prefix. */
   readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
   readonly runConfig?: RunConfig | undefined;
@@ -21,6 +35,7 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
   'userId',
   'sessionId',
   'newMessage',
+  'invocationId',
   'stateDelta',
   'runConfig',
   'customMetadata',
@@ -39,7 +54,14 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
       `runAsync: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
     );
   }
-  checkRecord('stateDelta', params.stateDelta);
+  const { invocationId, newMessage, stateDelta } = params;
+  if (invocationId !== undefined && typeof invocationId !== 'string')
+    throw new ConfigurationError('runAsync: invocationId must be a text');
+  if (newMessage === undefined && invocationId === undefined)
+    throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
+  if (newMessage === undefined && stateDelta !== undefined)
+    throw new InvalidRequestError('stateDelta: is written together with newMessage, which is missing');
+  checkRecord('stateDelta', stateDelta);
   checkRecord('runConfig', params.runConfig);
   checkRecord('customMetadata', params.customMetadata);
 }
@@ -53,9 +75,17 @@ function checkRecord(name: string, value: unknown): void {
 
 const NO_CONFIG: RunConfig = {};
 
-/** The run's config, checked, with a copy of the metadata: the caller may go on changing its own. @throws ConfigurationError */
-export function toRunConfig({ runConfig = NO_CONFIG, customMetadata }: RunAsyncParams): RunConfig {
-  checkRunConfig(runConfig);
+/**
+ * The run's config, checked, with a copy of the metadata: the caller may go on changing its own.
+ * @param resumable what goes for runs that do not say
+ * @throws ConfigurationError
+ */
+export function toRunConfig(
+  { runConfig: given = NO_CONFIG, customMetadata }: RunAsyncParams,
+  resumable = false,
+): RunConfig {
+  checkRunConfig(given);
+  const runConfig = resumable && given.resumable === undefined ? { ...given, resumable } : given;
   if (customMetadata === undefined && runConfig.customMetadata === undefined) return runConfig;
   const copied = copyJson({ ...runConfig.customMetadata, ...customMetadata });
   if ('fault' in copied) throw new ConfigurationError(`customMetadata.${copied.fault.path}: ${copied.fault.reason}`);

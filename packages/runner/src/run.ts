@@ -6,7 +6,9 @@ import {
   type Event,
   type EventloomError,
   type Invocation,
+  InvalidMessageError,
   InvocationContext,
+  type InvocationPast,
   RunAbortedError,
   type RunConfig,
   sessionKeyOf,
@@ -25,6 +27,7 @@ import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
+import type { ResumedInvocation } from './resume/resume-invocation.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 import { createUserEvent, saveInputBlobs } from './user-event.ts';
 
@@ -51,11 +54,12 @@ export class Run {
   readonly #runner: Runner;
   readonly #support: RunSupport;
   readonly #params: RunAsyncParams;
-  readonly #config: RunConfig;
+  #config: RunConfig;
   readonly #invocationId: string;
   /** Names the session among those of the runner: ids hold no NUL. */
   readonly #sessionName: string;
-  readonly #message: Content;
+  /** Undefined when a run is resumed that was cut off. */
+  readonly #message: Content | undefined;
   readonly #stateDelta: Record<string, unknown>;
   readonly #abort = new AbortGuard();
   #abortReason: EventloomError | undefined;
@@ -70,10 +74,10 @@ export class Run {
     this.#support = support;
     this.#params = params;
     checkRunParams(params, runner.appName);
-    this.#config = toRunConfig(params);
+    this.#config = toRunConfig(params, runner.resumable);
     this.#invocationId = invocationId;
     this.#sessionName = `${params.userId}\0${params.sessionId}`;
-    this.#message = checkNewMessage(params.newMessage);
+    this.#message = params.newMessage && checkNewMessage(params.newMessage);
     this.#stateDelta = params.stateDelta ? checkStateDelta(params.stateDelta) : {};
   }
 
@@ -115,10 +119,14 @@ export class Run {
       active.get(this.#sessionName)?.abort(interrupted);
     }
     // An answer to a call needs the session that has the call, and the call, however long ago it was made.
-    const answers = this.#message.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
-    const isAnswer = this.#message.parts?.[0]?.functionResponse !== undefined;
-    const window = isAnswer ? undefined : this.#config.getSessionConfig;
-    const lease = await sessions.acquire(key, this.#config, !isAnswer, abortSignal);
+    const answers = this.#message?.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
+    const isAnswer = this.#message?.parts?.[0]?.functionResponse !== undefined;
+    const { invocationId } = this.#params;
+    const goesOn = invocationId !== undefined;
+    if (goesOn && this.#message && !isAnswer)
+      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
+    const window = isAnswer || goesOn ? undefined : this.#config.getSessionConfig;
+    const lease = await sessions.acquire(key, this.#config, !isAnswer && !goesOn, abortSignal);
     const held = {
       lease,
       renewedMs: this.#runner.platform.now(),
@@ -128,33 +136,57 @@ export class Run {
     keeper.hold(held);
     active.set(this.#sessionName, this);
 
-    const loaded = await sessions.load(key, this.#sessionName, window, answers);
+    const loaded = await sessions.load(key, this.#sessionName, window, answers, invocationId);
     this.#loaded = loaded;
     const { events } = loaded.session;
     const { credentialService, requestTtlMs, platform } = this.#runner;
     const answering = { events, platform, requestTtlMs, credentialService };
-    let matched = matchFunctionResponses(this.#message, answering);
-    const invocation = this.#createInvocation(loaded, lease, matched.message);
+    const resumed = goesOn ? await this.#resume(invocationId, events) : undefined;
+    let matched = matchFunctionResponses(this.#message ?? NO_MESSAGE, answering);
+    const invocation = this.#createInvocation(loaded, lease, resumed?.userContent ?? matched.message, resumed?.past);
     const context = InvocationContext.create(invocation);
-    const asks = this.#runner.pluginManager.has('onUserMessageCallback');
+    const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
     const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
     if (replaced) {
       matched = matchFunctionResponses(replaced, answering, matched.answers);
-      invocation.userContent = matched.message;
+      if (!goesOn) invocation.userContent = matched.message;
     }
     const isReply = matched.calls.length > 0;
-    if (!window && !isReply) await recallSpeaker(agent, loaded, sessionService);
-    const picked = isReply ? agentOfCalls(agent, matched.calls) : { agent: lastSpeaker(agent, events, loaded.derived) };
+    if (!window && !isReply && !goesOn) await recallSpeaker(agent, loaded, sessionService);
+    if (goesOn && matched.calls.some((call) => call.invocationId !== invocationId))
+      throw new InvalidMessageError('newMessage: answers calls of another run than the one that is resumed');
+    const asking = isReply ? agentOfCalls(agent, matched.calls) : undefined;
+    const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
     const artifactDelta = this.#config.saveInputBlobsAsArtifacts ? await this.#saveInputBlobs(invocation) : {};
-    const event = createUserEvent(invocation, invocation.userContent, this.#stateDelta, artifactDelta, picked.branch);
-    if (matched.answers) await matched.answers.keepCredentials(key);
-    await committer.append(committer.stamp(event));
+    if (this.#message) {
+      const content = goesOn ? matched.message : invocation.userContent;
+      const branch = asking ? asking.branch : picked.branch;
+      const state = this.#config.resumable === true && !goesOn ? { resumable: true } : undefined;
+      const event = createUserEvent(invocation, content, this.#stateDelta, artifactDelta, branch, state);
+      if (matched.answers) await matched.answers.keepCredentials(key);
+      await committer.append(committer.stamp(event));
+    }
     return { context, committer, picked, loaded };
   }
 
-  #createInvocation({ session, derived }: LoadedSession, lease: SessionLease, message: Content): MutableInvocation {
+  /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
+  async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
+    // Seldom needed: not loaded with the agent.
+    const { resumeInvocation } = await import('./resume/resume-invocation.ts');
+    const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
+    const { requestId, customMetadata } = { ...resumed.config, ...withoutUndefined(this.#config) };
+    this.#config = { ...this.#config, requestId, customMetadata, resumable: true };
+    return resumed;
+  }
+
+  #createInvocation(
+    { session, derived }: LoadedSession,
+    lease: SessionLease,
+    message: Content,
+    past: InvocationPast | undefined,
+  ): MutableInvocation {
     const { agent, platform, pluginManager, sessionService } = this.#runner;
     const { artifactService, memoryService, credentialService, models, contextCacheConfig } = this.#runner;
     return {
@@ -162,6 +194,7 @@ export class Run {
       rootAgent: agent,
       session,
       derived,
+      past,
       runConfig: this.#config,
       userContent: message,
       abort: this.#abort,
@@ -241,6 +274,12 @@ export class Run {
       reportTo(this.#runner.platform, error);
     }
   }
+}
+
+const NO_MESSAGE: Content = {};
+
+function withoutUndefined<T extends object>(options: T): Partial<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
 /** The invocation while its message may still be replaced. */

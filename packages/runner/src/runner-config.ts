@@ -53,6 +53,8 @@ export interface RunnerConfig {
    * that can: others take no notice. A cache that cannot be made or is gone is reported to the platform and done without.
    */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
+  /** Whether runs can be resumed that do not say it themselves: see `RunConfig.resumable`. Default false. */
+  readonly resumable?: boolean | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
   readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
 }
@@ -73,6 +75,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'requestTtlMs',
   'eventsCompaction',
   'contextCacheConfig',
+  'resumable',
 ]);
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */

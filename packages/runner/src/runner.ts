@@ -17,7 +17,8 @@ import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import type { RewindParams } from './rewind.ts';
 import { Run, type RunSupport } from './run.ts';
-import { tellFailure, tellPlugins, toRunError } from './run-failure.ts';
+import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
+import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-params.ts';
 import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
@@ -42,6 +43,8 @@ export class Runner {
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
   readonly requestTtlMs: number | undefined;
+  /** What goes for runs that do not say whether they can be resumed. */
+  readonly resumable: boolean;
   readonly #support: RunSupport;
   readonly #compactor: EventsCompactor | undefined;
 
@@ -55,6 +58,7 @@ export class Runner {
     this.memoryService = config.memoryService;
     this.credentialService = config.credentialService;
     this.requestTtlMs = config.requestTtlMs;
+    this.resumable = config.resumable ?? false;
     this.pluginManager = new PluginManager(config.plugins);
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;
@@ -69,14 +73,15 @@ export class Runner {
   }
 
   /**
-   * Runs the agent on a message and yields its events.
+   * Runs the agent on a message and yields its events; or, with an `invocationId`, goes on with a run that did not come to its end.
    *
-   * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, StateKeyError, StateValueError,
+   * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError
+   * (a run that cannot be resumed), StateKeyError, StateValueError,
    * SessionNotFoundError, SessionBusyError, AgentError around what a plugin threw at the message. Later: RunAbortedError when aborted, StaleWriterError when another writer took the
    * session, and otherwise, after an error event, the error that ended the run (AgentError around what is not Eventloom's own).
    */
   runAsync(params: RunAsyncParams): RunStream {
-    const invocationId = `e-${this.platform.newUuid()}`;
+    const invocationId = params?.invocationId ?? `e-${this.platform.newUuid()}`;
     return new EventRunStream(invocationId, this.#run(params, invocationId));
   }
 
@@ -150,10 +155,12 @@ export class Runner {
           if (context.isEnded) await route.events.return(undefined);
         }
         if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
+        if (context.isResumable && !context.isPaused) await storeEnd(scope);
         if (this.#compactor) await compactSession(this.#compactor, scope, this.sessionService);
       } catch (thrown) {
         failure = toRunError(thrown, run.abortReason);
         const event = await tellFailure(scope, failure, thrown, route.context);
+        if (context.isResumable && !isUntold(failure)) await storeFailedEnd(scope);
         if (event) yield event;
         await tellPlugins(context, failure);
       }

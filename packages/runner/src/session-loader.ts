@@ -74,7 +74,8 @@ export class SessionLoader {
 
   /**
    * The session with the window of its events that is asked for; without one, with all that counts since its last compaction.
-   * The calls with these ids are among the events if the session has them, however long ago they were made.
+   * The calls with these ids, and the invocation with this one, are among the events if the session has them, however long ago
+   * that was.
    * @throws SessionNotFoundError
    */
   async load(
@@ -82,25 +83,26 @@ export class SessionLoader {
     cacheKey: string,
     window: GetSessionConfig | undefined,
     callIds: readonly string[] = [],
+    invocationId?: string,
   ): Promise<LoadedSession> {
     if (window) return { session: await this.#read(key, window), derived: new Map(), isKept: false };
     const cached = this.#cache.take(cacheKey);
-    if (!cached) return this.#loadCold(key, callIds);
+    if (!cached) return this.#loadCold(key, callIds, invocationId);
     const session = await this.#read(key, { afterSeq: cached.lastSeq });
     const { events, derived, lastSeq, incarnation } = cached;
     if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
-      return this.#loadCold(key, callIds);
+      return this.#loadCold(key, callIds, invocationId);
     }
     for (const event of session.events) events.push(event);
     const whole = { ...session, events };
-    if (lacksSomething(whole, session.events, callIds))
+    if (lacksSomething(whole, session.events, callIds, invocationId))
       return { session: await this.#read(key), derived: new Map(), isKept: true };
     return { session: whole, derived, isKept: true };
   }
 
-  async #loadCold(key: SessionKey, callIds: readonly string[]): Promise<LoadedSession> {
+  async #loadCold(key: SessionKey, callIds: readonly string[], invocationId?: string): Promise<LoadedSession> {
     let session = await this.#read(key, { sinceCompaction: true });
-    if (lacksSomething(session, session.events, callIds)) session = await this.#read(key);
+    if (lacksSomething(session, session.events, callIds, invocationId)) session = await this.#read(key);
     return { session, derived: new Map(), isKept: session.lastSeq > 0 };
   }
 
@@ -123,8 +125,16 @@ function missing(key: SessionKey): never {
 }
 
 /** True when events before the last compaction matter: they have a call that is answered now, or count again after a rewind. */
-function lacksSomething({ events, lastSeq }: Session, added: readonly Event[], callIds: readonly string[]): boolean {
+function lacksSomething(
+  { events, lastSeq }: Session,
+  added: readonly Event[],
+  callIds: readonly string[],
+  invocationId: string | undefined,
+): boolean {
   if (events.length >= lastSeq) return false;
+  // An invocation begins with what the user says.
+  const isBegin = (event: Event): boolean => event.author === 'user' && event.invocationId === invocationId;
+  if (invocationId !== undefined && !events.some(isBegin)) return true;
   if (added.some((event) => bringsBack(event, events))) return true;
   return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
 }

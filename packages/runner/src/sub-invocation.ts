@@ -20,7 +20,14 @@ export async function* runSubInvocation(
   const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
   const own = committer.within(context);
   context.throwIfAborted();
-  await own.append(own.stamp(context.createEvent({ author: 'user', content: request.userContent })));
+  if (context.past) {
+    for (const event of context.invocation.past?.within(context.branch ?? '', context.executionId) ?? []) {
+      context.session.events.push(event);
+      request.onPast?.(event);
+    }
+  } else {
+    await own.append(own.stamp(context.createEvent({ author: 'user', content: request.userContent })));
+  }
   const route = new Route(context.forAgent(request.agent));
   let isOver = false;
   try {

@@ -366,7 +366,7 @@ test('a call that the ledger has as finished is answered with what it has', asyn
   const content = { role: 'user', parts: [answer(id, { confirmed: true })] };
   await sessionService.appendEvent({ session, event: { ...lost, id: 'lost', invocationId: 'e-lost', content } });
   const lease = await sessionService.acquireLease(KEY);
-  const entry = { invocationId: 'e-lost', callId: 'c1', name: 'pay' };
+  const entry = { invocationId: 'e-lost', callId: 'lost/c1', name: 'pay' };
   await sessionService.recordToolCall(lease, { ...entry, status: 'started' });
   await sessionService.recordToolCall(lease, { ...entry, status: 'finished', response: { paid: 'before' } });
   await sessionService.releaseLease(lease);

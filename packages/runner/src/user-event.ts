@@ -16,6 +16,7 @@ export function createUserEvent(
   stateDelta: Record<string, unknown>,
   artifactDelta: Record<string, number>,
   branch: string | undefined,
+  agentState?: Record<string, unknown>,
 ): Event {
   return {
     id: platform.newEventId(),
@@ -25,7 +26,7 @@ export function createUserEvent(
     content,
     executionId: invocationId,
     ...(branch === undefined ? {} : { branch }),
-    actions: { stateDelta, artifactDelta },
+    actions: { stateDelta, artifactDelta, ...(agentState ? { agentState } : {}) },
   };
 }
 

@@ -18,11 +18,11 @@ export type {
 } from './runs/run-relay.ts';
 
 export { AppNotFoundError } from './errors/app-not-found-error.ts';
+export { AppStateUnreachableError } from './errors/app-state-unreachable-error.ts';
 export { ArtifactNotFoundError } from './errors/artifact-not-found-error.ts';
 export { BodyTooLargeError } from './errors/body-too-large-error.ts';
 export { ForbiddenError } from './errors/forbidden-error.ts';
 export { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
-export { ResumeUnsupportedError } from './errors/resume-unsupported-error.ts';
 export { RouteNotFoundError } from './errors/route-not-found-error.ts';
 export { RunEventsGoneError } from './errors/run-events-gone-error.ts';
 export { RunHostLostError } from './errors/run-host-lost-error.ts';

@@ -48,6 +48,11 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly execute: ToolExecuteFunction<P>;
   readonly isLongRunning?: boolean;
   /**
+   * To run a call twice does no more than to run it once. In a run that is resumed, a call that was cut off is run again; one of a
+   * tool that is not idempotent is answered with `{error: 'interrupted'}`. Default false.
+   */
+  readonly idempotent?: boolean;
+  /**
    * True, or a function that says so: the call waits until a person has confirmed it, and is answered as rejected when they do
    * not. Default false. What the tool does is done once for each confirmed call.
    */
@@ -61,6 +66,7 @@ const OPTIONS = new Set<string>([
   'parameters',
   'execute',
   'isLongRunning',
+  'idempotent',
   'requireConfirmation',
 ] satisfies (keyof ToolOptions)[]);
 
@@ -77,7 +83,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   /** @throws ConfigurationError for a missing name or function, a schema of no known kind, or an option this version does not have */
   constructor(options: ToolOptions<P>) {
     const name = options.name ?? options.execute?.name;
-    super({ name, description: options.description, isLongRunning: options.isLongRunning ?? false });
+    const { description, isLongRunning = false, idempotent = false } = options;
+    super({ name, description, isLongRunning, idempotent });
     const owner = `tool "${name}"`;
     if (typeof options.execute !== 'function') throw new ConfigurationError(`${owner}: execute must be a function`);
     const { requireConfirmation = false } = options;

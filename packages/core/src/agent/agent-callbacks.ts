@@ -36,12 +36,16 @@ export async function* runWithCallbacks(
   context: InvocationContext,
   work: () => AsyncGenerator<Event, void, void>,
 ): AsyncGenerator<Event, void, void> {
-  const before = new CallbackContext({ invocationContext: context });
-  const instead =
-    (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??
-    (await firstContent(agent.beforeAgentCallback, before));
-  yield* callbackEvent(before, instead);
-  if (instead || context.isEnded) return;
+  // An agent that goes on had its callbacks before.
+  if (!context.past) {
+    const before = new CallbackContext({ invocationContext: context });
+    const instead =
+      (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??
+      (await firstContent(agent.beforeAgentCallback, before));
+    if (instead) markEnd(before);
+    yield* callbackEvent(before, instead);
+    if (instead || context.isEnded) return;
+  }
 
   try {
     yield* work();
@@ -52,16 +56,23 @@ export async function* runWithCallbacks(
       (await context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error })) ??
       (await firstContent(agent.onAgentErrorCallback, { context: failed, error }));
     if (!recovered || context.abortSignal.aborted) throw error;
+    markEnd(failed);
     yield* callbackEvent(failed, recovered);
     return;
   }
-  if (context.isEnded) return;
+  if (context.isEnded || context.isPaused) return;
 
   const after = new CallbackContext({ invocationContext: context });
   const added =
     (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ??
     (await firstContent(agent.afterAgentCallback, after));
+  markEnd(after);
   yield* callbackEvent(after, added);
+}
+
+/** The event says that the agent is done, together with what its last callback said. */
+function markEnd({ actions, invocationContext }: CallbackContext): void {
+  if (invocationContext.isResumable) actions.endOfAgent = true;
 }
 
 async function firstContent<P>(

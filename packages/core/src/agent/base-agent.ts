@@ -12,6 +12,7 @@ import {
 } from './agent-callbacks.ts';
 import { indexSubAgents } from './agent-tree.ts';
 import { AGENT_BRAND } from './is-base-agent.ts';
+import { runResumable } from './run-resumable.ts';
 import { toList } from './to-list.ts';
 import type { TransferRules } from './transfer-rules.ts';
 
@@ -118,6 +119,11 @@ export abstract class BaseAgent {
     return false;
   }
 
+  /** True for an agent that stores by itself how far it comes, when a run can be resumed. For others it is stored that they began. */
+  protected get storesProgress(): boolean {
+    return false;
+  }
+
   /** The agent's work: yields events until it is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
@@ -146,6 +152,7 @@ export abstract class BaseAgent {
    * an agent runs another with `runAsync`.
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if (context.isResumable) return runResumable(this, context, () => this.#work(context), this.storesProgress);
     // Every generator between the model and the caller costs each chunk about 100 ns, so there is none without a reason.
     if (!hasAgentCallbacks(this, context)) return this.#work(context);
     return runWithCallbacks(this, context, () => this.#work(context));

@@ -29,6 +29,11 @@ export interface RunConfig {
   readonly completionEvent?: boolean | undefined;
   /** The caller's own id for this request, put on every event. */
   readonly requestId?: string | undefined;
+  /**
+   * Agents store how far they come, in events of their own (`actions.agentState`, `actions.endOfAgent`), so that the run can be
+   * resumed when its process was lost. An agent that waits for an answer then pauses those that run it. Default: the runner's.
+   */
+  readonly resumable?: boolean | undefined;
 }
 
 /** The defaults of what is not given. */
@@ -54,6 +59,7 @@ const CHECKS: { readonly [K in keyof Required<RunConfig>]: Check } = {
   getSessionConfig: record,
   completionEvent: ofType('boolean'),
   requestId: ofType('string'),
+  resumable: ofType('boolean'),
 };
 
 const SESSION_CHECKS: { readonly [K in keyof Required<GetSessionConfig>]: Check } = {

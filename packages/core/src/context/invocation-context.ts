@@ -15,6 +15,7 @@ import type { Session } from '../session/session.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { Invocation } from './invocation.ts';
+import type { AgentPast } from './invocation-past.ts';
 import { InvocationProgress } from './invocation-progress.ts';
 import type { SubInvocation } from './sub-invocation.ts';
 
@@ -38,6 +39,8 @@ interface Place extends AgentPlace {
   readonly parentExecutionId: string | undefined;
   readonly abort: AbortGuard;
   readonly isHeard: boolean;
+  readonly parent?: InvocationContext | undefined;
+  readonly past?: AgentPast | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -58,8 +61,12 @@ export class InvocationContext {
   readonly extraInstructions: readonly string[];
   /** How far the invocation has come: one object for all of its contexts. For those who drive agents and commit their events. */
   readonly progress: InvocationProgress;
+  /** What the agent did before the run was cut off or paused; undefined for an agent that begins. For those who drive agents. */
+  readonly past: AgentPast | undefined;
   readonly #agent: BaseAgent | undefined;
   readonly #abort: AbortGuard;
+  readonly #parent: InvocationContext | undefined;
+  #isPaused = false;
   /** True when some event is of this execution. */
   #isHeard: boolean;
 
@@ -77,6 +84,8 @@ export class InvocationContext {
     this.extraInstructions = place.instructions ?? NONE;
     this.#abort = place.abort;
     this.#isHeard = place.isHeard;
+    this.#parent = place.parent;
+    this.past = place.past;
     this.abortSignal = place.abort.signal;
   }
 
@@ -84,7 +93,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: new InvocationProgress(),
+      progress: new InvocationProgress({ count: invocation.past?.llmCalls ?? 0 }),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
@@ -96,14 +105,18 @@ export class InvocationContext {
   /** The context of an agent that is started from this one. The first agent's execution is the invocation's own. */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = this.#agent === undefined;
+    const branch = place.branch ?? this.branch;
+    const past = this.invocation.past && this.#pastOf(agent, branch);
     return new InvocationContext({
       invocation: this.invocation,
       progress: this.progress,
       agent,
-      executionId: first ? this.executionId : this.#newExecutionId(),
+      executionId: first ? this.executionId : (past?.executionId ?? this.#newExecutionId()),
       parentExecutionId: first ? this.parentExecutionId : this.#heardExecutionId,
-      isHeard: first,
-      branch: place.branch ?? this.branch,
+      isHeard: first || past !== undefined,
+      parent: this,
+      past,
+      branch,
       abort: place.abort ?? this.#abort,
       tools: place.tools,
       instructions: place.instructions,
@@ -115,14 +128,18 @@ export class InvocationContext {
    * itself, and its model calls count with those of the run.
    */
   forSubInvocation({ agent, callId }: SubInvocation, invocation: Invocation): InvocationContext {
+    const branch = enclosedBranch(this.branch, agent.name, callId);
+    const parentExecutionId = this.#heardExecutionId;
+    const past = invocation.past?.claim({ parentExecutionId, branch, after: this.#position });
     return new InvocationContext({
       invocation,
       progress: this.progress.ofPart(),
       agent: undefined,
-      executionId: this.#newExecutionId(),
+      past,
+      executionId: past?.executionId ?? this.#newExecutionId(),
       parentExecutionId: this.#heardExecutionId,
       isHeard: true,
-      branch: enclosedBranch(this.branch, agent.name, callId),
+      branch,
       abort: this.#abort,
     });
   }
@@ -135,6 +152,26 @@ export class InvocationContext {
     return this.#isHeard ? this.executionId : (this.parentExecutionId ?? this.executionId);
   }
 
+  /** What the agent did that is started here, in a run that is resumed. Whom it handed over to is known again. */
+  #pastOf(agent: BaseAgent, branch: string | undefined): AgentPast | undefined {
+    const { past: invocationPast } = this.invocation;
+    const past = this.#agent
+      ? invocationPast?.claim({
+          parentExecutionId: this.#heardExecutionId,
+          agentName: agent.name,
+          branch,
+          after: this.#position,
+        })
+      : invocationPast?.claimById(this.executionId, agent.name);
+    for (const event of past?.events ?? []) this.progress.noteTransfer(event);
+    return past;
+  }
+
+  /** Behind which place those begin who are started from here. Of an agent that begins nothing is stored. */
+  get #position(): number {
+    return this.past?.position ?? Infinity;
+  }
+
   #newExecutionId(): string {
     return `e-${this.invocation.platform.newUuid()}`;
   }
@@ -142,7 +179,8 @@ export class InvocationContext {
   /**
    * Runs an agent as a world of its own: it sees what it is told and what it says itself, and nobody else sees its events, which
    * are stored in this session. Services, plugins, the abort, the lease and the limit of model calls are those of this run; state
-   * is shared. Yields each event once it is stored, and goes on when it is asked for the next.
+   * is shared. Yields each event once it is stored, and goes on when it is asked for the next. In a run that is resumed, a call that
+   * was cut off goes on from its own events.
    *
    * What the agent throws is thrown. Closing the generator stops the agent.
    * @throws ConfigurationError outside a runner
@@ -199,6 +237,31 @@ export class InvocationContext {
   /** Ends the whole invocation after the current event: no further step, agent or model call. Within a sub-invocation, that. */
   endInvocation(): void {
     this.progress.ended = true;
+  }
+
+  /** True when the agents of this run store how far they come, so that it can be resumed. */
+  get isResumable(): boolean {
+    return this.runConfig.resumable === true;
+  }
+
+  /**
+   * The agent's last checkpoint, in a run that is resumed: the last `actions.agentState` of its own events. Undefined for an agent
+   * that begins. What the agent ran after the checkpoint goes on where it was; what it ran before is not run again.
+   */
+  get agentState(): Readonly<Record<string, unknown>> | undefined {
+    return this.past?.agentState;
+  }
+
+  /** True when the agent, or one that it ran, waits for an answer that comes in a later message, so that it is not done. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** Says that the agent waits, and so all that run it. Of no effect in a run that cannot be resumed. */
+  pause(): void {
+    if (!this.isResumable || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#parent?.pause();
   }
 
   /** Counts a model call. @throws LlmCallLimitError when it is one more than `runConfig.maxLlmCalls` */

@@ -11,6 +11,7 @@ export class InvocationProgress {
   /** Whom executions hand over to, by execution id. */
   #transfers: Map<string, string> | undefined;
 
+  /** @param llmCalls those that were made before, when the invocation is resumed */
   constructor(llmCalls: { count: number } = { count: 0 }) {
     this.#llmCalls = llmCalls;
   }

@@ -13,6 +13,7 @@ import type { Session } from '../session/session.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { InvocationContext } from './invocation-context.ts';
+import type { InvocationPast } from './invocation-past.ts';
 import type { SubInvocation } from './sub-invocation.ts';
 
 /** What all agents of one invocation share. Made by the runner. */
@@ -38,6 +39,8 @@ export interface Invocation {
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /** What is computed from the session's events, under a key of whoever computes it; kept for as long as the events are. */
   readonly derived: Map<unknown, unknown>;
+  /** What is stored of the invocation, when it is resumed. */
+  readonly past?: InvocationPast | undefined;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
   /** What the session's tool ledger has of an invocation. */

@@ -1,5 +1,6 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Content } from '../content/content.ts';
+import type { Event } from '../event/event.ts';
 
 /** An agent to be run as a world of its own within an invocation: a tool that is an agent, say. */
 export interface SubInvocation {
@@ -11,4 +12,6 @@ export interface SubInvocation {
   readonly callId: string;
   /** Whether chunks are wanted, when the run streams. */
   readonly streaming: boolean;
+  /** Told of the events that are stored already, when a call that was cut off goes on. */
+  readonly onPast?: ((event: Event) => void) | undefined;
 }

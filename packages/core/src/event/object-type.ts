@@ -9,6 +9,7 @@ export const ObjectType = {
   agentTransfer: 'agent.transfer',
   codeExecution: 'postprocessing.code_execution',
   runnerCompletion: 'runner.completion',
+  runnerEnd: 'runner.end',
 } as const;
 
 /** The event's kind, derived where the event does not say it. */

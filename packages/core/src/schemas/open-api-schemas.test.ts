@@ -44,7 +44,7 @@ test('the components refer to each other, and only to each other', () => {
         newMessage: { $ref: '#/components/schemas/Content' },
         onBusy: { enum: ['queue', 'reject', 'interrupt'] },
       },
-      required: ['appName', 'userId', 'sessionId', 'newMessage'],
+      required: ['appName', 'userId', 'sessionId'],
     },
     Session: { properties: { events: { items: { $ref: '#/components/schemas/Event' } } } },
     Event: { required: ['id', 'invocationId', 'author', 'timestamp', 'actions'] },

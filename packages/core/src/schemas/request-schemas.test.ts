@@ -8,9 +8,11 @@ import { createSessionBodySchema, patchSessionBodySchema, sessionListSchema, ses
 const RUN = { appName: 'app', userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [{ text: 'hi' }] } };
 
 describe('the body of a run', () => {
-  test('needs an app, a user, a session and a message', () => {
+  test('needs an app, a user and a session; a run that is resumed needs no message', () => {
     expect(parseBody(runBodySchema, RUN)).toEqual(RUN);
-    for (const key of Object.keys(RUN)) {
+    const { newMessage: _, ...resumed } = { ...RUN, invocationId: 'e-1' };
+    expect(parseBody(runBodySchema, resumed)).toEqual(resumed);
+    for (const key of ['appName', 'userId', 'sessionId']) {
       const { [key as keyof typeof RUN]: _, ...rest } = RUN;
       expect(() => parseBody(runBodySchema, rest)).toThrow(new RegExp(`^${key}: must be an? \\w+, is missing$`));
     }
@@ -141,7 +143,7 @@ describe('answers', () => {
 });
 
 test('a message names three faults and counts the rest', () => {
-  expect(() => parseBody(runBodySchema, {})).toThrow(
+  expect(() => parseBody(runBodySchema, { streaming: 1 })).toThrow(
     new InvalidRequestError(
       'appName: must be a string, is missing; userId: must be a string, is missing; sessionId: must be a string, is missing; and 1 more',
     ),

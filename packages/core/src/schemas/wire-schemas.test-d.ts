@@ -36,7 +36,7 @@ holds<Extends<WireActions, EventActions>>();
 holds<Extends<WirePart, Part>>();
 holds<Extends<WireContent, Content>>();
 holds<Equal<z.infer<typeof eventSchema>, Event>>();
-holds<Equal<RunBody['newMessage'], Content>>();
+holds<Equal<NonNullable<RunBody['newMessage']>, Content>>();
 holds<Equal<NonNullable<RunBody['onBusy']>, OnBusy>>();
 holds<Equal<NonNullable<CreateSessionBody['events']>, Event[]>>();
 holds<Equal<NonNullable<CreateSessionBody['state']>, Record<string, unknown>>>();

@@ -1,3 +1,5 @@
+import type { EventActions } from '../event/event-actions.ts';
+
 /**
  * The record of one tool call: written before the tool starts and again when it ends, under the session's lease. A call that is
  * `finished` here is never run again, whatever happened to the process afterwards. A call that a person was asked about goes on in
@@ -5,9 +7,12 @@
  */
 export interface ToolLedgerEntry {
   readonly invocationId: string;
+  /** Names the call within the invocation: the id of the event that set it off, a slash, and the id of the function call. */
   readonly callId: string;
   readonly name: string;
   readonly status: 'started' | 'finished';
   /** What the tool answered, once finished; JSON. Absent for a long-running tool without an answer yet. */
   readonly response?: Readonly<Record<string, unknown>>;
+  /** What the call changed and signalled, without `temp:` state; JSON. Absent for nothing. */
+  readonly actions?: Readonly<Partial<EventActions>>;
 }

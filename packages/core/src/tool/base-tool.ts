@@ -22,6 +22,8 @@ export interface BaseToolParams {
   readonly description: string;
   /** The result comes later, as a function response in a message; until then there may be none. */
   readonly isLongRunning?: boolean;
+  /** To run a call twice does no more than to run it once. A call that was cut off is run again when its run is resumed. */
+  readonly idempotent?: boolean;
 }
 
 const BRAND = Symbol.for('eventloom.tool');
@@ -32,6 +34,7 @@ export abstract class BaseTool {
   readonly name: string;
   readonly description: string;
   readonly isLongRunning: boolean;
+  readonly isIdempotent: boolean;
 
   /** @throws ConfigurationError for a name that models do not accept */
   constructor(params: BaseToolParams) {
@@ -43,6 +46,7 @@ export abstract class BaseTool {
     this.name = params.name;
     this.description = params.description;
     this.isLongRunning = params.isLongRunning ?? false;
+    this.isIdempotent = params.idempotent ?? false;
   }
 
   get [BRAND](): true {
@@ -63,6 +67,11 @@ export abstract class BaseTool {
   /** Adds the tool to a model request. Overridden by tools that change the request in another way. */
   processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {
     appendTools(llmRequest, [this]);
+  }
+
+  /** True for a tool that goes on with a call that was cut off, when its run is resumed: it does not begin it anew. */
+  get goesOn(): boolean {
+    return false;
   }
 
   /** Releases what the tool holds open. Called when an agent that has the tool is closed, once for each of them. */

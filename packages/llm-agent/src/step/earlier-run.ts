@@ -1,6 +1,13 @@
-import type { InvocationContext } from '@eventloom/core';
-import type { FunctionCallOutcome } from './run-function-call.ts';
+import { createEventActions, type InvocationContext, type ToolLedgerEntry } from '@eventloom/core';
+import { ledgerCallId } from './call-origin.ts';
 import type { ResumedCall } from './resumed-calls.ts';
+import type { FunctionCallOutcome } from './run-function-call.ts';
+
+/** What is told of a call of which nobody knows whether it had its effect. */
+export const INTERRUPTED = {
+  error: 'interrupted',
+  message: 'The call was cut off while it ran. It may have had its effect or not.',
+};
 
 /**
  * What came of a call that was run already on an earlier answer of the same kind, in an invocation that was cut off before it told
@@ -9,15 +16,19 @@ import type { ResumedCall } from './resumed-calls.ts';
  */
 export async function findEarlierRun(
   { invocation }: InvocationContext,
-  { call, earlierInvocations }: ResumedCall,
-): Promise<Pick<FunctionCallOutcome, 'response'> | undefined> {
-  for (const invocationId of new Set(earlierInvocations)) {
-    const entries = await invocation.listToolCalls?.(invocationId);
-    const entry = entries?.find(({ callId }) => callId === call.id);
-    if (!entry) continue;
-    if (entry.status === 'finished') return { response: entry.response };
-    const message = 'The call was cut off while it ran. It may have had its effect or not.';
-    return { response: { error: 'interrupted', message } };
+  { call, earlier }: ResumedCall,
+): Promise<FunctionCallOutcome | undefined> {
+  const ledgers = new Map<string, readonly ToolLedgerEntry[]>();
+  for (const { invocationId, eventId } of earlier) {
+    const entries = ledgers.get(invocationId) ?? (await invocation.listToolCalls?.(invocationId)) ?? [];
+    ledgers.set(invocationId, entries);
+    const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
+    if (entry) return entry.status === 'finished' ? outcomeOf(entry) : { ...outcomeOf(entry), response: INTERRUPTED };
   }
   return undefined;
+}
+
+/** What came of a call that is finished. */
+export function outcomeOf({ response, actions }: ToolLedgerEntry): FunctionCallOutcome {
+  return { response, actions: createEventActions(actions && structuredClone(actions)) };
 }

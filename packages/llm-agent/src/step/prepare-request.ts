@@ -35,6 +35,7 @@ export async function prepareTools(step: Step): Promise<LlmRequest['toolsDict']>
   const request = createLlmRequest();
   await addAgentTransfer(request, step);
   await addTools(request, step);
+  await addOutputSchema(request, step);
   return request.toolsDict;
 }
 

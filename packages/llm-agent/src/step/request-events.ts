@@ -1,4 +1,5 @@
 import {
+  askedCallId,
   ConfigurationError,
   enclosureOf,
   type Event,
@@ -41,13 +42,14 @@ export function whileAsking(
 
 /**
  * The events by which a client is asked, for credentials first: calls of the runtime's own that are answered by function
- * responses. Tools can write to actions what they like: what is secret is taken out of them here.
+ * responses. What was asked before is not asked again. Tools can write to actions what they like: what is secret is taken out of them here.
  * @throws ConfigurationError when a tool asks for a credential by hand and the runner has no credential service
  */
 export function requestEvents(
   context: InvocationContext,
   calls: readonly FunctionCall[],
   actions: EventActions,
+  before: readonly FunctionCall[] = [],
 ): Event[] {
   const { requestedAuthConfigs: auths, requestedToolConfirmations: confirmations } = actions;
   const events: Event[] = [];
@@ -56,7 +58,7 @@ export function requestEvents(
     const longRunningToolIds: string[] = [];
     for (const call of calls) {
       const asked = args(call, call.id ?? '');
-      if (!asked) continue;
+      if (!asked || before.some((earlier) => earlier.name === name && askedCallId(earlier) === call.id)) continue;
       const id = `adk-${context.platform.newUuid()}`;
       longRunningToolIds.push(id);
       parts.push({ functionCall: { id, name, args: asked } });

@@ -86,7 +86,8 @@ test('a call goes on with its answer, for the agent that asked and for no other'
     call: CALL,
     refusal: undefined,
     confirmation: { hint: 'Now?', confirmed: true },
-    earlierInvocations: [],
+    eventId: expect.any(String),
+    earlier: [],
   });
   expect(readAnswers([...asking, confirming], 'other')?.resumed.size).toBe(0);
 });

@@ -15,8 +15,16 @@ export interface ResumedCall {
   /** What the model is told instead of the call being run: the person refused, or answered too late. */
   readonly refusal: { readonly error: string } | undefined;
   readonly confirmation: ToolConfirmation | undefined;
-  /** Invocations in which the same was answered before; the call may have been run in one that was cut off. */
-  readonly earlierInvocations: readonly string[];
+  /** The event of the newest answer, which sets the call off. */
+  readonly eventId: string;
+  /** Answers before it; the call may have been run on one of them, in an invocation that was cut off. */
+  readonly earlier: readonly AnswerEvent[];
+}
+
+/** The event of an answer. */
+export interface AnswerEvent {
+  readonly invocationId: string;
+  readonly eventId: string;
 }
 
 /** By the id of the call. */
@@ -37,8 +45,9 @@ interface Question {
   readonly answers: readonly Answer[];
 }
 
-interface Answer {
-  readonly invocationId: string;
+interface Answer extends AnswerEvent {
+  /** Grows with the place in the history. */
+  readonly order: number;
   readonly response: Readonly<Record<string, unknown>>;
 }
 
@@ -53,6 +62,7 @@ class Answered {
   /** The newest confirmation of a call by a question that is over. */
   readonly confirmed = new Map<string, ToolConfirmation>();
   readonly #responses = new Map<string, Answer[]>();
+  #seen = 0;
 
   constructor(events: readonly Event[], ids: readonly string[]) {
     const wanted = new Set(ids);
@@ -63,8 +73,14 @@ class Answered {
   }
 
   #add(event: Event, wanted: Set<string>): void {
+    this.#seen++;
     for (const { id = '', response = {} } of getFunctionResponses(event)) {
-      listAt(this.#responses, id).push({ invocationId: event.invocationId, response });
+      listAt(this.#responses, id).push({
+        invocationId: event.invocationId,
+        eventId: event.id,
+        order: -this.#seen,
+        response,
+      });
     }
     let isReply = false;
     for (const call of getFunctionCalls(event)) {
@@ -110,7 +126,11 @@ class Answered {
 export function readAnswers(events: readonly Event[], agentName: string): Answers | undefined {
   const message = events.findLast(({ author }) => author === 'user');
   const ids = message ? getFunctionResponses(message).map(({ id = '' }) => id) : [];
-  if (!message || ids.length === 0) return undefined;
+  return ids.length === 0 ? undefined : answersTo(events, ids, agentName);
+}
+
+/** The same of the answers to these calls and questions, whichever messages they came with. */
+export function answersTo(events: readonly Event[], ids: readonly string[], agentName: string): Answers {
   const answered = new Answered(events, ids);
   const resumed = new Map<string, ResumedCall>();
   for (const [id, call] of answered.asked) {
@@ -119,12 +139,14 @@ export function readAnswers(events: readonly Event[], agentName: string): Answer
     const refusal = questions.map(refusalOf).find((each) => each !== undefined);
     if (!refusal && questions.some(isUnanswered)) continue;
     const confirmation = questions.map(confirmationOf).find((each) => each !== undefined);
-    const invocations = questions.flatMap(({ answers }) => answers.map(({ invocationId }) => invocationId));
+    const [newest, ...earlier] = newestAnswers(questions);
+    if (!newest) continue;
     resumed.set(id, {
       call,
       refusal,
       confirmation: confirmation ?? answered.confirmed.get(id),
-      earlierInvocations: invocations.filter((id) => id !== message.invocationId),
+      eventId: newest.eventId,
+      earlier,
     });
   }
   const waits = ({ id = '' }: FunctionCall): boolean => !resumed.has(id) && answered.questions(id).some(isUnanswered);
@@ -138,6 +160,13 @@ function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
   let list = lists.get(key);
   if (!list) lists.set(key, (list = []));
   return list;
+}
+
+/** Each event once that answered one of these questions, the newest first. */
+function newestAnswers(questions: readonly Question[]): AnswerEvent[] {
+  const answers = questions.flatMap((question) => question.answers);
+  const byEvent = new Map(answers.map((answer) => [answer.eventId, answer]));
+  return [...byEvent.values()].toSorted((one, other) => other.order - one.order);
 }
 
 function isUnanswered({ answers }: Question): boolean {

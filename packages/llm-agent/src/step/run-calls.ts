@@ -1,5 +1,6 @@
 import type { BaseTool, Event, FunctionCall } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import type { CallOrigin } from './call-origin.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';
 import { type FunctionCallsOutcome, runFunctionCalls } from './run-function-calls.ts';
@@ -12,10 +13,11 @@ export async function* runCalls(
   step: Step,
   calls: readonly FunctionCall[],
   tools: Readonly<Record<string, BaseTool>>,
+  origin: CallOrigin,
   resumed?: ResumedCalls,
 ): AsyncGenerator<Event, FunctionCallsOutcome, void> {
   const emitted = new EmittedEvents();
-  const running = runFunctionCalls(step, calls, tools, emitted, resumed);
+  const running = runFunctionCalls(step, calls, tools, emitted, origin, resumed);
   emitted.endWith(running);
   let isOver = false;
   try {

@@ -8,9 +8,11 @@ import {
   ToolContext,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { callListener } from './call-listener.ts';
-import { findEarlierRun } from './earlier-run.ts';
+import { findEarlierRun, INTERRUPTED, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
+import { recordedActions } from './recorded-actions.ts';
 import { refusedTransfer } from './refused-transfer.ts';
 import { asksPerson, whileAsking } from './request-events.ts';
 import type { ResumedCall } from './resumed-calls.ts';
@@ -32,6 +34,7 @@ export async function runFunctionCall(
   call: FunctionCall,
   tools: Readonly<Record<string, BaseTool>>,
   emitted: EmittedEvents,
+  origin: CallOrigin,
   resumed?: ResumedCall,
 ): Promise<FunctionCallOutcome> {
   const { context } = step;
@@ -46,14 +49,27 @@ export async function runFunctionCall(
   const { actions } = toolContext;
   if (resumed?.refusal) return { response: resumed.refusal, actions };
   const earlier = resumed && (await findEarlierRun(context, resumed));
-  if (earlier) return { response: earlier.response, actions };
+  if (earlier) return earlier;
+  const { invocation } = context;
+  const callId = ledgerCallId(resumed?.eventId ?? origin.eventId, call);
+  const before = origin.ledger?.get(callId);
+  if (before?.status === 'finished') return outcomeOf(before);
   if (!tool) return { response: unknownTool(call.name, tools), actions };
-
-  const entry = { invocationId: context.invocationId, callId: call.id ?? '', name: tool.name };
-  await context.invocation.recordToolCall({ ...entry, status: 'started' });
+  const entry = { invocationId: context.invocationId, callId, name: tool.name };
+  if (before?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
+    await invocation.recordToolCall({ ...entry, status: 'finished', response: INTERRUPTED });
+    return { response: INTERRUPTED, actions };
+  }
+  await invocation.recordToolCall({ ...entry, status: 'started' });
   const answered = await answer(step, tool, call, toolContext, emitted);
   const response = refusedTransfer(step, actions) ?? whileAsking(context, actions, answered);
-  await context.invocation.recordToolCall({ ...entry, status: 'finished', ...(response ? { response } : {}) });
+  const changed = recordedActions(context, actions);
+  await invocation.recordToolCall({
+    ...entry,
+    status: 'finished',
+    ...(response ? { response } : {}),
+    ...(changed ? { actions: changed } : {}),
+  });
   return { response, actions };
 }
 

@@ -9,6 +9,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
+import type { CallOrigin } from './call-origin.ts';
 import { isTransfer } from './is-transfer.ts';
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from './emitted-events.ts';
@@ -32,12 +33,13 @@ export async function runFunctionCalls(
   calls: readonly FunctionCall[],
   tools: Readonly<Record<string, BaseTool>>,
   emitted: EmittedEvents,
+  origin: CallOrigin,
   resumed?: ResumedCalls,
 ): Promise<FunctionCallsOutcome> {
   const { context } = step;
   const limit = context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
   const run = (call: FunctionCall): Promise<FunctionCallOutcome> =>
-    runFunctionCall(step, call, tools, emitted, resumed?.get(call.id ?? ''));
+    runFunctionCall(step, call, tools, emitted, origin, resumed?.get(call.id ?? ''));
   const [only] = calls;
   const outcomes = calls.length === 1 && only ? [await run(only)] : await runAll(calls, run, limit);
 
@@ -48,8 +50,8 @@ export async function runFunctionCalls(
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
-  const requests = asksPerson(actions) ? requestEvents(context, calls, actions) : [];
-  const isWaiting = parts.length < calls.length || requests.length > 0;
+  const requests = asksPerson(actions) ? requestEvents(context, calls, actions, origin.asked) : [];
+  const isWaiting = parts.length < calls.length || requests.length > 0 || (origin.asked?.length ?? 0) > 0;
   if (parts.length === 0 && changed.length === 0) return { event: undefined, requests, isWaiting };
   const event = context.createEvent({
     ...(parts.length > 0 ? { content: { role: 'user', parts } } : {}),

@@ -9,7 +9,7 @@ import {
   STRUCTURED_OUTPUT,
   toError,
 } from '@eventloom/core';
-import { OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
+import { isMismatch, OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
@@ -23,6 +23,7 @@ import { resolveModel } from './resolve-model.ts';
 import { readAnswers } from './resumed-calls.ts';
 import { runCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
+import { structuredAnswer } from './structured-answer.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
 const MAX_MISMATCHES = 3;
@@ -32,19 +33,30 @@ const MAX_MISMATCHES = 3;
  * all of it, because every further one would cost each chunk.
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
-  const answers = readAnswers(context.session.events, agent.name);
+  const { past } = context;
+  // In an invocation that goes on, what was answered is the concern of the agent that asked.
+  const answers = context.invocation.past ? undefined : readAnswers(context.session.events, agent.name);
   const step: Step = { agent, model: resolveModel(agent, context), context };
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor?.startRun(context);
-  let mismatches = 0;
+  let mismatches = past?.events.filter(isMismatch).length ?? 0;
 
   if (answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const outcome = yield* runCalls(step, calls, await prepareTools(step), answers.resumed);
+    const outcome = yield* runCalls(step, calls, await prepareTools(step), NO_EVENT, answers.resumed);
     if (outcome.event) yield outcome.event;
-    if (endsTurn(outcome)) return;
+    if (endsTurn(context, outcome)) return;
   }
-  if (answers?.isWaiting) return;
+  if (answers?.isWaiting) {
+    context.pause();
+    return;
+  }
+  if (past) {
+    // Seldom needed: not loaded with the agent.
+    const { resumeSteps } = await import('./resume-steps.ts');
+    if (!(yield* resumeSteps(step, past, codeRun))) return;
+    past.goOnAnew();
+  }
 
   while (!context.isEnded) {
     context.throwIfAborted();
@@ -103,7 +115,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict);
+    const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, {
+      eventId: callEvent.id,
+    });
     if (outcome.event) yield outcome.event;
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {
@@ -113,12 +127,16 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
       if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
     }
-    if (endsTurn(outcome)) return;
+    if (endsTurn(context, outcome)) return;
   }
 }
 
+/** Calls that a person's answer sets off have an event each. */
+const NO_EVENT = { eventId: '' };
+
 /** True when the model is not to be asked about these results. Whom the agent hands over to, whoever drives it reads from the event. */
-function endsTurn({ event, isWaiting }: FunctionCallsOutcome): boolean {
+function endsTurn(context: InvocationContext, { event, isWaiting }: FunctionCallsOutcome): boolean {
+  if (isWaiting) context.pause();
   return isWaiting || event?.actions.skipSummarization === true || event?.actions.transferToAgent !== undefined;
 }
 
@@ -135,13 +153,6 @@ function failedReply(context: InvocationContext, reply: ModelReply, thrown: unkn
   const error = toError(thrown);
   const code = ModelError.isInstance(error) ? error.errorCode : 'MODEL_ERROR';
   return createErrorEvent(context.createEvent(reply.broken()), code, error.message);
-}
-
-/** The answer that came by `set_model_response`, as the event that ends the turn. */
-function structuredAnswer(step: Step, value: unknown): Event {
-  const event = step.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
-  saveOutput(step, event.actions, value);
-  return { ...event, [STRUCTURED_OUTPUT]: value };
 }
 
 function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {

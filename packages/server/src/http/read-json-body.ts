@@ -22,14 +22,15 @@ function brokenOff(cause: unknown): never {
   throw new InvalidRequestError('body: broke off before its end', { cause });
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+/** The bytes of a body. @throws BodyTooLargeError, and what the transport throws */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const announced = request.headers.get('content-length');
   if (announced !== null) {
     // What carries HTTP holds the sender to the length that it announced.
     if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
     return new Uint8Array(await request.arrayBuffer());
   }
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   const reader = request.body?.getReader();
   for (;;) {
@@ -42,7 +43,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   return joined(chunks, length);
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+function joined(chunks: readonly Uint8Array<ArrayBuffer>[], length: number): Uint8Array<ArrayBuffer> {
   const [only] = chunks;
   if (chunks.length === 1 && only) return only;
   const bytes = new Uint8Array(length);

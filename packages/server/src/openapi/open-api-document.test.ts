@@ -62,7 +62,7 @@ test('the body of a run is described by the schema that checks it', async () => 
   const { components } = await readDocument();
   expect(components.schemas['RunBody']).toMatchObject({
     type: 'object',
-    required: ['appName', 'userId', 'sessionId', 'newMessage'],
+    required: ['appName', 'userId', 'sessionId'],
     properties: { streaming: { type: 'boolean' }, newMessage: { $ref: '#/components/schemas/Content' } },
   });
 });

@@ -4,7 +4,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { type NodeServer, serve } from '../node/serve.ts';
@@ -193,7 +193,12 @@ describe('POST /run_sse', () => {
     ['a state key that cannot be', { stateDelta: { '': 1 } }, 400, 'STATE_KEY'],
     ['a session id with NUL', { sessionId: 'a\0b' }, 400, 'INVALID_REQUEST'],
     ['a user with a lone surrogate', { userId: '\ud800' }, 400, 'INVALID_REQUEST'],
-    ['the id of a run to resume', { invocationId: 'e-1' }, 400, 'RESUME_UNSUPPORTED'],
+    [
+      'the id of a run that the session does not have',
+      { invocationId: 'e-1', newMessage: null },
+      400,
+      'INVALID_REQUEST',
+    ],
   ])('with %s is refused and writes nothing', async (_what, change, status, code) => {
     const { post, sessionService } = await setUp([]);
     for (const path of ['/run', '/run_sse']) {
@@ -225,6 +230,51 @@ describe('POST /run_sse', () => {
     expect(await second.json()).toMatchObject({ code: 'SERVER_BUSY' });
     gate.open();
     await first.text();
+  });
+});
+
+describe('a run that is resumed', () => {
+  const call = { id: 'c1', name: 'wait' };
+  const answer = { parts: [{ functionResponse: { id: 'c1', name: 'wait', response: { ready: true } } }] };
+
+  async function paused() {
+    const sessionService = new InMemorySessionService();
+    const open = async (steps: readonly ScriptedStep[]) => {
+      const wait = new LongRunningFunctionTool({ name: 'wait', description: 'Waits.', execute: () => undefined });
+      const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
+      const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+      const listening = await serve(createServer({ runners: [runner], onError: () => undefined }), { port: 0 });
+      servers.push(listening);
+      const post = (path: string, body: object) =>
+        fetch(`${listening.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+      return { post, listening };
+    };
+    await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const first = await open([{ calls: [call] }, 'It is ready here.']);
+    const asked = await first.post('/run', { ...ASK, requestId: 'r-1' });
+    const invocationId = asked.headers.get('Eventloom-Invocation-Id') ?? '';
+    return { open, first, invocationId, sessionService };
+  }
+
+  test('goes on in another server with the answer to its call, under its own ids', async () => {
+    const { open, invocationId } = await paused();
+    const { post } = await open(['It is ready.']);
+    const response = await post('/run', { ...ASK, newMessage: answer, invocationId });
+    expect(response.headers.get('Eventloom-Invocation-Id')).toBe(invocationId);
+    const events = (await response.json()) as Event[];
+    expect(events[0]).toMatchObject({ invocationId, requestId: 'r-1', content: { parts: [{ text: 'It is ready.' }] } });
+    const over = await post('/run_sse', { appName: 'app', userId: 'ann', sessionId: 's', invocation_id: invocationId });
+    expect([over.status, await over.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+  });
+
+  test('takes the place of what the server keeps of it', async () => {
+    const { first, invocationId } = await paused();
+    const path = `/apps/app/users/ann/sessions/s/runs/${invocationId}`;
+    expect((await first.post('/run', { ...ASK, newMessage: answer, invocationId })).status).toBe(200);
+    const kept = await fetch(`${first.listening.url}${path}`);
+    const frames = framesOf(await kept.text());
+    expect(frames.map(({ data }) => data.content?.parts?.[0]?.text)).toEqual(['It is ready here.', undefined]);
+    expect(frames.at(-1)?.data.actions).toMatchObject({ endOfAgent: true });
   });
 });
 

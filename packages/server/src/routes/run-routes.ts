@@ -1,6 +1,5 @@
 import { InvalidRequestError, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
 import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas';
-import { ResumeUnsupportedError } from '../errors/resume-unsupported-error.ts';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
@@ -36,7 +35,7 @@ function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
 }
 
 function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedRun {
-  const { appName, userId, sessionId, newMessage, stateDelta } = body;
+  const { appName, userId, sessionId, newMessage, invocationId, stateDelta } = body;
   checkId('userId', userId);
   checkId('sessionId', sessionId);
   call.confine(userId);
@@ -50,24 +49,23 @@ function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedR
     completionEvent: body.completionEvent,
     onBusy: body.onBusy,
   };
-  return call.server.runs.start(key, (abortSignal) =>
-    runner.runAsync({ userId, sessionId, newMessage, stateDelta, runConfig, abortSignal }),
+  return call.server.runs.start(
+    key,
+    (abortSignal) =>
+      runner.runAsync({ userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal }),
+    invocationId,
   );
 }
 
 async function readRunBody(call: Call): Promise<RunBody> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
-  if (asksToResume(json)) {
-    throw new ResumeUnsupportedError('invocationId: this version cannot resume a run yet; send newMessage without it');
-  }
-  return parseBody(runBodySchema, json);
-}
-
-function asksToResume(json: unknown): boolean {
-  if (typeof json !== 'object' || json === null) return false;
-  const { invocationId, invocation_id: snakeCase } = json as Record<string, unknown>;
-  return (invocationId ?? snakeCase ?? undefined) !== undefined;
+  const body = parseBody(runBodySchema, json);
+  if (body.newMessage === undefined && body.invocationId === undefined)
+    throw new InvalidRequestError(
+      'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
+    );
+  return body;
 }
 
 function tooLong({ invocationId, key }: HostedRun): RunEventsGoneError {
@@ -83,7 +81,7 @@ export const runRoutes: readonly Route[] = [
     method: 'post',
     path: '/run',
     operationId: 'run',
-    summary: 'Runs the agent on a message and answers all events when it is done',
+    summary: 'Runs the agent on a message, or goes on with a run, and answers all events when it is done',
     body: RUN,
     answer: { component: 'Event', isList: true },
     errors: [409, 410, 422, 502, 503],
@@ -93,7 +91,7 @@ export const runRoutes: readonly Route[] = [
     method: 'post',
     path: '/run_sse',
     operationId: 'runSse',
-    summary: `Runs the agent on a message and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which goes on when the client leaves`,
+    summary: `Runs the agent on a message, or goes on with a run, and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which goes on when the client leaves`,
     body: RUN,
     answer: { stream: 'Event' },
     errors: [409, 422, 429, 502, 503],

@@ -1,4 +1,10 @@
-import { type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
+import {
+  type EventloomError,
+  type Platform,
+  RunAbortedError,
+  SessionBusyError,
+  type SessionKey,
+} from '@eventloom/core';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import { RunNotFoundError } from '../errors/run-not-found-error.ts';
 import { ServerBusyError } from '../errors/server-busy-error.ts';
@@ -63,9 +69,16 @@ export class RunRegistry implements RunHost {
     return this.#isDraining;
   }
 
-  /** Starts a run and drives it to its end. @throws ServerBusyError @throws ShuttingDownError */
-  start(key: SessionKey, begin: (abortSignal: AbortSignal) => RunEvents): HostedRun {
+  /**
+   * Starts a run and drives it to its end.
+   * @param resumed the id of the run, when it is one that goes on: it takes the place of what is kept of it
+   * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError when this very run is in flight
+   */
+  start(key: SessionKey, begin: (abortSignal: AbortSignal) => RunEvents, resumed?: string): HostedRun {
     if (this.#isDraining) throw shuttingDown();
+    if (resumed !== undefined && this.#inFlight.has(resumed)) {
+      throw new SessionBusyError(`the run ${resumed} is in flight: it can be followed, and not be resumed`);
+    }
     if (this.#inFlight.size >= this.#limits.maxRuns) {
       throw new ServerBusyError(`the server has ${this.#inFlight.size} runs in flight, as many as it takes; try again`);
     }
@@ -73,6 +86,8 @@ export class RunRegistry implements RunHost {
       throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
     }
     const run = new HostedRun(key, this, begin);
+    const before = this.#kept.get(run.invocationId);
+    if (before) this.#kept.forget(before);
     this.#inFlight.set(run.invocationId, run);
     return run;
   }
@@ -196,8 +211,12 @@ export class RunRegistry implements RunHost {
       run.forgetElsewhere();
       return;
     }
-    this.#kept.add(run);
     const { maxKeptRuns, maxKeptChars } = this.#limits;
+    if (maxKeptRuns === 0) {
+      this.released(run.buffer.chars);
+      return;
+    }
+    this.#kept.add(run);
     while (this.#kept.size > maxKeptRuns) this.#kept.forgetOldest();
     while (this.#kept.size > 1 && this.#kept.chars > maxKeptChars / 4) this.#kept.forgetOldest();
   }

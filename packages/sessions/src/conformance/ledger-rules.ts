@@ -28,6 +28,32 @@ export const ledgerRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'ledger.actions',
+    title: 'A finished call has what it changed and signalled, also one without a response.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const actions = {
+        stateDelta: { 'user:name': 'Ada', list: [1, { two: null }] },
+        removedState: ['old'],
+        artifactDelta: { 'user:file.txt': 3 },
+        transferToAgent: 'other',
+        escalate: true,
+      };
+      const calls: ToolLedgerEntry[] = [
+        { ...FINISHED, actions },
+        { ...STARTED, callId: 'silent', status: 'finished', actions: { escalate: true } },
+        { ...FINISHED, callId: 'plain' },
+      ];
+      for (const call of calls) {
+        await service.recordToolCall(lease, { ...STARTED, callId: call.callId });
+        await service.recordToolCall(lease, call);
+      }
+      expect.same('the calls', await service.listToolCalls(CALLS), calls);
+      expect.same('the call without', 'actions' in ((await service.listToolCalls(CALLS))[2] ?? {}), false);
+    },
+  },
+  {
     id: 'ledger.finished-stays',
     title: 'A finished call stays as it is, whatever is recorded later.',
     async check({ service, expect }) {
@@ -128,6 +154,8 @@ export const ledgerRules: readonly SessionRule[] = [
         'no call id': { ...STARTED, callId: '' },
         'a call id with NUL': { ...STARTED, callId: 'a\0b' },
         'a response that is a list': { ...FINISHED, response: [1] as never },
+        'actions that are a list': { ...FINISHED, actions: [] as never },
+        'a Date in the actions': { ...FINISHED, actions: { stateDelta: { at: new Date(0) } } },
         'a Date in the response': { ...FINISHED, response: { at: new Date(0) } },
         'a bigint in the response': { ...FINISHED, response: { at: { deep: 1n } } },
       };

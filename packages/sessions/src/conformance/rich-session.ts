@@ -39,7 +39,8 @@ export async function writeRichSession(
       const call: ToolLedgerEntry = { invocationId, callId, name: 'tool', status: 'started' };
       await service.recordToolCall(lease, call);
       if (callId === 'z') await service.recordToolCall(lease, { ...call, status: 'finished', response: oddValues() });
-      if (callId === 'a' && index > 0) await service.recordToolCall(lease, { ...call, status: 'finished' });
+      const actions = { stateDelta: oddValues(), escalate: true };
+      if (callId === 'a' && index > 0) await service.recordToolCall(lease, { ...call, status: 'finished', actions });
     }
   }
   for (const params of richEvents()) {

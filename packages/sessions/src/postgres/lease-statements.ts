@@ -32,13 +32,13 @@ export function leaseStatements({ sessions, toolCalls, epochs }: Tables) {
 
     release: toStatement(`UPDATE ${sessions} SET lease_until = 0 WHERE ${UNDER_LEASE}`),
 
-    /** $5 invocation, $6 call, $7 name, $8 status, $9 response. The lock keeps the lease live until the call is written. */
+    /** $5 invocation, $6 call, $7 name, $8 status, $9 response, $10 actions. The lock keeps the lease live until the call is written. */
     recordToolCall: toStatement(`
       WITH held AS (SELECT pk FROM ${sessions} WHERE ${UNDER_LEASE} FOR NO KEY UPDATE), recorded AS (
-        INSERT INTO ${toolCalls} AS earlier (session, invocation_id, call_id, name, status, response)
-        SELECT pk, $5, $6, $7, $8, $9 FROM held
+        INSERT INTO ${toolCalls} AS earlier (session, invocation_id, call_id, name, status, response, actions)
+        SELECT pk, $5, $6, $7, $8, $9, $10 FROM held
         ON CONFLICT (session, invocation_id, call_id) DO UPDATE
-          SET name = excluded.name, status = excluded.status, response = excluded.response
+          SET name = excluded.name, status = excluded.status, response = excluded.response, actions = excluded.actions
           WHERE earlier.status <> 'finished'
       )
       SELECT 1 FROM held`),

@@ -22,7 +22,7 @@ import { type ReadStatements, readStatements } from './read-statements.ts';
 import { SessionImporter } from './session-importer.ts';
 import { type CreatedRow, type SessionStatements, sessionStatements } from './session-statements.ts';
 import type { Statement } from './statement.ts';
-import { responseJson, toStateLists } from './stored-json.ts';
+import { actionsJson, responseJson, toStateLists } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';
 
 /** Sessions in PostgreSQL. Every method is one statement, but those that delete and import, and an append that has to wait. */
@@ -129,7 +129,8 @@ export class PostgresSessionDriver implements SessionDriver {
 
   async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
     const { invocationId, callId, name, status } = entry;
-    const values = [...keyOf(lease), lease.epoch, invocationId, callId, name, status, responseJson(entry)];
+    const call = [invocationId, callId, name, status, responseJson(entry), actionsJson(entry)];
+    const values = [...keyOf(lease), lease.epoch, ...call];
     return (await this.#run(this.#leases.recordToolCall, values)).length > 0;
   }
 

@@ -94,6 +94,27 @@ describe('round trips', () => {
   });
 });
 
+test('a session is found by its own key also before there are statistics', async () => {
+  const service = new PostgresSessionService({ pool, schema: 'young' });
+  const session = await service.createSession(KEY);
+  sent = [];
+  const lease = await service.acquireLease(KEY);
+  await service.appendEvent({ session, event: eventOf('one'), lease });
+  await service.getSession(KEY);
+  await service.releaseLease(lease);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    for (const query of sent) {
+      const indexes = indexesOf(await planOf(client, query));
+      expect(indexes.filter((index) => index.startsWith('eventloom_sessions'))).toContain('eventloom_sessions_pkey');
+      expect(indexes).not.toContain('eventloom_sessions_of_user');
+    }
+  } finally {
+    await client.end();
+  }
+});
+
 describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   const schema = 'large';
   let service: PostgresSessionService;
@@ -195,6 +216,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
   readonly 'Shared Hit Blocks': number;
   readonly 'Shared Read Blocks': number;
   readonly Plans?: readonly PlanNode[];
@@ -217,6 +239,11 @@ async function planOf(client: Client, query: PostgresQuery | 'connect'): Promise
 function scansOf(node: PlanNode): string[] {
   const own = node['Relation Name'] ? [`${node['Node Type']} on ${node['Relation Name']}`] : [];
   return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
+}
+
+function indexesOf(node: PlanNode): string[] {
+  const own = node['Index Name'] ? [node['Index Name']] : [];
+  return [...own, ...(node.Plans ?? []).flatMap(indexesOf)];
 }
 
 function toSql(value: unknown): string {

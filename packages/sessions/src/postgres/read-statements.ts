@@ -3,10 +3,10 @@ import type { Tables } from './tables.ts';
 
 /**
  * A row of what is read: a session with its state, its events and its tool calls come in one statement, and so as of one moment.
- * Which columns are set depends on the kind; a call has its status for a kind.
+ * Which columns are set depends on the kind; a call has its status for a kind, and what it changed in a row of its own.
  */
 export interface StoredRow {
-  readonly kind: 'session' | 'app' | 'user' | 'own' | 'initial' | 'event' | 'started' | 'finished';
+  readonly kind: 'session' | 'app' | 'user' | 'own' | 'initial' | 'event' | 'started' | 'finished' | 'actions';
   /** The session's `pk`, or the invocation of a call. */
   readonly owner: string | null;
   /** The user's id, or the name of a tool. */
@@ -115,6 +115,7 @@ export function readStatements(tables: Tables) {
   const narrowed = narrowedWindow(tables);
   const beginning = `WITH RECURSIVE ${found}, ${narrowed.bounds}`;
   const call = 'SELECT status, invocation_id, name, call_id, response, ordinal, NULL, NULL';
+  const actions = `SELECT 'actions', invocation_id, NULL, call_id, actions, NULL, NULL, NULL`;
   return {
     session: toStatement(`WITH ${found} ${union(FOUND, state, plain)}`),
     narrowedSession: toStatement(`${beginning} ${union(FOUND, state, narrowed.events)}`),
@@ -129,12 +130,17 @@ export function readStatements(tables: Tables) {
         state,
         `SELECT 'initial', NULL, NULL, key, value, NULL, NULL, NULL FROM found JOIN ${tables.initialState} ON session = pk`,
         `${call} FROM found JOIN ${tables.toolCalls} ON session = pk`,
+        `${actions} FROM found JOIN ${tables.toolCalls} ON session = pk WHERE actions IS NOT NULL`,
       )}`,
     ),
     /** $4 is the invocation. */
     toolCalls: toStatement(`
-      SELECT status AS kind, invocation_id AS owner, call.name, call_id AS key, response AS value, ordinal AS place
-      FROM ${tables.sessions} JOIN ${tables.toolCalls} AS call ON call.session = pk AND invocation_id = $4
-      WHERE app_name = $1 AND user_id = $2 AND session_id = $3`),
+      WITH call AS (
+        SELECT call.* FROM ${tables.sessions} JOIN ${tables.toolCalls} AS call ON call.session = pk AND invocation_id = $4
+        WHERE app_name = $1 AND user_id = $2 AND session_id = $3
+      )
+      SELECT status AS kind, invocation_id AS owner, name, call_id AS key, response AS value, ordinal AS place FROM call
+      UNION ALL
+      SELECT 'actions', invocation_id, NULL, call_id, actions, NULL FROM call WHERE actions IS NOT NULL`),
   } satisfies Readonly<Record<string, Statement>>;
 }

@@ -21,12 +21,14 @@ const sessions = ({ sessions, epochs }: Tables): string[] => [
     high_timestamp double precision NOT NULL DEFAULT '-Infinity',
     compaction_end double precision,
     epoch bigint NOT NULL DEFAULT 0,
-    lease_until double precision NOT NULL DEFAULT 0,
-    PRIMARY KEY (app_name, user_id, session_id)
+    lease_until double precision NOT NULL DEFAULT 0
   ) WITH (fillfactor = 70)`,
   // Negated, so that all columns of a listing ascend and a page begins at one comparison of rows.
   `CREATE INDEX eventloom_sessions_of_app ON ${sessions} (app_name, (-updated_at), session_id, user_id)`,
   `CREATE INDEX eventloom_sessions_of_user ON ${sessions} (app_name, user_id, (-updated_at), session_id)`,
+  // Last: of two indexes that seem to cost the same, as they do before there are statistics, the planner takes the one made later,
+  // and the one above would read all sessions of the user to find one.
+  `ALTER TABLE ${sessions} ADD PRIMARY KEY (app_name, user_id, session_id)`,
 ];
 
 /**
@@ -92,5 +94,8 @@ const first = (tables: Tables): string[] => [
   ...toolCalls(tables),
 ];
 
+/** What a call changed and signalled, as the actions of an event. */
+const second = ({ toolCalls }: Tables): string[] => [`ALTER TABLE ${toolCalls} ADD COLUMN actions text`];
+
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
-export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first];
+export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first, second];

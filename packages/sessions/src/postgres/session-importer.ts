@@ -4,7 +4,7 @@ import { inBatches } from './batches.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import type { ReadStatements } from './read-statements.ts';
 import type { SessionStatements } from './session-statements.ts';
-import { compactionEnd, eventJson, responseJson, stateJson } from './stored-json.ts';
+import { actionsJson, compactionEnd, eventJson, responseJson, stateJson } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';
 
 /** An event as a row. */
@@ -84,8 +84,10 @@ export class SessionImporter {
   }
 
   async #addToolCalls(run: RunStatement, pk: string, calls: readonly ToolLedgerEntry[]): Promise<void> {
-    const rows = calls.map((call) => ({ ...call, json: responseJson(call) }));
-    for (const batch of inBatches(rows, ({ json }) => json?.length ?? 0)) {
+    const rows = calls.map((call) => ({ ...call, json: responseJson(call), actionsJson: actionsJson(call) }));
+    const sizeOf = ({ json, actionsJson }: (typeof rows)[number]): number =>
+      (json?.length ?? 0) + (actionsJson?.length ?? 0);
+    for (const batch of inBatches(rows, sizeOf)) {
       await run(this.#sessions.addToolCalls, [
         pk,
         batch.map(({ invocationId }) => invocationId),
@@ -93,6 +95,7 @@ export class SessionImporter {
         batch.map(({ name }) => name),
         batch.map(({ status }) => status),
         batch.map(({ json }) => json),
+        batch.map((row) => row.actionsJson),
       ]);
     }
   }

@@ -43,10 +43,10 @@ export function sessionStatements(tables: Tables) {
       SELECT $1::bigint, * FROM unnest($2::bigint[], $3::text[], $4::double precision[], $5::double precision[],
         $6::double precision[], $7::text[])`),
     addToolCalls: toStatement(`
-      INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status, response)
-      SELECT $1::bigint, invocation_id, call_id, name, status, response
-      FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-        WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, place)
+      INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status, response, actions)
+      SELECT $1::bigint, invocation_id, call_id, name, status, response, actions
+      FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+        WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, actions, place)
       ORDER BY place`),
 
     removeSession: toStatement(`

@@ -25,6 +25,11 @@ export function responseJson({ callId, response }: ToolLedgerEntry): string | nu
   return response ? withinLimit(JSON.stringify(response), MAX_JSON_BYTES, 'response of call', callId) : null;
 }
 
+/** What a call changed and signalled, as it is stored. @throws SizeLimitError */
+export function actionsJson({ callId, actions }: ToolLedgerEntry): string | null {
+  return actions ? withinLimit(JSON.stringify(actions), MAX_JSON_BYTES, 'actions of call', callId) : null;
+}
+
 /** A value of state as it is stored. @throws SizeLimitError */
 export function stateJson({ scope, key, value }: StateWrite): string {
   return withinLimit(JSON.stringify(value), MAX_JSON_BYTES, 'state key', prefixedKey(scope, key));

@@ -12,6 +12,7 @@ export class StoredRows {
   readonly #initial: StoredRow[] = [];
   readonly #events: StoredRow[] = [];
   readonly #calls: StoredRow[] = [];
+  readonly #actions: StoredRow[] = [];
 
   constructor(appName: string, rows: readonly unknown[]) {
     this.#appName = appName;
@@ -41,7 +42,8 @@ export class StoredRows {
   }
 
   get toolCalls(): ToolLedgerEntry[] {
-    return this.#calls.map(toToolCall);
+    const actions = new Map(this.#actions.map((row) => [`${row.owner}\0${row.key}`, row.value]));
+    return this.#calls.map((row) => toToolCall(row, actions.get(`${row.owner}\0${row.key}`)));
   }
 
   #listFor(row: StoredRow): StoredRow[] {
@@ -61,6 +63,8 @@ export class StoredRows {
       case 'started':
       case 'finished':
         return this.#calls;
+      case 'actions':
+        return this.#actions;
     }
   }
 
@@ -103,13 +107,14 @@ function toEvent({ value }: StoredRow): Event {
   return parseEvent(String(value));
 }
 
-function toToolCall({ kind, owner, name, key, value }: StoredRow): ToolLedgerEntry {
+function toToolCall({ kind, owner, name, key, value }: StoredRow, actions: string | null | undefined): ToolLedgerEntry {
   return {
     invocationId: String(owner),
     callId: String(key),
     name: String(name),
     status: kind === 'finished' ? 'finished' : 'started',
     ...(value === null ? {} : { response: JSON.parse(value) as Readonly<Record<string, unknown>> }),
+    ...(actions ? { actions: JSON.parse(actions) as ToolLedgerEntry['actions'] & {} } : {}),
   };
 }
 

@@ -101,8 +101,11 @@ const SECOND = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+/** What a tool call changed and signalled, as the actions of an event. */
+const THIRD = 'ALTER TABLE eventloom_tool_calls ADD COLUMN actions TEXT';
+
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
 
 /**
  * Brings the session tables to the version of this program, once, in one transaction. Other tables are left alone.

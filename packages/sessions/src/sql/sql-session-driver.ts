@@ -158,8 +158,8 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
-    const response = this.#toolCalls.toJson(entry);
-    return this.#connection.write(() => this.#toolCalls.record(lease, entry, response));
+    const outcome = this.#toolCalls.toJson(entry);
+    return this.#connection.write(() => this.#toolCalls.record(lease, entry, outcome));
   }
 
   listToolCalls(key: SessionKey, invocationId: string): ToolLedgerEntry[] {

@@ -3,6 +3,9 @@ import { withinLimit } from './size-limit.ts';
 import type { SqlRow } from './sql-connection.ts';
 import type { Statements } from './statements.ts';
 
+/** The response and the actions of a call, null for none. */
+type OutcomeJson = readonly [response: string | null, actions: string | null];
+
 /** The ledger of tool calls. */
 export class SqlToolCalls {
   readonly #sql: Statements;
@@ -13,20 +16,18 @@ export class SqlToolCalls {
     this.#maxBytes = maxBytes;
   }
 
-  /** What the tool answered, as it is stored. @throws SizeLimitError */
-  toJson({ callId, response }: ToolLedgerEntry): string | null {
-    return response ? withinLimit(JSON.stringify(response), this.#maxBytes, 'the response to tool call', callId) : null;
+  /** What the tool answered, and what it changed, as they are stored. @throws SizeLimitError */
+  toJson({ callId, response, actions }: ToolLedgerEntry): OutcomeJson {
+    const toText = (value: object | undefined, what: string): string | null =>
+      value ? withinLimit(JSON.stringify(value), this.#maxBytes, what, callId) : null;
+    return [toText(response, 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
   /** Called inside a transaction. False when the lease is not live. */
-  record(
-    { appName, userId, sessionId, epoch }: SessionLease,
-    entry: ToolLedgerEntry,
-    response: string | null,
-  ): boolean {
+  record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, outcome: OutcomeJson): boolean {
     const { invocationId, callId, name, status } = entry;
     const owner = [appName, userId, sessionId, epoch] as const;
-    const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, response);
+    const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, ...outcome);
     return changes === 1 || this.#sql.liveLease.get(...owner) !== undefined;
   }
 
@@ -43,17 +44,19 @@ export class SqlToolCalls {
   writeAll(pk: number, entries: readonly ToolLedgerEntry[]): void {
     for (const [index, entry] of entries.entries()) {
       const { invocationId, callId, name, status } = entry;
-      this.#sql.insertToolCall.run(pk, invocationId, callId, index + 1, name, status, this.toJson(entry));
+      this.#sql.insertToolCall.run(pk, invocationId, callId, index + 1, name, status, ...this.toJson(entry));
     }
   }
 }
 
-function toEntry({ invocation_id: invocationId, call_id: callId, name, status, response }: SqlRow): ToolLedgerEntry {
+function toEntry(row: SqlRow): ToolLedgerEntry {
+  const { invocation_id: invocationId, call_id: callId, name, status, response, actions } = row;
   return {
     invocationId: String(invocationId),
     callId: String(callId),
     name: String(name),
     status: status === 'finished' ? 'finished' : 'started',
     ...(typeof response === 'string' ? { response: JSON.parse(response) } : {}),
+    ...(typeof actions === 'string' ? { actions: JSON.parse(actions) } : {}),
   };
 }

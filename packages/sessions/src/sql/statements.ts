@@ -123,23 +123,23 @@ const SQL = {
   liveLease: `SELECT 1 FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
 
   recordToolCall: `
-    INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response)
+    INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response, actions)
     SELECT pk, ?5, ?6,
       (SELECT coalesce(max(ordinal), 0) + 1 FROM eventloom_tool_calls WHERE session = pk AND invocation_id = ?5),
-      ?7, ?8, ?9
+      ?7, ?8, ?9, ?10
     FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0
     ON CONFLICT (session, invocation_id, call_id) DO UPDATE
-      SET name = excluded.name, status = excluded.status, response = excluded.response
+      SET name = excluded.name, status = excluded.status, response = excluded.response, actions = excluded.actions
       WHERE status <> 'finished'`,
   toolCalls: `
-    SELECT invocation_id, call_id, name, status, response FROM eventloom_tool_calls
+    SELECT invocation_id, call_id, name, status, response, actions FROM eventloom_tool_calls
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND invocation_id = ?4 ORDER BY ordinal`,
   allToolCalls: `
-    SELECT invocation_id, call_id, name, status, response FROM eventloom_tool_calls
+    SELECT invocation_id, call_id, name, status, response, actions FROM eventloom_tool_calls
     WHERE session = ?1 ORDER BY invocation_id, ordinal`,
   insertToolCall: `
-    INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+    INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response, actions)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
 } as const;
 
 export function prepareStatements(connection: SqlConnection): Statements {

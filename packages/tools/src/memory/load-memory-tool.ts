@@ -22,7 +22,7 @@ export class LoadMemoryTool extends BaseTool {
 
   /** @throws ConfigurationError for a number that is no positive integer */
   constructor(options: MemoryToolOptions = {}) {
-    super({ name: 'load_memory', description: DECLARATION.description ?? '' });
+    super({ name: 'load_memory', description: DECLARATION.description ?? '', idempotent: true });
     this.#options = memoryToolOptions(options);
   }
 

@@ -1,6 +1,10 @@
 import type { ToolLedgerEntry } from '@eventloom/core';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
+function withoutActions({ invocationId, callId, name, status, response }: ToolLedgerEntry): ToolLedgerEntry {
+  return { invocationId, callId, name, status, ...(response ? { response } : {}) };
+}
+
 export const ledgerMutants: readonly Mutant[] = [
   brokenDriver('ledger.start-then-finish', 'loses the response', (driver) => ({
     listToolCalls: (key, invocationId) =>
@@ -10,6 +14,12 @@ export const ledgerMutants: readonly Mutant[] = [
   })),
   brokenDriver('ledger.start-then-finish', 'records the start only', (driver) => ({
     recordToolCall: (lease, entry) => entry.status === 'finished' || driver.recordToolCall(lease, entry),
+  })),
+  brokenDriver('ledger.actions', 'loses what a call changed', (driver) => ({
+    recordToolCall: (lease, entry) => driver.recordToolCall(lease, withoutActions(entry)),
+  })),
+  brokenDriver('ledger.actions', 'keeps the actions of a call with a response only', (driver) => ({
+    recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry.response ? entry : withoutActions(entry)),
   })),
   brokenDriver('ledger.finished-stays', 'lets the last record win', () => {
     const calls = new Map<string, ToolLedgerEntry>();

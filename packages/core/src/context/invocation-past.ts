@@ -1,0 +1,47 @@
+import type { Event } from '../event/event.ts';
+
+/** What is stored of one execution of an agent, in a run that is resumed. */
+export interface AgentPast {
+  readonly executionId: string;
+  /** Its own events in order; what the user said is not among them. */
+  readonly events: readonly Event[];
+  /** True when an event says that the agent is done. */
+  readonly isOver: boolean;
+  /** The last checkpoint of the agent. */
+  readonly agentState: Readonly<Record<string, unknown>> | undefined;
+  /** What it ran goes on after this place in the invocation: after its last checkpoint, or since it began. */
+  readonly position: number;
+  /** What it runs from now on comes after this event. */
+  goOnAfter(event: Event): void;
+  /** What it runs from now on is new. */
+  goOnAnew(): void;
+}
+
+/** Which execution is looked for. */
+export interface PastExecution {
+  readonly parentExecutionId: string;
+  readonly branch: string | undefined;
+  /** Absent for a sub-invocation: its branch says enough. */
+  readonly agentName?: string;
+  /** The execution begins behind this place. */
+  readonly after: number;
+}
+
+/** What is stored of an invocation that is resumed. Each execution is given out once: to the agent that goes on with it. */
+export interface InvocationPast {
+  /** The events of the invocation, in order. */
+  readonly events: readonly Event[];
+  /** How often a model answered. */
+  readonly llmCalls: number;
+  /** The execution with this id, of the agent of this name. */
+  claimById(executionId: string, agentName: string): AgentPast | undefined;
+  /** The first execution of those that match and were not given out. */
+  claim(execution: PastExecution): AgentPast | undefined;
+  /** True when an event behind this place left the loop that is this execution, and none inside it. */
+  isLeft(loop: AgentPast): boolean;
+  /** The events that are seen in the enclosure of a sub-invocation, since it began. */
+  within(branch: string, executionId: string): readonly Event[];
+}
+
+/** The key of a loop's checkpoint that counts its rounds: tells loops from other agents. */
+export const LOOP_COUNT = 'timesLooped';

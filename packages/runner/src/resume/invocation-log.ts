@@ -1,0 +1,113 @@
+import {
+  type AgentPast,
+  enclosureOf,
+  type Event,
+  type InvocationPast,
+  LOOP_COUNT,
+  ObjectType,
+  type PastExecution,
+} from '@eventloom/core';
+
+/** What is stored of an invocation that goes on, sorted by executions. */
+export class InvocationLog implements InvocationPast {
+  readonly events: readonly Event[];
+  readonly llmCalls: number;
+  readonly #executions = new Map<string, Execution>();
+  readonly #claimed = new Set<Execution>();
+
+  /** @param events those of the invocation, in order, without what was rewound */
+  constructor(events: readonly Event[]) {
+    this.events = events;
+    let llmCalls = 0;
+    for (const [index, event] of events.entries()) {
+      if (event.usageMetadata?.timingInfo) llmCalls++;
+      const { executionId } = event;
+      // What the runner says of the whole invocation is no agent's.
+      if (executionId === undefined || event.object === ObjectType.runnerEnd) continue;
+      let execution = this.#executions.get(executionId);
+      if (!execution) this.#executions.set(executionId, (execution = new Execution(event, index, events)));
+      execution.add(event, index);
+    }
+    this.llmCalls = llmCalls;
+  }
+
+  claimById(executionId: string, agentName: string): AgentPast | undefined {
+    const execution = this.#executions.get(executionId);
+    return execution?.isOf(agentName) ? execution : undefined;
+  }
+
+  claim({ parentExecutionId, branch, agentName, after }: PastExecution): AgentPast | undefined {
+    for (const execution of this.#executions.values()) {
+      if (execution.begin <= after || this.#claimed.has(execution)) continue;
+      if (execution.parentExecutionId !== parentExecutionId || execution.branch !== branch) continue;
+      if (agentName !== undefined && !execution.isOf(agentName)) continue;
+      this.#claimed.add(execution);
+      return execution;
+    }
+    return undefined;
+  }
+
+  isLeft(loop: AgentPast): boolean {
+    return this.events.some(
+      (event, index) =>
+        index > loop.position && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
+    );
+  }
+
+  /** The innermost loop that an event is in, in its own enclosure. */
+  #loopAround({ executionId, branch }: Event): string | undefined {
+    const enclosure = enclosureOf(branch);
+    let at = this.#executions.get(executionId ?? '');
+    while (at && !(at.agentState && LOOP_COUNT in at.agentState)) at = this.#executions.get(at.parentExecutionId ?? '');
+    return at && enclosureOf(at.branch) === enclosure ? at.executionId : undefined;
+  }
+
+  within(branch: string, executionId: string): readonly Event[] {
+    const begin = this.#executions.get(executionId)?.begin ?? Infinity;
+    return this.events.filter((event, index) => index >= begin && enclosureOf(event.branch) === branch);
+  }
+}
+
+/** One execution as it is stored. */
+class Execution implements AgentPast {
+  readonly executionId: string;
+  readonly parentExecutionId: string | undefined;
+  readonly branch: string | undefined;
+  /** The place of its first event. */
+  readonly begin: number;
+  readonly events: Event[] = [];
+  readonly #all: readonly Event[];
+  isOver = false;
+  agentState: Readonly<Record<string, unknown>> | undefined;
+  position: number;
+
+  constructor({ executionId = '', parentExecutionId, branch }: Event, begin: number, all: readonly Event[]) {
+    this.executionId = executionId;
+    this.parentExecutionId = parentExecutionId;
+    this.branch = branch;
+    this.begin = begin;
+    this.position = begin;
+    this.#all = all;
+  }
+
+  add(event: Event, index: number): void {
+    if (event.author === 'user') return;
+    this.events.push(event);
+    if (event.actions.endOfAgent === true) this.isOver = true;
+    if (event.actions.agentState === undefined) return;
+    this.agentState = event.actions.agentState;
+    this.position = index;
+  }
+
+  isOf(agentName: string): boolean {
+    return this.events.some(({ author }) => author === agentName);
+  }
+
+  goOnAfter(event: Event): void {
+    this.position = this.#all.indexOf(event);
+  }
+
+  goOnAnew(): void {
+    this.position = Infinity;
+  }
+}

@@ -1,0 +1,199 @@
+import {
+  BaseAgent,
+  type Event,
+  getFunctionCalls,
+  InvalidMessageError,
+  InvalidRequestError,
+  type InvocationContext,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import type { RunAsyncParams } from '../run-params.ts';
+import { Runner } from '../runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const WAIT = { calls: [{ id: 'c1', name: 'wait' }] } satisfies ScriptedStep;
+
+function agentOf(name: string, steps: readonly ScriptedStep[], config: object = {}) {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  return new LlmAgent({ name, model: new ScriptedModel(steps), tools: [wait], ...config });
+}
+
+async function setUp() {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  /** Each runner is a new process: it knows nothing but what is stored. */
+  const run = (agent: BaseAgent, params: Partial<RunAsyncParams> = {}, resumable = true) =>
+    new Runner({ appName: 'app', agent, sessionService, platform, resumable }).run({
+      userId: 'u',
+      sessionId: 's',
+      ...params,
+    });
+  const begin = async (agent: BaseAgent, resumable = true) => {
+    const events = await run(agent, { newMessage: { parts: [{ text: 'hi' }] } }, resumable);
+    return { events, invocationId: events[0]?.invocationId ?? '' };
+  };
+  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  return { run, begin, stored, sessionService };
+}
+
+const answer = (...ids: string[]) => ({
+  newMessage: { parts: ids.map((id) => ({ functionResponse: { id, response: { ready: id } } })) },
+});
+
+const textsOf = (events: readonly Event[]) =>
+  events.flatMap(
+    ({ author, content }) => content?.parts?.flatMap(({ text }) => (text ? [`${author}: ${text}`] : [])) ?? [],
+  );
+
+describe('a call whose answer comes later pauses what is around it', () => {
+  test('a sequence goes on with the rest of its agents after the answer', async () => {
+    const { run, begin, stored } = await setUp();
+    const tree = (first: ScriptedStep[], second: ScriptedStep[]) =>
+      new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first), agentOf('follows', second)] });
+    const { events, invocationId } = await begin(tree([WAIT], []));
+    expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
+    const rest = await run(tree(['ready'], ['followed']), { invocationId, ...answer('c1') });
+    expect(textsOf(rest)).toEqual(['asks: ready', 'follows: followed']);
+    expect(new Set((await stored()).map((event) => event.invocationId))).toEqual(new Set([invocationId]));
+    await expect(run(tree([], []), { invocationId })).rejects.toThrow(/is over/);
+  });
+
+  test('a loop goes on with its round and then with the next', async () => {
+    const { run, begin } = await setUp();
+    const tree = (first: ScriptedStep[], second: ScriptedStep[]) =>
+      new LoopAgent({ name: 'loop', maxIterations: 2, subAgents: [agentOf('a', first), agentOf('b', second)] });
+    const { invocationId } = await begin(tree(['a1'], [WAIT]));
+    const rest = await run(tree(['a2'], ['b1', 'b2']), { invocationId, ...answer('c1') });
+    expect(textsOf(rest)).toEqual(['b: b1', 'a: a2', 'b: b2']);
+  });
+
+  test('the agent that was handed the conversation has it still', async () => {
+    const { run, begin } = await setUp();
+    const handOver = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
+    const tree = (front: ScriptedStep[], helper: ScriptedStep[]) =>
+      agentOf('front', front, { subAgents: [agentOf('helper', helper)] });
+    const { invocationId } = await begin(tree([handOver], [WAIT]));
+    expect(textsOf(await run(tree([], ['ready']), { invocationId, ...answer('c1') }))).toEqual(['helper: ready']);
+  });
+
+  test('agents side by side wait each for its own answer, and what comes after them for all', async () => {
+    const { run, begin } = await setUp();
+    const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
+    const tree = (left: ScriptedStep[], right: ScriptedStep[], last: ScriptedStep[]) =>
+      new SequentialAgent({
+        name: 'flow',
+        subAgents: [
+          new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] }),
+          agentOf('last', last),
+        ],
+      });
+    const { invocationId } = await begin(tree([ask('l')], [ask('r')], []));
+    expect(textsOf(await run(tree([], ['right'], []), { invocationId, ...answer('r') }))).toEqual(['right: right']);
+    expect(textsOf(await run(tree(['left'], [], ['all']), { invocationId, ...answer('l') }))).toEqual([
+      'left: left',
+      'last: all',
+    ]);
+  });
+
+  test('resumed without the answer, it waits on; a reply with two such calls waits for both', async () => {
+    const { run, begin } = await setUp();
+    const two = { calls: [WAIT.calls[0], { id: 'c2', name: 'wait' }] } as ScriptedStep;
+    const { invocationId } = await begin(agentOf('bot', [two]));
+    expect(await run(agentOf('bot', []), { invocationId })).toEqual([]);
+    expect(await run(agentOf('bot', []), { invocationId, ...answer('c2') })).toEqual([]);
+    expect(textsOf(await run(agentOf('bot', ['both']), { invocationId, ...answer('c1') }))).toEqual(['bot: both']);
+  });
+
+  test('a call that a person has to confirm is run with the answer, once, and the sequence goes on', async () => {
+    const { run, begin } = await setUp();
+    let paid = 0;
+    const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => ++paid });
+    const tree = (first: ScriptedStep[], second: ScriptedStep[]) =>
+      new SequentialAgent({
+        name: 'flow',
+        subAgents: [agentOf('pays', first, { tools: [pay] }), agentOf('then', second)],
+      });
+    const { events, invocationId } = await begin(tree([{ calls: [{ id: 'p1', name: 'pay' }] }], []));
+    const question = events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
+    expect(paid).toBe(0);
+    expect(await run(tree([], []), { invocationId })).toEqual([]);
+    const newMessage = {
+      parts: [{ functionResponse: { id: question?.id ?? '', response: { confirmed: true } } }],
+    };
+    const rest = await run(tree(['paid'], ['done']), { invocationId, newMessage });
+    expect(textsOf(rest)).toEqual(['pays: paid', 'then: done']);
+    expect(paid).toBe(1);
+  });
+});
+
+describe('a run that cannot be resumed is refused, and nothing is written', () => {
+  test.each([
+    ['one that the session does not have', 'e-unknown', true, {}, InvalidRequestError],
+    ['one that was not resumable', undefined, false, {}, InvalidRequestError],
+    [
+      'one that is to be told something',
+      undefined,
+      true,
+      { newMessage: { parts: [{ text: 'x' }] } },
+      InvalidMessageError,
+    ],
+    ['one with state and no message', undefined, true, { stateDelta: { a: 1 } }, InvalidRequestError],
+  ])('%s', async (_, id, resumable, params, error) => {
+    const { run, begin, stored, sessionService } = await setUp();
+    const { invocationId } = await begin(agentOf('bot', [WAIT]), resumable);
+    const before = await stored();
+    await expect(run(agentOf('bot', []), { invocationId: id ?? invocationId, ...params })).rejects.toThrow(error);
+    expect(await stored()).toEqual(before);
+    await sessionService.releaseLease(await sessionService.acquireLease({ ...KEY, onBusy: 'reject' }));
+  });
+
+  test('one that failed', async () => {
+    const { run, begin, stored } = await setUp();
+    await expect(begin(agentOf('bot', [{ error: new TypeError('broken') }]))).rejects.toThrow('broken');
+    const invocationId = (await stored())[0]?.invocationId ?? '';
+    await expect(run(agentOf('bot', ['x']), { invocationId })).rejects.toThrow(InvalidRequestError);
+  });
+
+  test('one that was rewound', async () => {
+    const { run, begin, sessionService } = await setUp();
+    const { invocationId } = await begin(agentOf('bot', [WAIT]));
+    const runner = new Runner({ appName: 'app', agent: agentOf('bot', []), sessionService });
+    await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: invocationId });
+    await expect(run(agentOf('bot', []), { invocationId })).rejects.toThrow(InvalidRequestError);
+  });
+});
+
+test('a run that cannot be resumed stores nothing of how far it comes', async () => {
+  const { begin, stored } = await setUp();
+  await begin(new SequentialAgent({ name: 'flow', subAgents: [agentOf('a', ['one']), agentOf('b', ['two'])] }), false);
+  for (const { actions } of await stored()) {
+    expect(actions.agentState).toBeUndefined();
+    expect(actions.endOfAgent).toBeUndefined();
+  }
+});
+
+test('model calls of before count, and an agent of one’s own goes on from its checkpoint', async () => {
+  const { run, begin } = await setUp();
+  class Steps extends BaseAgent {
+    override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const done = Number(context.agentState?.['done'] ?? 0);
+      for (const [index, child] of this.subAgents.entries()) {
+        if (index < done) continue;
+        if (index > done) yield context.createEvent({ actions: { agentState: { done: index } } });
+        yield* child.runAsync(context);
+        if (context.isPaused) return;
+      }
+    }
+  }
+  const tree = (a: ScriptedStep[], b: ScriptedStep[]) =>
+    new Steps({ name: 'steps', subAgents: [agentOf('a', a), agentOf('b', b)] });
+  const { invocationId } = await begin(tree(['a'], [WAIT]));
+  const more = run(tree([], ['b', 'c']), { invocationId, ...answer('c1'), runConfig: { maxLlmCalls: 3 } });
+  expect(textsOf(await more)).toEqual(['b: b']);
+});

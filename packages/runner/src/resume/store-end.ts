@@ -1,0 +1,19 @@
+import { ObjectType } from '@eventloom/core';
+import type { RunScope } from '../run.ts';
+import { reportTo } from '../run-failure.ts';
+
+/** Stores that a run which could be resumed is over: it failed, or all of it is done and nothing is waited for. */
+export async function storeEnd({ context, committer }: RunScope): Promise<void> {
+  const { appName: author } = context;
+  const event = context.createEvent({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
+  await committer.append(committer.stamp(event));
+}
+
+/** The same for a run that failed: what it fails with is not replaced by a failure to store that. */
+export async function storeFailedEnd(scope: RunScope): Promise<void> {
+  try {
+    await storeEnd(scope);
+  } catch (error) {
+    reportTo(scope.context.platform, error);
+  }
+}
