@@ -1,12 +1,17 @@
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { formatRows, type Row } from './report.ts';
+import { openDurableObject } from './session-back-ends/durable-object-back-end.ts';
+import { openInMemory } from './session-back-ends/in-memory-back-end.ts';
+import { openPostgres } from './session-back-ends/postgres-back-end.ts';
+import { openSqlite } from './session-back-ends/sqlite-back-end.ts';
 import { agentCreation } from './workloads/agent-creation.ts';
 import { coldStart } from './workloads/cold-start.ts';
-import { growingSession } from './workloads/growing-session.ts';
+import { sessionGrowth } from './workloads/session-growth.ts';
+import { sessionThroughput } from './workloads/session-throughput.ts';
 import { sqliteSession } from './workloads/sqlite-session.ts';
 import { chunkedReply, longSession, textTurn, toolTurns } from './workloads/turns.ts';
 
-/** Every workload, by the name it is selected with. */
+/** Every workload, by its name. What comes before a slash selects all of a kind. */
 const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'text-turn': textTurn,
   'tool-turns': toolTurns,
@@ -15,20 +20,37 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'cold-start': coldStart,
   'sqlite-session': sqliteSession,
   'agent-creation': agentCreation,
-  'growing-session': growingSession,
+  'session-growth/in-memory': () => sessionGrowth(openInMemory),
+  'session-growth/sqlite': () => sessionGrowth(openSqlite),
+  'session-growth/postgres': () => sessionGrowth(() => openPostgres('on')),
+  'session-growth/durable-object': () => sessionGrowth(openDurableObject),
+  'session-throughput/in-memory': () => sessionThroughput(openInMemory),
+  'session-throughput/sqlite': () => sessionThroughput(openSqlite),
+  'session-throughput/postgres': () => sessionThroughput(() => openPostgres('on')),
+  'session-throughput/postgres-async-commit': () => sessionThroughput(() => openPostgres('off')),
+  'session-throughput/durable-object': () => sessionThroughput(openDurableObject),
 };
 
 const selected = process.argv.slice(2);
-const unknown = selected.filter((name) => !Object.hasOwn(WORKLOADS, name));
+const isSelectedBy = (name: string, selection: string): boolean =>
+  name === selection || name.startsWith(`${selection}/`);
+const unknown = selected.filter((selection) => !Object.keys(WORKLOADS).some((name) => isSelectedBy(name, selection)));
 if (unknown.length > 0) {
   console.error(`unknown workload ${unknown.join(', ')}; there are: ${Object.keys(WORKLOADS).join(', ')}`);
   process.exit(2);
 }
 
-console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`);
+console.log(
+  `node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, ${describeLoad()}`,
+);
 const rows: Row[] = [];
 for (const [name, run] of Object.entries(WORKLOADS)) {
-  if (selected.length > 0 && !selected.includes(name)) continue;
+  if (selected.length > 0 && !selected.some((selection) => isSelectedBy(name, selection))) continue;
   rows.push(...(await run()));
 }
-console.log(formatRows(rows));
+console.log(`${formatRows(rows)}\n${describeLoad()}`);
+
+/** What else the machine does: figures taken while it does much are worth little. */
+function describeLoad(): string {
+  return `load average ${loadavg()[0]?.toFixed(2)}`;
+}

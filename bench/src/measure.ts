@@ -8,6 +8,8 @@ export interface Measurement {
 /** What is measured: a name and one round of it, which says how many operations it did. */
 export interface Contestant {
   readonly name: string;
+  /** Goes before every round and takes no time of it. */
+  readonly prepare?: () => Promise<void>;
   /** Runs some operations and gives their number. Its time is all of the round's. */
   readonly round: () => Promise<number> | number;
 }
@@ -24,6 +26,7 @@ export async function compare(
   const times = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
   for (let round = -warmups; round < rounds; round++) {
     for (const contestant of contestants) {
+      await contestant.prepare?.();
       const start = performance.now();
       const operations = await contestant.round();
       const us = ((performance.now() - start) * 1000) / operations;

@@ -23,6 +23,18 @@ export function ratioRow(
   return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}×`, ok: ours / floor <= maxRatio };
 }
 
+/** A row of what grows, whose target is a ratio to what it was when it was small. */
+export function limitedGrowth(
+  workload: string,
+  figure: string,
+  unit: string,
+  ours: number,
+  small: number,
+  maxRatio: number,
+): Row {
+  return { ...ratioRow(workload, figure, unit, ours, small, maxRatio), target: `≤ ${maxRatio}× at 10` };
+}
+
 /** A row whose target is a number. */
 export function limitRow(workload: string, figure: string, unit: string, ours: number, limit: number): Row {
   return { workload, figure, unit, ours, target: `≤ ${limit} ${unit}`.trimEnd(), ok: ours <= limit };

@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { bytesWrittenBy } from '../bytes-written.ts';
 import { createFloorSession, floorTurn } from '../floor.ts';
 import { summarize } from '../measure.ts';
 import { InstantModel } from '../models.ts';
@@ -104,7 +105,7 @@ async function measureFloor(file: string): Promise<Cost> {
 
 async function timeTurns(run: () => Promise<unknown>): Promise<Omit<Cost, 'bytesStored'>> {
   const times: number[] = [];
-  const written = bytesWritten();
+  const written = bytesWrittenBy('self');
   for (let index = 0; index < TURNS; index++) {
     const start = performance.now();
     await run();
@@ -113,11 +114,6 @@ async function timeTurns(run: () => Promise<unknown>): Promise<Omit<Cost, 'bytes
   return {
     earlyUs: summarize(times.slice(5, 45)).medianUs,
     lateUs: summarize(times.slice(-40)).medianUs,
-    bytesWritten: bytesWritten() - written,
+    bytesWritten: bytesWrittenBy('self') - written,
   };
-}
-
-/** Bytes that this process has handed to the system's write calls (Linux). */
-function bytesWritten(): number {
-  return Number(/^wchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? Number.NaN);
 }

@@ -1,0 +1,44 @@
+import { createEvent, type Event, SESSION_RECORD_VERSION, type SessionRecord, systemPlatform } from '@eventloom/core';
+import { APP } from '../setup.ts';
+
+/** An event of a short answer, now. */
+export function answerEvent(): Event {
+  return sampleEvent('agent', systemPlatform.now() / 1000);
+}
+
+/** An event that sums up all that was said until now. */
+export function compactionEvent(): Event {
+  const endTimestamp = systemPlatform.now() / 1000;
+  const compactedContent = { role: 'model', parts: [{ text: 'There were questions and answers.' }] };
+  return createEvent({
+    id: systemPlatform.newEventId(),
+    invocationId: 'e-bench',
+    author: 'user',
+    timestamp: endTimestamp,
+    actions: { compaction: { startTimestamp: 0, endTimestamp, compactedContent } },
+  });
+}
+
+/** A session to import: questions and answers by turns, a millisecond apart, the last one a second ago. */
+export function* sessionRecords(id: string, events: number): Generator<SessionRecord, void, undefined> {
+  const lastUpdateTime = systemPlatform.now() / 1000 - 1;
+  const version = SESSION_RECORD_VERSION;
+  yield { type: 'session', version, ...APP, id, lastUpdateTime, initialState: {}, state: {} };
+  for (let index = 0; index < events; index++) {
+    const author = index % 2 === 0 ? 'user' : 'agent';
+    yield { type: 'event', event: sampleEvent(author, lastUpdateTime - (events - index) / 1000) };
+  }
+  yield { type: 'end', events, toolCalls: 0 };
+}
+
+function sampleEvent(author: 'user' | 'agent', timestamp: number): Event {
+  const role = author === 'user' ? 'user' : 'model';
+  const text = author === 'user' ? 'What is the answer?' : 'The answer is 42.';
+  return createEvent({
+    id: systemPlatform.newEventId(),
+    invocationId: 'e-bench',
+    author,
+    timestamp,
+    content: { role, parts: [{ text }] },
+  });
+}

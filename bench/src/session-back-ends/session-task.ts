@@ -1,0 +1,26 @@
+/** How the turns of a task begin. */
+export type TurnStart =
+  /** In a process that had a turn of the session before. */
+  | 'warm'
+  /** In a process that has not, and that reads the newest ten events. */
+  | 'cold with a window'
+  /** In a process that has not, and that reads what came since the last compaction. */
+  | 'cold with a compaction';
+
+/** Something to do with sessions, as JSON: some back ends do it in another process. */
+export type SessionTask =
+  | { readonly does: 'nothing' }
+  /** Makes a session with so many events unless this task made it before. It is taken with a lease, or given back. */
+  | { readonly does: 'open'; readonly sessionId: string; readonly events: number; readonly hasLease: boolean }
+  /** Appends to opened sessions, to all of them at once: to each so many events, one after the other. */
+  | { readonly does: 'append'; readonly sessionIds: readonly string[]; readonly count: number }
+  /** The floor of that: so many writers at once, each with so many bare inserts, one after the other. */
+  | { readonly does: 'insert'; readonly writers: number; readonly count: number }
+  /** Appends a compaction that covers all of the session. */
+  | { readonly does: 'compact'; readonly sessionId: string }
+  /** `getSession` with `numRecentEvents: 10`. */
+  | { readonly does: 'read'; readonly sessionId: string; readonly count: number }
+  /** A page of four events in the middle of the session, as it was when this task first read one. */
+  | { readonly does: 'page'; readonly sessionId: string; readonly count: number }
+  /** Whole turns with a model that answers at once. */
+  | { readonly does: 'turn'; readonly sessionId: string; readonly count: number; readonly start: TurnStart };
