@@ -65,4 +65,19 @@ describe('DriverSessionService', () => {
     const read = await service.getSession({ appName: 'app', userId: 'user', sessionId: 'session' });
     expect(read?.events[0]).toBe(stored);
   });
+
+  test('lets a thousand wait for a session, and refuses the next at once', async () => {
+    const service = new InMemorySessionService();
+    const key = { appName: 'app', userId: 'user', sessionId: 'session' };
+    await service.createSession(key);
+    const held = await service.acquireLease(key);
+    const givingUp = new AbortController();
+    const waiting = Array.from({ length: 1000 }, () => service.acquireLease({ ...key, abortSignal: givingUp.signal }));
+    const settled = Promise.allSettled(waiting);
+    await expect(service.acquireLease(key)).rejects.toMatchObject({ code: 'SESSION_BUSY', retryable: true });
+    givingUp.abort();
+    expect((await settled).every(({ status }) => status === 'rejected')).toBe(true);
+    await service.releaseLease(held);
+    await service.releaseLease(await service.acquireLease(key));
+  });
 });

@@ -49,7 +49,8 @@ export interface DriverSessionServiceOptions {
  * once costs no extra turn of the event loop.
  *
  * An event appended with an empty id or a zero timestamp gets them here. A session object that is behind what is stored is
- * brought up to date with every event it lacks. Names are at most 256 bytes, the call ids of the ledger at most 2,304.
+ * brought up to date with every event it lacks. At most 1,000 callers of a service wait for
+ * one session; the next gets SessionBusyError at once. Names are at most 256 bytes, the call ids of the ledger at most 2,304.
  */
 export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;

@@ -1,9 +1,11 @@
 import type { Platform, SessionKey } from '@eventloom/core';
 import type { ClaimOutcome, MaybePromise } from './session-driver.ts';
-import { abortedError, busyError } from './session-errors.ts';
+import { abortedError, busyError, fullLineError } from './session-errors.ts';
 
 /** The longest single sleep; timers of the platform overflow somewhat above 24 days. */
 const MAX_SLEEP_MS = 600_000;
+/** How many may wait for one session in this process. */
+const MAX_WAITERS = 1000;
 const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 100;
 
@@ -53,7 +55,7 @@ export class LeaseQueue {
   /**
    * Joins the line and returns what the storage said when it was this one's turn: the lease, or that the session is missing.
    * `pending` is a first claim that is under way already.
-   * @throws SessionBusyError when `waitMs` are over
+   * @throws SessionBusyError when `waitMs` are over, and at once when 1,000 wait already
    * @throws RunAbortedError when the signal fires
    */
   async wait(request: LeaseWait, pending?: Promise<ClaimOutcome>): Promise<Exclude<ClaimOutcome, { status: 'busy' }>> {
@@ -61,6 +63,7 @@ export class LeaseQueue {
     const name = nameOf(request);
     const waiter: Waiter = { wake: undefined, woken: false };
     const line = this.#lines.get(name) ?? [];
+    if (line.length >= MAX_WAITERS) throw fullLineError(request, line.length);
     if (line.push(waiter) === 1) this.#lines.set(name, line);
     try {
       let first = pending;

@@ -31,6 +31,11 @@ export function busyError(key: SessionKey, waitedMs?: number): SessionBusyError 
   return new SessionBusyError(`${describe(key)} is held by another writer${waited}`);
 }
 
+/** The session is held, and so many wait for it that no more may. */
+export function fullLineError(key: SessionKey, waiting: number): SessionBusyError {
+  return new SessionBusyError(`${describe(key)} is held by another writer, and ${waiting} wait for it already`);
+}
+
 /** The wait was given up. */
 export function abortedError(key: SessionKey, signal: AbortSignal): RunAbortedError {
   return new RunAbortedError(`aborted while waiting for ${describe(key)}`, { cause: signal.reason });
