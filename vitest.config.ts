@@ -34,10 +34,7 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/workers/wrangler.jsonc' } })],
         test: {
           name: 'workers',
-          include: [
-            ...neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
-            'packages/server/src/{cloudflare,jwt}/**/*.test.ts',
-          ],
+          include: neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
           exclude: [...configDefaults.exclude, ...nodeOnlyTests],
           isolate: false,
         },
