@@ -35,7 +35,8 @@ export class SqliteConnection implements SqlConnection {
     try {
       return work();
     } catch (cause) {
-      if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) {
+      // The low byte: the rest says which kind of busy it was.
+      if (cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === SQLITE_BUSY) {
         throw new SessionBusyError('the session database stays locked by another process; try again', { cause });
       }
       throw cause;
