@@ -110,7 +110,7 @@ async function warmUp(backEnd: BackEnd): Promise<void> {
   for (let round = 0; round < EARLIER_ROUNDS; round++) {
     for (const figure of FIGURES) {
       const sessionId = `warm-up ${round}, ${figure.name}`;
-      for (const toDo of figure.prepare(sessionId, 10)) await backEnd.perform(toDo);
+      for (const task of figure.prepare(sessionId, 10)) await backEnd.perform(task);
       await backEnd.perform(figure.measure(sessionId, backEnd.batch));
     }
   }
@@ -124,12 +124,12 @@ async function measureFigure(backEnd: BackEnd, figure: Figure): Promise<Row[]> {
       name: String(events),
       prepare: async () => {
         sessionId = sessionOf(figure, events, round++);
-        for (const toDo of figure.prepare(sessionId, events)) await backEnd.perform(toDo);
+        for (const task of figure.prepare(sessionId, events)) await backEnd.perform(task);
       },
       round: async () => {
-        const toDo = figure.measure(sessionId, backEnd.batch);
-        await backEnd.perform(toDo);
-        return toDo.count;
+        const task = figure.measure(sessionId, backEnd.batch);
+        await backEnd.perform(task);
+        return task.count;
       },
     };
   });
@@ -146,11 +146,11 @@ async function measureFigure(backEnd: BackEnd, figure: Figure): Promise<Row[]> {
   return [...rows, floorRow(backEnd, figure.name, 'µs', costs, medianUs('insert') - medianUs('nothing') / batch)];
 }
 
-function contestant(backEnd: BackEnd, name: string, toDo: SessionTask, count: number): Contestant {
+function contestant(backEnd: BackEnd, name: string, task: SessionTask, count: number): Contestant {
   return {
     name,
     round: async () => {
-      await backEnd.perform(toDo);
+      await backEnd.perform(task);
       return count;
     },
   };
@@ -164,9 +164,9 @@ function sessionOf({ name, sessions }: Figure, events: number, round: number): s
 async function measureBytes(backEnd: BackEnd): Promise<Row[]> {
   const { bytesWritten } = backEnd;
   if (!bytesWritten) return [];
-  const bytesOf = async (toDo: SessionTask): Promise<number> => {
+  const bytesOf = async (task: SessionTask): Promise<number> => {
     const before = await bytesWritten();
-    await backEnd.perform(toDo);
+    await backEnd.perform(task);
     return (await bytesWritten()) - before;
   };
   const nothing = await bytesOf({ does: 'nothing' });

@@ -183,7 +183,7 @@ test('an instruction function can fill its text from the context it gets', async
   expect(await injectSessionState('{name}', new ReadonlyContext(contextOf(STATE)))).toBe('Ada');
 });
 
-test('a placeholder inside JSON is filled, and the braces around it stay', async () => {
+test('a key in braces inside JSON is filled, and the braces around it stay', async () => {
   expect(await fill('{"name": "{name}", "again": {"deep": {{name}}}}', STATE)).toBe(
     '{"name": "Ada", "again": {"deep": Ada}}',
   );

@@ -21,14 +21,14 @@ export interface LlmEventSummarizerOptions {
   readonly promptTemplate?: string | undefined;
 }
 
-const PLACEHOLDER = '{conversation_history}';
+const HISTORY_SLOT = '{conversation_history}';
 
 const PROMPT = `Below is a conversation between a user and one or more AI agents, with the tools that they called and what these answered.
 Sum it up, so that the agents can go on from your summary alone. Keep what was asked and what was answered, facts, names, numbers
 and identifiers as they were said, decisions and their reasons, what the user prefers, and what is still open. Leave out small talk
 and detours. Write nothing but the summary.
 
-${PLACEHOLDER}`;
+${HISTORY_SLOT}`;
 
 /** Has a model sum up a session's events, as a transcript of who said, called and answered what. Thoughts are left out. */
 export class LlmEventSummarizer extends BaseEventsSummarizer {
@@ -39,8 +39,8 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
   constructor({ model, promptTemplate = PROMPT }: LlmEventSummarizerOptions) {
     super();
     if (!isBaseLlm(model)) throw new ConfigurationError('LlmEventSummarizer: model must be a model object');
-    if (!promptTemplate.includes(PLACEHOLDER))
-      throw new ConfigurationError(`LlmEventSummarizer: promptTemplate must contain ${PLACEHOLDER}`);
+    if (!promptTemplate.includes(HISTORY_SLOT))
+      throw new ConfigurationError(`LlmEventSummarizer: promptTemplate must contain ${HISTORY_SLOT}`);
     this.#model = model;
     this.#template = promptTemplate;
   }
@@ -51,7 +51,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
     if (transcript === '') return undefined;
     const request = createLlmRequest();
     request.model = this.#model.model;
-    request.contents = [{ role: 'user', parts: [{ text: this.#template.replaceAll(PLACEHOLDER, () => transcript) }] }];
+    request.contents = [{ role: 'user', parts: [{ text: this.#template.replaceAll(HISTORY_SLOT, () => transcript) }] }];
     let text = '';
     let last: LlmResponse = {};
     for await (const response of this.#model.generateContentAsync(request, false, abortSignal)) {
