@@ -136,7 +136,13 @@ export { isBasePlanner } from './planner/is-base-planner.ts';
 
 export type { ModelResolver } from './model/base-llm.ts';
 export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
-export type { BaseLlmConnection } from './model/base-llm-connection.ts';
+export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
+export type { LiveRequest } from './live/live-request.ts';
+export type { LiveRequestQueueOptions } from './live/live-request-queue.ts';
+export { LiveRequestQueue } from './live/live-request-queue.ts';
+export type { LiveConnectionErrorOptions } from './errors/live-connection-error.ts';
+export { LiveConnectionError } from './errors/live-connection-error.ts';
+export { LiveQueueFullError } from './errors/live-queue-full-error.ts';
 export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
 export { appendInstructions, appendTools, createLlmRequest } from './model/llm-request.ts';
 export type {

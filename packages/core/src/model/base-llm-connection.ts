@@ -1,17 +1,37 @@
-import type { Blob, Content } from '../content/content.ts';
+import type { Blob, Content, FunctionResponse } from '../content/content.ts';
 import type { LlmResponse } from './llm-response.ts';
 
-/** A live connection to a model: both sides speak when they like. */
+/** What a live connection gives: what the model says, and what the service says of the connection. */
+export interface LiveLlmResponse extends LlmResponse {
+  /** The model has said all of its reply; audio of it may still be played. `turnComplete` follows. */
+  generationComplete?: boolean;
+  /** Calls that the model takes back, because the user cut in. */
+  toolCallCancellation?: { ids: string[] };
+  /** The service will end the connection after this time. */
+  goAway?: { timeLeftMs?: number };
+}
+
+/**
+ * A live connection to a model: both sides speak when they like. Sends are kept in the order in which they are called, and resolve
+ * when the connection has taken what they send.
+ */
 export interface BaseLlmConnection {
-  /** What was said before, once, at the start. */
+  /** What was said before, once, at the start. A history that ends with the user's words is answered. */
   sendHistory(history: readonly Content[]): Promise<void>;
-  /** A whole turn of the user's, or function responses. */
+  /** A whole turn of the user's. */
   sendContent(content: Content): Promise<void>;
+  /** Answers to the model's calls. With `willContinue` more of the same call follow. */
+  sendToolResponses(responses: readonly FunctionResponse[]): Promise<void>;
   /** A piece of audio or video. */
   sendRealtime(blob: Blob): Promise<void>;
-  sendActivityStart?(): Promise<void>;
-  sendActivityEnd?(): Promise<void>;
-  /** What the model says, until the connection ends. */
-  receive(): AsyncGenerator<LlmResponse, void, void>;
+  sendActivityStart(): Promise<void>;
+  sendActivityEnd(): Promise<void>;
+  /**
+   * What the model says, a response for each message of the service and in its order: text and transcriptions as the pieces they come in,
+   * never merged. Read once, by one reader. Ends after `close`.
+   * @throws LiveConnectionError when the connection ends otherwise
+   */
+  receive(): AsyncGenerator<LiveLlmResponse, void, void>;
+  /** Ends the connection. What was sent before is on its way. A second call is a no-op. */
   close(): Promise<void>;
 }

@@ -1,0 +1,22 @@
+import { EventloomError, type EventloomErrorOptions } from './eventloom-error.ts';
+
+/** What is known of a connection that ended. */
+export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
+  /** The WebSocket's close code, when there was one: 1006 for a network that died, 1008 and 1007 for a refused setup, 1011. */
+  readonly closeCode?: number | undefined;
+  /** True when the same may succeed when it is tried again; false for a setup that the service refuses. */
+  readonly isRetryable: boolean;
+}
+
+/** A live connection to a model could not be made, or ended before it was closed. The message is the service's own, where it said one. */
+export class LiveConnectionError extends EventloomError {
+  static override readonly code = 'LIVE_CONNECTION';
+  readonly closeCode: number | undefined;
+  readonly isRetryable: boolean;
+
+  constructor(message: string, options: LiveConnectionErrorOptions) {
+    super(message, options);
+    this.closeCode = options.closeCode;
+    this.isRetryable = options.isRetryable;
+  }
+}

@@ -1,0 +1,151 @@
+import type { Blob, Content, FunctionResponse } from '../content/content.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { InvalidMessageError } from '../errors/invalid-message-error.ts';
+import { LiveQueueFullError } from '../errors/live-queue-full-error.ts';
+import type { LiveRequest } from './live-request.ts';
+
+/** Options of a queue. */
+export interface LiveRequestQueueOptions {
+  /** What may wait in the queue, in characters of base64 and text. Default 4 Mi: a minute and a half of 16 kHz PCM. */
+  readonly maxChars?: number | undefined;
+}
+
+const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
+/** What a request counts for beside what it says. */
+const OVERHEAD_CHARS = 64;
+/** Places before the oldest request that are given back at once. */
+const MAX_GAP = 1024;
+
+interface Waiting {
+  readonly request: LiveRequest;
+  readonly chars: number;
+}
+
+/**
+ * What a client says in a call, in the order in which it was said. One queue serves one run, and moves with it from agent to agent
+ * and from connection to connection. Bounded: a send that does not fit throws, and nothing is dropped.
+ */
+export class LiveRequestQueue {
+  readonly #maxChars: number;
+  #waiting: Waiting[] = [];
+  /** The place of the oldest among them. */
+  #first = 0;
+  #chars = 0;
+  #isClosed = false;
+  #wakeReader: (() => void) | undefined;
+  #ready: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: LiveRequestQueueOptions = {}) {
+    const { maxChars = DEFAULT_MAX_CHARS } = options;
+    if (!Number.isInteger(maxChars) || maxChars < 1)
+      throw new ConfigurationError('LiveRequestQueue: maxChars must be a positive integer');
+    this.#maxChars = maxChars;
+  }
+
+  /** True once `close` was called: nothing can be sent any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Characters that wait to be read. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  /** A whole turn of the user's. @throws LiveQueueFullError InvalidMessageError when it is closed, or the content has no parts */
+  sendContent(content: Content): void {
+    if (!Array.isArray(content.parts) || content.parts.length === 0)
+      throw new InvalidMessageError('LiveRequestQueue.sendContent: the content has no parts');
+    this.#send({ content }, JSON.stringify(content).length);
+  }
+
+  /** A piece of audio or video, base64. @throws LiveQueueFullError InvalidMessageError when it is closed, or the blob lacks data or a type */
+  sendRealtime(blob: Blob): void {
+    if (typeof blob.data !== 'string' || typeof blob.mimeType !== 'string')
+      throw new InvalidMessageError('LiveRequestQueue.sendRealtime: the blob has no data or no mimeType');
+    this.#send({ blob }, blob.data.length);
+  }
+
+  /** @throws LiveQueueFullError InvalidMessageError when it is closed */
+  sendActivityStart(): void {
+    this.#send({ activityStart: true }, 0);
+  }
+
+  /** @throws LiveQueueFullError InvalidMessageError when it is closed */
+  sendActivityEnd(): void {
+    this.#send({ activityEnd: true }, 0);
+  }
+
+  /** Answers to calls that wait. @throws LiveQueueFullError InvalidMessageError when it is closed, or there are none */
+  sendToolResponse(...toolResponses: FunctionResponse[]): void {
+    if (toolResponses.length === 0)
+      throw new InvalidMessageError('LiveRequestQueue.sendToolResponse: there is no response');
+    this.#send({ toolResponses }, JSON.stringify(toolResponses).length);
+  }
+
+  /** Ends the call when all that was sent before is read. A second call is a no-op. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wakeReader?.();
+    this.#settleReady();
+  }
+
+  /** Settles when a send would be taken: at once while the queue is less than half full, and when it is closed. */
+  ready(): Promise<void> {
+    if (this.#isClosed || this.#chars < this.#maxChars / 2) return Promise.resolve();
+    this.#ready ??= Promise.withResolvers();
+    return this.#ready.promise;
+  }
+
+  /**
+   * The oldest request, which stays in the queue until `shift`: a reader takes it out when it was sent, so that none is lost with a
+   * connection. Undefined when the queue is closed and empty. For one reader at a time.
+   * @throws the signal's reason when it fires before there is one
+   */
+  async peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined> {
+    for (;;) {
+      abortSignal.throwIfAborted();
+      const oldest = this.#waiting[this.#first];
+      if (oldest) return oldest.request;
+      if (this.#isClosed) return undefined;
+      const woken = Promise.withResolvers<void>();
+      this.#wakeReader = woken.resolve;
+      abortSignal.addEventListener('abort', woken.resolve as () => void, { once: true });
+      await woken.promise;
+      abortSignal.removeEventListener('abort', woken.resolve as () => void);
+    }
+  }
+
+  /** Takes the oldest request out. */
+  shift(): void {
+    const oldest = this.#waiting[this.#first];
+    if (!oldest) return;
+    this.#first++;
+    this.#chars -= oldest.chars;
+    if (this.#first === this.#waiting.length || this.#first > MAX_GAP) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+    if (this.#chars < this.#maxChars / 2) this.#settleReady();
+  }
+
+  #send(request: LiveRequest, size: number): void {
+    if (this.#isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; a new call needs a new queue');
+    const chars = size + OVERHEAD_CHARS;
+    if (this.#chars + chars > this.#maxChars) {
+      throw new LiveQueueFullError(
+        chars > this.#maxChars
+          ? `what is sent has ${chars} characters, and the live queue takes ${this.#maxChars}: send it in smaller pieces`
+          : `the live queue holds ${this.#chars} characters of ${this.#maxChars}, and ${chars} more do not fit: wait for ready()`,
+      );
+    }
+    this.#waiting.push({ request, chars });
+    this.#chars += chars;
+    this.#wakeReader?.();
+  }
+
+  #settleReady(): void {
+    this.#ready?.resolve();
+    this.#ready = undefined;
+  }
+}
