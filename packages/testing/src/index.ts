@@ -12,6 +12,20 @@ export type { RecordedModelCall, ScriptedModelOptions } from './scripted-model/s
 export { ScriptedModel } from './scripted-model/scripted-model.ts';
 export { Gate } from './gate.ts';
 
+export type { LiveSent, LiveSentKind, LiveSentMatcher } from './scripted-live-model/live-sent.ts';
+export type {
+  LiveCue,
+  LiveEnd,
+  ScriptedLiveConnectionScript,
+  ScriptedLiveFactory,
+  ScriptedLiveFunction,
+  ScriptedLiveScript,
+  ScriptedLiveStep,
+} from './scripted-live-model/scripted-live-step.ts';
+export type { ScriptedLiveConnection } from './scripted-live-model/scripted-live-connection.ts';
+export type { ScriptedLiveModelOptions } from './scripted-live-model/scripted-live-model.ts';
+export { ScriptedLiveModel } from './scripted-live-model/scripted-live-model.ts';
+
 export type { FixedPlatform, FixedPlatformOptions } from './fixed-platform.ts';
 export { fixedPlatform } from './fixed-platform.ts';
 

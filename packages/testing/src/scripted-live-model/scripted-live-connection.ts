@@ -1,0 +1,194 @@
+import {
+  type BaseLlmConnection,
+  type Blob,
+  type Content,
+  type FunctionResponse,
+  LiveConnectionError,
+  type LiveLlmResponse,
+  type LlmRequest,
+  RunAbortedError,
+} from '@eventloom/core';
+import { Gate } from '../gate.ts';
+import { type LiveSent, type LiveSentMatcher, matchesSent } from './live-sent.ts';
+import type { LiveCue, ScriptedLiveStep } from './scripted-live-step.ts';
+
+/** What a scripted connection is made of. */
+export interface ScriptedLiveConnectionParams {
+  readonly request: LlmRequest;
+  readonly steps: readonly ScriptedLiveStep[];
+  /** Whether `sent` is filled. */
+  readonly recordSent: boolean;
+  readonly abortSignal: AbortSignal | undefined;
+}
+
+/** A live connection that plays its script as it is read, and keeps what it is sent. */
+export class ScriptedLiveConnection implements BaseLlmConnection {
+  /** The request it was opened with: a deep copy. */
+  readonly request: LlmRequest;
+  readonly #steps: readonly ScriptedLiveStep[];
+  readonly #recordSent: boolean;
+  readonly #sent: LiveSent[] = [];
+  /** What no cue has looked at yet. */
+  #unheard: LiveSent[] = [];
+  /** Cues that are not played to their end. */
+  #cuesLeft: number;
+  #played = 0;
+  #isRead = false;
+  #isClosed = false;
+  #failure: { readonly error: unknown } | undefined;
+  readonly #over = Promise.withResolvers<void>();
+  #arrival = Promise.withResolvers<void>();
+
+  constructor({ request, steps, recordSent, abortSignal }: ScriptedLiveConnectionParams) {
+    this.request = request;
+    this.#steps = steps;
+    this.#recordSent = recordSent;
+    this.#cuesLeft = steps.filter(isCue).length;
+    const abort = () => this.#end(new RunAbortedError('the call was aborted', { cause: abortSignal?.reason }));
+    abortSignal?.addEventListener('abort', abort, { once: true });
+    void this.#over.promise.then(() => abortSignal?.removeEventListener('abort', abort));
+  }
+
+  /** All that was sent, in order: the history, and what the client said. Empty where it is not recorded. */
+  get sent(): readonly LiveSent[] {
+    return this.#sent;
+  }
+
+  /** True once the client closed it. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** How many of its steps were not played. */
+  get stepsLeft(): number {
+    return this.#steps.length - this.#played;
+  }
+
+  /** Settles when it is over: closed by the client, aborted, or ended by its script. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** The first of what was sent that is like this, as soon as there is one. */
+  async heard(matcher: LiveSentMatcher): Promise<LiveSent> {
+    for (let index = 0; ; index++) {
+      while (index >= this.#sent.length) await this.#arrival.promise;
+      const sent = this.#sent[index];
+      if (sent && matchesSent(sent, matcher)) return sent;
+    }
+  }
+
+  sendHistory(history: readonly Content[]): Promise<void> {
+    return this.#take({ history: structuredClone(history) });
+  }
+
+  sendContent(content: Content): Promise<void> {
+    return this.#take({ content: structuredClone(content) });
+  }
+
+  sendToolResponses(responses: readonly FunctionResponse[]): Promise<void> {
+    return this.#take({ toolResponses: structuredClone(responses) });
+  }
+
+  sendRealtime(blob: Blob): Promise<void> {
+    return this.#take({ blob });
+  }
+
+  sendActivityStart(): Promise<void> {
+    return this.#take({ activityStart: true });
+  }
+
+  sendActivityEnd(): Promise<void> {
+    return this.#take({ activityEnd: true });
+  }
+
+  async *receive(): AsyncGenerator<LiveLlmResponse, void, void> {
+    if (this.#isRead) throw new LiveConnectionError('a connection is read once', { isRetryable: false });
+    this.#isRead = true;
+    for (const step of this.#steps) {
+      const responses = this.#isOver() ? undefined : await this.#play(step);
+      if (!responses) break;
+      this.#played++;
+      for (const response of responses) {
+        if (this.#isOver()) return;
+        yield response;
+      }
+    }
+    await this.#over.promise;
+    this.#isOver();
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.#over.resolve();
+    return Promise.resolve();
+  }
+
+  /** What is said, undefined when the connection was over before the step was. */
+  async #play(step: ScriptedLiveStep): Promise<readonly LiveLlmResponse[] | undefined> {
+    if (typeof step === 'string') return [textResponse(step)];
+    if (typeof step === 'function') {
+      try {
+        return (await step(this.#sent)).map((said) => (typeof said === 'string' ? textResponse(said) : said));
+      } catch (error) {
+        this.#end(error);
+        return [];
+      }
+    }
+    if (step instanceof Gate) return this.#unlessOver(step.pass());
+    if (isCue(step)) return this.#unlessOver(this.#hear(step.heard));
+    if (!('ends' in step)) return [step];
+    this.#end(typeof step.ends === 'number' ? closedWith(step.ends) : step.ends);
+    return [];
+  }
+
+  async #unlessOver(waiting: Promise<void>): Promise<readonly never[] | undefined> {
+    await Promise.race([waiting, this.#over.promise]);
+    return this.#isClosed || this.#failure ? undefined : [];
+  }
+
+  async #hear(matcher: LiveSentMatcher): Promise<void> {
+    for (;;) {
+      const sent = this.#unheard.shift();
+      if (!sent) await this.#arrival.promise;
+      else if (matchesSent(sent, matcher)) break;
+    }
+    if (--this.#cuesLeft === 0) this.#unheard = [];
+  }
+
+  #take(sent: LiveSent): Promise<void> {
+    if (this.#isClosed)
+      return Promise.reject(new LiveConnectionError('the connection is closed', { isRetryable: false }));
+    if (this.#failure) return Promise.reject(this.#failure.error);
+    if (this.#recordSent) this.#sent.push(sent);
+    if (this.#cuesLeft > 0) this.#unheard.push(sent);
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
+    return Promise.resolve();
+  }
+
+  #end(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#failure ??= { error };
+    this.#over.resolve();
+  }
+
+  /** True when the client closed it. @throws what ended it otherwise */
+  #isOver(): boolean {
+    if (this.#isClosed) return true;
+    if (this.#failure) throw this.#failure.error;
+    return false;
+  }
+}
+
+function isCue(step: ScriptedLiveStep): step is LiveCue {
+  return typeof step === 'object' && 'heard' in step;
+}
+
+function textResponse(text: string): LiveLlmResponse {
+  return { content: { role: 'model', parts: [{ text }] } };
+}
+
+function closedWith(closeCode: number): LiveConnectionError {
+  return new LiveConnectionError(`the connection ended with code ${closeCode}`, { closeCode, isRetryable: true });
+}

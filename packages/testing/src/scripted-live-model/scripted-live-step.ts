@@ -1,0 +1,42 @@
+import type { LiveLlmResponse, LlmRequest } from '@eventloom/core';
+import type { Gate } from '../gate.ts';
+import type { RequestExpectation } from '../scripted-model/request-expectation.ts';
+import type { LiveSent, LiveSentMatcher } from './live-sent.ts';
+
+/**
+ * One step of a live connection: a piece of text, a response, a gate that holds what follows, a wait for what the client sends, the
+ * end of the connection, or a function that makes responses of what was sent so far.
+ */
+export type ScriptedLiveStep = string | LiveLlmResponse | Gate | LiveCue | LiveEnd | ScriptedLiveFunction;
+
+/** Makes what is said at this place of the script. What it throws ends the connection. */
+export type ScriptedLiveFunction = (
+  sent: readonly LiveSent[],
+) => readonly (string | LiveLlmResponse)[] | Promise<readonly (string | LiveLlmResponse)[]>;
+
+/** Holds what follows until the client has sent this, after what earlier cues of the script waited for. */
+export interface LiveCue {
+  readonly heard: LiveSentMatcher;
+}
+
+/** The connection ends: the reader and all later sends get this error. A number is a WebSocket close code, as of a retryable error. */
+export interface LiveEnd {
+  readonly ends: number | Error;
+}
+
+/** One connection. A list is its steps, an error refuses the setup. */
+export type ScriptedLiveScript = readonly ScriptedLiveStep[] | Error | ScriptedLiveConnectionScript;
+
+/** A connection in full. After its last step it stays open and silent until the client closes it. */
+export interface ScriptedLiveConnectionScript {
+  readonly steps?: readonly ScriptedLiveStep[];
+  /** Thrown by `connect`: the service refuses the setup, or cannot be reached. */
+  readonly refuse?: Error;
+  /** What the request must be like. */
+  readonly expect?: RequestExpectation;
+  /** Holds `connect` until the test opens it. */
+  readonly gate?: Gate;
+}
+
+/** Makes the script of a connection; for as many as there come. */
+export type ScriptedLiveFactory = (request: LlmRequest, index: number) => ScriptedLiveScript;
