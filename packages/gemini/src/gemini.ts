@@ -1,5 +1,6 @@
 import {
   BaseLlm,
+  type BaseLlmConnection,
   EventloomError,
   type LlmRequest,
   type LlmResponse,
@@ -34,6 +35,8 @@ export interface GeminiOptions extends GeminiClientOptions {
    * the name of a model at the same service, or a model of any kind.
    */
   readonly fallbackModel?: string | BaseLlm | undefined;
+  /** How long the service may take to set a live connection up, from the first byte to the last. Default 20,000 ms. */
+  readonly liveSetupTimeoutMs?: number | undefined;
   /** Clock and timers. Default: the system's. */
   readonly platform?: Platform | undefined;
 }
@@ -123,6 +126,24 @@ export class Gemini extends BaseLlm {
     }
   }
 
+  /**
+   * Opens a live connection, and waits until the service has set it up. It is not tried again here: who keeps a call alive
+   * knows what to resume. An abort closes the socket.
+   * @throws LiveConnectionError when the service refuses the setup, does not answer in time, or cannot be reached
+   * @throws RunAbortedError when the signal fires, then and later
+   */
+  override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
+    const { connectLive } = await import('./live/connect-live.ts');
+    return connectLive(request, {
+      model: request.model ?? this.model,
+      client: await this.#client(),
+      platform: this.#platform,
+      redact: this.#redact,
+      setupTimeoutMs: this.#options.liveSetupTimeoutMs ?? LIVE_SETUP_TIMEOUT_MS,
+      abortSignal,
+    });
+  }
+
   /** Asks once, and waits for the first that there is to pass on. */
   async #open(
     request: LlmRequest,
@@ -186,6 +207,8 @@ export class Gemini extends BaseLlm {
     return client && typeof client !== 'function' ? client.vertexai : vertexai;
   }
 }
+
+const LIVE_SETUP_TIMEOUT_MS = 20_000;
 
 /** A call that the service answers: chunks, as long as there are any, and the whole. */
 interface OpenCall {

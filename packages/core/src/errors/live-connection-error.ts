@@ -6,6 +6,11 @@ export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
   readonly closeCode?: number | undefined;
   /** True when the same may succeed when it is tried again; false for a setup that the service refuses. */
   readonly isRetryable: boolean;
+  /**
+   * True when the service took the request but for its `sessionResumption.handle`, which it does not know (any more): a connection
+   * without one may succeed. Default false.
+   */
+  readonly isHandleRefused?: boolean | undefined;
 }
 
 /** A live connection to a model could not be made, or ended before it was closed. The message is the service's own, where it said one. */
@@ -13,10 +18,12 @@ export class LiveConnectionError extends EventloomError {
   static override readonly code = 'LIVE_CONNECTION';
   readonly closeCode: number | undefined;
   readonly isRetryable: boolean;
+  readonly isHandleRefused: boolean;
 
   constructor(message: string, options: LiveConnectionErrorOptions) {
     super(message, options);
     this.closeCode = options.closeCode;
     this.isRetryable = options.isRetryable;
+    this.isHandleRefused = options.isHandleRefused ?? false;
   }
 }

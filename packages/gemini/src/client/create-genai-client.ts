@@ -3,10 +3,13 @@ import { GoogleGenAI } from '@google/genai';
 import type { GeminiClientOptions } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';
 
+/** Live connections of the Gemini API are documented for this version; the client's own default is `v1`. */
+const LIVE_API_VERSION = 'v1beta';
+
 /** Makes a client of @google/genai. What is given wins over the environment variables that the client reads on node. */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
   const { apiKey, vertexai = false, project, location, headers, baseUrl, apiVersion, httpOptions } = options;
-  const { models, caches } = new GoogleGenAI({
+  const clientOptions = {
     vertexai,
     ...(apiKey && { apiKey }),
     ...(vertexai && project && { project, location: location ?? 'global' }),
@@ -16,6 +19,18 @@ export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient 
       ...(apiVersion && { apiVersion }),
       headers: { ...httpOptions?.headers, ...headers },
     },
-  });
-  return { vertexai, models, caches, own: { fetch: httpOptions?.fetch } };
+  };
+  const client = new GoogleGenAI(clientOptions);
+  const isVersionOpen = !vertexai && clientOptions.httpOptions.apiVersion === undefined;
+  return {
+    vertexai,
+    models: client.models,
+    caches: client.caches,
+    get live() {
+      if (!isVersionOpen) return client.live;
+      const liveOptions = { ...clientOptions.httpOptions, apiVersion: LIVE_API_VERSION };
+      return new GoogleGenAI({ ...clientOptions, httpOptions: liveOptions }).live;
+    },
+    own: { fetch: httpOptions?.fetch },
+  };
 }

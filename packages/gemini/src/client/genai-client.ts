@@ -5,6 +5,8 @@ import type {
   GenerateContentParameters,
   GenerateContentResponse,
   HttpOptions,
+  LiveConnectParameters,
+  Session,
 } from '@google/genai';
 
 /** What is used of `GoogleGenAI`; any of its clients is one. */
@@ -19,7 +21,12 @@ export interface GenAiClient {
     create(parameters: CreateCachedContentParameters): Promise<CachedContent>;
     delete(parameters: DeleteCachedContentParameters): Promise<unknown>;
   };
+  /** Without it there are no live connections. */
+  readonly live?: { connect(parameters: LiveConnectParameters): Promise<LiveSession> };
 }
+
+/** What is used of a live session of the client. */
+export type LiveSession = Pick<Session, 'sendClientContent' | 'sendRealtimeInput' | 'sendToolResponse' | 'close'>;
 
 /** A client that was made here, so that its fetch is known and can be watched. Another's may have a fetch of its own. */
 export interface OwnGenAiClient extends GenAiClient {

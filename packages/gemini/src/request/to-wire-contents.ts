@@ -17,7 +17,8 @@ export function toWireContents(contents: readonly Content[], vertexai: boolean):
   return wire;
 }
 
-function toWireContent(content: Content, vertexai: boolean): Content {
+/** One content as the service takes it: itself where it needs no change. */
+export function toWireContent(content: Content, vertexai: boolean): Content {
   const parts = mapChanged(content.parts, (part) => toWirePart(part, vertexai));
   return parts === content.parts ? content : { ...content, ...(parts && { parts }) };
 }
@@ -53,7 +54,8 @@ function isPiece({ partialArgs, willContinue }: FunctionCall): boolean {
   return partialArgs !== undefined || willContinue !== undefined;
 }
 
-function toWireBlob(blob: Blob, vertexai: boolean): Blob {
+/** Bytes as the service takes them: the blob itself where it needs no change. */
+export function toWireBlob(blob: Blob, vertexai: boolean): Blob {
   const data = blob.data === undefined ? undefined : normaliseBase64(blob.data);
   if (data === blob.data && (vertexai || blob.displayName === undefined)) return blob;
   const { displayName, ...rest } = blob;
@@ -64,7 +66,8 @@ function toWireBlob(blob: Blob, vertexai: boolean): Blob {
   };
 }
 
-function toWireFunctionResponse(response: FunctionResponse, vertexai: boolean): FunctionResponse {
+/** A function response as the service takes it: itself where it needs no change. */
+export function toWireFunctionResponse(response: FunctionResponse, vertexai: boolean): FunctionResponse {
   let wire = response;
   // Their display names stay: the response refers to its parts by them.
   const parts = mapChanged(response.parts, withWireBlob);

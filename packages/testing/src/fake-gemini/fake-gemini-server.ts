@@ -4,12 +4,14 @@ import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
 import { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
 import { errorReply, type FakeGeminiReply, type FakeGeminiStep } from './fake-gemini-reply.ts';
 import type { FakeGeminiRequest, FakeGeminiRequestBody } from './fake-gemini-request.ts';
+import { FakeGeminiLive } from './live/fake-gemini-live.ts';
 import { parseGeminiPath } from './parse-gemini-path.ts';
 import { writeReply } from './write-reply.ts';
 
 /**
  * A real HTTP server on 127.0.0.1 that speaks Gemini's wire from a script, one step a request: `generateContent` and
- * `streamGenerateContent` of the Gemini API and of Vertex AI, and what makes and deletes cached contents. Node only.
+ * `streamGenerateContent` of the Gemini API and of Vertex AI, and what makes and deletes cached contents. Live connections have
+ * scripts of their own, see `live`. Node only.
  *
  * A request that the script has no answer for is answered with 400 (so that no client retries it) and reported by
  * `assertConsumed`.
@@ -19,6 +21,8 @@ import { writeReply } from './write-reply.ts';
  * const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: 'test', baseUrl: server.url });
  */
 export class FakeGeminiServer {
+  /** What is said in live connections. */
+  readonly live = new FakeGeminiLive();
   readonly #http: Server;
   readonly #steps: FakeGeminiStep[];
   readonly #requests: FakeGeminiRequest[] = [];
@@ -34,6 +38,7 @@ export class FakeGeminiServer {
   private constructor(steps: readonly FakeGeminiStep[]) {
     this.#steps = [...steps];
     this.#http = createServer((incoming, outgoing) => void this.#serve(incoming, outgoing));
+    this.#http.on('upgrade', (incoming, socket, head) => this.live.upgrade(incoming, socket, head));
   }
 
   /** Starts a server on a free port. */
@@ -70,7 +75,7 @@ export class FakeGeminiServer {
     }
   }
 
-  /** @throws UnexpectedRequestError when there was one, UnconsumedStepsError when steps are left over */
+  /** @throws UnexpectedRequestError when there was one, UnconsumedStepsError when steps are left over, also of live connections */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const left = this.#steps.length - this.#answered;
@@ -79,6 +84,7 @@ export class FakeGeminiServer {
         `fake Gemini server: ${left} of ${this.#steps.length} replies were not asked for, beginning with reply ${this.#answered + 1}`,
       );
     }
+    this.live.assertConsumed();
   }
 
   /** Stops listening and closes what is open. Asserts nothing. */
@@ -87,6 +93,7 @@ export class FakeGeminiServer {
     this.#http.close(() => resolve());
     for (const outgoing of this.#open) this.#cut.add(outgoing);
     this.#http.closeAllConnections();
+    this.live.close();
     await promise;
   }
 

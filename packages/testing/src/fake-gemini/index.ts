@@ -10,5 +10,21 @@ export { wireChunks, wireResponse } from './wire-response.ts';
 export type { ByteSplit } from './split-bytes.ts';
 export { FakeGeminiServer } from './fake-gemini-server.ts';
 
+export type {
+  FakeLiveAnswer,
+  FakeLiveClose,
+  FakeLiveCue,
+  FakeLiveCut,
+  FakeLiveScript,
+  FakeLiveStep,
+  LiveWireMatcher,
+  LiveWireMessage,
+} from './live/fake-live-script.ts';
+export type { LivePath } from './live/parse-live-path.ts';
+export type { FakeLiveConnection, LiveClosing } from './live/fake-live-connection.ts';
+export type { FakeGeminiLive } from './live/fake-gemini-live.ts';
+export type { LiveRecording } from './live/live-recording.ts';
+export { recordedLive } from './live/live-recording.ts';
+
 export { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
 export { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';

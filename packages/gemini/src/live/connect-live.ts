@@ -1,0 +1,128 @@
+import {
+  ConfigurationError,
+  EventloomError,
+  LiveConnectionError,
+  type LlmRequest,
+  type Platform,
+  RunAbortedError,
+} from '@eventloom/core';
+import type { GenAiClient } from '../client/genai-client.ts';
+import type { Ending } from './client-socket.ts';
+import { GeminiLiveConnection } from './gemini-live-connection.ts';
+import { LiveInbox } from './live-inbox.ts';
+import { toConnectionError } from './to-connection-error.ts';
+import { resumptionHandle, toLiveConfig } from './to-live-config.ts';
+import { toLiveResponse } from './to-live-response.ts';
+import { WatchedConnection } from './watched-connection.ts';
+
+/** Where a connection is made to, and how. */
+export interface LiveTarget {
+  readonly model: string;
+  readonly client: GenAiClient;
+  readonly platform: Platform;
+  readonly redact: (text: string) => string;
+  /** How long the service may take until the connection is set up. */
+  readonly setupTimeoutMs: number;
+  readonly abortSignal: AbortSignal | undefined;
+}
+
+/** What may wait for a slow reader, in characters: about a minute of the model's speech. */
+const MAX_INBOX_CHARS = 4 * 1024 * 1024;
+
+/**
+ * Opens a live connection and waits until the service has taken the setup.
+ * @throws LiveConnectionError RunAbortedError
+ */
+export async function connectLive(request: LlmRequest, target: LiveTarget): Promise<GeminiLiveConnection> {
+  const { model, client, platform, redact, setupTimeoutMs } = target;
+  const abortSignal = anyOf(target.abortSignal, request.config['abortSignal']);
+  const { live, vertexai } = client;
+  if (!live) throw new ConfigurationError(`model "${model}": its client has no live connections`);
+  const hasHandle = resumptionHandle(request) !== undefined;
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  let isSetUp = false;
+  let failure: unknown;
+
+  const errorOf = (ending: Ending): LiveConnectionError =>
+    toConnectionError({ model, ending, isSetUp, hasHandle, redact });
+  const fail = (error: unknown): void => {
+    abortSignal?.removeEventListener('abort', abort);
+    failure ??= error;
+    failed.reject(failure);
+    inbox.end({ error: failure });
+  };
+  const abort = (): void => {
+    connection.terminate();
+    fail(new RunAbortedError(`model "${model}": the call was aborted`, { cause: abortSignal?.reason }));
+    inbox.abort(failure);
+  };
+  const inbox = new LiveInbox({
+    maxChars: MAX_INBOX_CHARS,
+    onFull: () => connection.pause(),
+    onRoom: () => connection.resume(),
+    onOverflow: () => {
+      connection.terminate();
+      fail(errorOf({ failure: 'its responses are not read' }));
+    },
+  });
+  const connection = new WatchedConnection({
+    onMessage: (message) => {
+      if (message.error && !isSetUp) {
+        connection.terminate();
+        fail(errorOf({ code: 1008, reason: message.error.message ?? message.error.status }));
+        return;
+      }
+      if (message.setupComplete) isSetUp = true;
+      const response = toLiveResponse(message);
+      if (response) inbox.push(response);
+    },
+    onEnd: (ending) => fail(errorOf(ending)),
+  });
+
+  if (abortSignal?.aborted) abort();
+  abortSignal?.addEventListener('abort', abort, { once: true });
+  const cancelTimeout = platform.schedule(setupTimeoutMs, () => {
+    connection.terminate();
+    fail(errorOf({ failure: `the service did not complete the setup in ${setupTimeoutMs} ms` }));
+  });
+  try {
+    const opening = connection.open(live, { model, config: toLiveConfig(request, vertexai) });
+    const session = await Promise.race([opening, failed.promise]);
+    return new GeminiLiveConnection({
+      session,
+      connection,
+      inbox,
+      vertexai,
+      platform,
+      failure: () => failure,
+      onClose: () => {
+        abortSignal?.removeEventListener('abort', abort);
+        inbox.end({});
+      },
+    });
+  } catch (error) {
+    connection.terminate();
+    fail(EventloomError.isInstance(error) ? error : unsent(error, target));
+    throw failure;
+  } finally {
+    cancelTimeout();
+  }
+}
+
+function anyOf(signal: AbortSignal | undefined, ownSignal: unknown): AbortSignal | undefined {
+  if (!(ownSignal instanceof AbortSignal)) return signal;
+  return signal ? AbortSignal.any([signal, ownSignal]) : ownSignal;
+}
+
+/** How runtimes and the client's authentication say that a network failed. */
+const LOST = /fetch failed|network|socket|timed? ?out|ECONN|ENOTFOUND|EAI_AGAIN/i;
+
+/** The client refused the request, or got no credentials. */
+function unsent(error: unknown, { model, redact }: LiveTarget): LiveConnectionError {
+  const text = error instanceof Error ? error.message : String(error);
+  return new LiveConnectionError(redact(`model "${model}": the live connection could not be made: ${text}`), {
+    isRetryable: LOST.test(text),
+    ...(redact(text) === text && { cause: error }),
+  });
+}

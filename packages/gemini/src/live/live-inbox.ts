@@ -1,0 +1,103 @@
+import type { LiveLlmResponse } from '@eventloom/core';
+
+/** How much an inbox holds, and who is told. */
+export interface LiveInboxOptions {
+  /** What may wait before the sender is to pause, in characters of text and base64. */
+  readonly maxChars: number;
+  /** More waits than `maxChars`. */
+  readonly onFull: () => void;
+  /** There is room again, after `onFull`. */
+  readonly onRoom: () => void;
+  /** A sender that could not pause has sent `OVERFLOW` times `maxChars`. */
+  readonly onOverflow: () => void;
+}
+
+const OVERFLOW = 8;
+/** What a response counts for beside what it says. */
+const OVERHEAD_CHARS = 256;
+/** Places before the oldest response that are given back at once. */
+const MAX_GAP = 1024;
+
+/** Responses between the socket, which pushes them, and the one reader, who takes them when it likes: all of them, in order. */
+export class LiveInbox {
+  readonly #options: LiveInboxOptions;
+  #waiting: LiveLlmResponse[] = [];
+  /** The place of the oldest among them. */
+  #first = 0;
+  #chars = 0;
+  #isFull = false;
+  /** What is after the last response: an error, or nothing. */
+  #end: { readonly error?: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: LiveInboxOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a response. Nothing after the end. */
+  push(response: LiveLlmResponse): void {
+    if (this.#end) return;
+    const { maxChars, onFull, onOverflow } = this.#options;
+    this.#waiting.push(response);
+    this.#chars += charsOf(response);
+    this.#wake?.();
+    if (this.#chars <= maxChars) return;
+    if (!this.#isFull) {
+      this.#isFull = true;
+      onFull();
+    }
+    if (this.#chars > OVERFLOW * maxChars) onOverflow();
+  }
+
+  /** Nothing follows what is in it, or an error does. The first end counts. */
+  end(end: { readonly error?: unknown }): void {
+    this.#end ??= end;
+    this.#wake?.();
+  }
+
+  /** The error is thrown now, and what is in it is dropped. */
+  abort(error: unknown): void {
+    this.#end = { error };
+    this.#waiting = [];
+    this.#first = 0;
+    this.#wake?.();
+  }
+
+  /** The oldest response, as soon as there is one; undefined at the end. @throws what it ended with */
+  async take(): Promise<LiveLlmResponse | undefined> {
+    for (;;) {
+      const oldest = this.#waiting[this.#first];
+      if (oldest) {
+        this.#shift(oldest);
+        return oldest;
+      }
+      if (this.#end) {
+        if ('error' in this.#end) throw this.#end.error;
+        return undefined;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+  }
+
+  #shift(oldest: LiveLlmResponse): void {
+    this.#first++;
+    this.#chars -= charsOf(oldest);
+    if (this.#first === this.#waiting.length || this.#first > MAX_GAP) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+    if (!this.#isFull || this.#chars > this.#options.maxChars / 2) return;
+    this.#isFull = false;
+    this.#options.onRoom();
+  }
+}
+
+function charsOf({ content }: LiveLlmResponse): number {
+  let chars = OVERHEAD_CHARS;
+  for (const { text, inlineData } of content?.parts ?? []) {
+    chars += (text?.length ?? 0) + (inlineData?.data?.length ?? 0);
+  }
+  return chars;
+}

@@ -1,0 +1,47 @@
+import { LiveConnectionError } from '@eventloom/core';
+import { isRetryableStatus } from '../errors/status-codes.ts';
+import type { Ending } from './client-socket.ts';
+
+/** What a connection that ended is told of. */
+export interface EndedConnection {
+  readonly model: string;
+  readonly ending: Ending;
+  /** Whether the service had taken the setup. */
+  readonly isSetUp: boolean;
+  /** Whether the setup named a session to resume. */
+  readonly hasHandle: boolean;
+  /** Takes keys out of a text. */
+  readonly redact: (text: string) => string;
+}
+
+/** The network died, or the runtime says no more. */
+const ABNORMAL = 1006;
+/**
+ * Codes that say that what was sent is at fault: protocol, kind of data, invalid argument, size, extension. 1008 is the service's for a
+ * setup that it refuses, but also for a session that became too old, so it is one of them only before the setup is complete.
+ */
+const FAULTS: readonly number[] = [1002, 1003, 1007, 1009, 1010];
+const REFUSED = 1008;
+/** Refusals that are about other things than the session that was to be resumed. */
+const OTHER_REASONS = /api.?key|permission|credential|auth|quota|billing|model/i;
+/** Reasons are at most 123 bytes; what a runtime says may be long. */
+const MAX_MESSAGE = 1000;
+
+/** A connection's end as an error, in the service's own words where it said any. No message holds a key. */
+export function toConnectionError({ model, ending, isSetUp, hasHandle, redact }: EndedConnection): LiveConnectionError {
+  const { reason, failure } = ending;
+  const closeCode = ending.code ?? ABNORMAL;
+  const status = Number(/Unexpected server response: (\d{3})/.exec(failure ?? '')?.[1] ?? Number.NaN);
+  const isFault = FAULTS.includes(closeCode) || (!isSetUp && closeCode === REFUSED);
+  const said = reason?.trim() ? reason.trim() : failure;
+  const state = isSetUp ? 'ended' : 'could not be made';
+  const message = said === undefined || said === '' ? `close code ${closeCode}` : said;
+  return new LiveConnectionError(
+    redact(`model "${model}": the live connection ${state}: ${message}`).slice(0, MAX_MESSAGE),
+    {
+      closeCode,
+      isRetryable: !isFault && (Number.isNaN(status) || isRetryableStatus(status)),
+      isHandleRefused: !isSetUp && hasHandle && isFault && !OTHER_REASONS.test(message),
+    },
+  );
+}

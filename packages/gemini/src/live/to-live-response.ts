@@ -1,0 +1,77 @@
+import type { LiveLlmResponse, Part, Transcription, UsageMetadata } from '@eventloom/core';
+import type { LiveMessage, LiveServerContent } from './live-message.ts';
+
+/** Reasons to end a turn that are no fault. */
+const PLAIN_REASONS: readonly string[] = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT', 'STOP'];
+
+/**
+ * A message of the service as one response with all that it holds, or undefined when it holds nothing to tell (`setupComplete`, an
+ * empty `serverContent`, signals of voice activity). Parts and transcriptions are passed on as they came.
+ */
+export function toLiveResponse(message: LiveMessage): LiveLlmResponse | undefined {
+  const response: LiveLlmResponse = {};
+  const { serverContent, toolCall, toolCallCancellation, usageMetadata, sessionResumptionUpdate, goAway } = message;
+  if (serverContent) addServerContent(response, serverContent);
+  const calls = toolCall?.functionCalls;
+  if (calls?.length) {
+    const parts: Part[] = calls.map((functionCall) => ({ functionCall }));
+    response.content = { role: 'model', parts: [...(response.content?.parts ?? []), ...parts] };
+  }
+  if (toolCallCancellation?.ids?.length) response.toolCallCancellation = { ids: [...toolCallCancellation.ids] };
+  if (usageMetadata) response.usageMetadata = toUsage(usageMetadata);
+  if (sessionResumptionUpdate) {
+    const { newHandle, resumable } = sessionResumptionUpdate;
+    response.liveSessionResumptionUpdate = {
+      ...(newHandle !== undefined && { newHandle }),
+      ...(resumable !== undefined && { resumable }),
+    };
+  }
+  if (goAway) {
+    const timeLeftMs = toMs(goAway.timeLeft);
+    response.goAway = timeLeftMs === undefined ? {} : { timeLeftMs };
+  }
+  if (message.error) {
+    const { status, code, message: text } = message.error;
+    response.errorCode = status ?? (code === undefined ? 'UNKNOWN' : String(code));
+    if (text !== undefined) response.errorMessage = text;
+  }
+  for (const _ in response) return response;
+  return undefined;
+}
+
+function addServerContent(response: LiveLlmResponse, content: LiveServerContent): void {
+  const { modelTurn, inputTranscription, outputTranscription, turnCompleteReason, groundingMetadata } = content;
+  if (modelTurn?.parts?.length) response.content = { role: modelTurn.role ?? 'model', parts: modelTurn.parts };
+  if (saysSomething(inputTranscription)) response.inputTranscription = inputTranscription;
+  if (saysSomething(outputTranscription)) response.outputTranscription = outputTranscription;
+  if (content.generationComplete) response.generationComplete = true;
+  if (content.interrupted) response.interrupted = true;
+  if (content.turnComplete) response.turnComplete = true;
+  if (groundingMetadata) response.groundingMetadata = groundingMetadata;
+  if (turnCompleteReason === undefined) return;
+  response.finishReason = turnCompleteReason;
+  if (PLAIN_REASONS.includes(turnCompleteReason)) return;
+  response.errorCode = turnCompleteReason;
+  response.errorMessage = `the model ended its turn: ${turnCompleteReason}`;
+}
+
+/** The service also sends transcriptions with nothing in them. */
+function saysSomething(transcription: Transcription | undefined): transcription is Transcription {
+  return transcription !== undefined && (Boolean(transcription.text) || transcription.finished === true);
+}
+
+/** One name for what the model said, whichever service counted it. */
+function toUsage(usage: NonNullable<LiveMessage['usageMetadata']>): UsageMetadata {
+  const { responseTokenCount, responseTokensDetails, ...rest } = usage;
+  return {
+    ...rest,
+    ...(responseTokenCount !== undefined && { candidatesTokenCount: responseTokenCount }),
+    ...(responseTokensDetails !== undefined && { candidatesTokensDetails: responseTokensDetails }),
+  };
+}
+
+/** Milliseconds of a protobuf duration, undefined for what is none. */
+function toMs(duration: string | undefined): number | undefined {
+  const seconds = /^(\d+(?:\.\d+)?)s$/.exec(duration ?? '')?.[1];
+  return seconds === undefined ? undefined : Math.round(Number(seconds) * 1000);
+}

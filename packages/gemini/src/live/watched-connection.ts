@@ -1,0 +1,152 @@
+import type { LiveConnectParameters } from '@google/genai';
+import type { GenAiClient, LiveSession } from '../client/genai-client.ts';
+import type {
+  ClientSocket,
+  ClientSocketCallbacks,
+  ClientSocketFactory,
+  ConnectionListener,
+  Ending,
+} from './client-socket.ts';
+import { FetchSocket, isWorkersRuntime } from './fetch-socket.ts';
+import type { LiveMessage } from './live-message.ts';
+
+type Live = NonNullable<GenAiClient['live']>;
+type ConnectParameters = Omit<LiveConnectParameters, 'callbacks'>;
+
+/** What of a runtime's WebSocket is used beside what the client uses; each where it is there. */
+interface RuntimeSocket {
+  binaryType?: string;
+  readonly bufferedAmount?: number;
+  terminate?(): void;
+  pause?(): void;
+  resume?(): void;
+}
+
+const decoder = new TextDecoder();
+
+/**
+ * One live connection of the client, seen from the socket. The client alone cannot end a connection that is not set up, breaks the
+ * process at a frame that is no JSON, and may turn around frames of two kinds. So it makes its socket through here, and gets no
+ * frame but the one that completes its setup. A client that makes its sockets in another way is used as it is.
+ */
+export class WatchedConnection {
+  readonly #listener: ConnectionListener;
+  #socket: ClientSocket | undefined;
+  #runtimeSocket: RuntimeSocket = {};
+  #session: LiveSession | undefined;
+  #isOver = false;
+
+  constructor(listener: ConnectionListener) {
+    this.#listener = listener;
+  }
+
+  /** Opens it, and settles when it is set up. Ends are told to the listener too. */
+  async open(live: Live, parameters: ConnectParameters): Promise<LiveSession> {
+    const factory: unknown = Reflect.get(live, 'webSocketFactory');
+    const isWatched = isFactory(factory);
+    const connected = (isWatched ? this.#watch(live, factory) : live).connect({
+      ...parameters,
+      callbacks: {
+        // The twin of the wire's message; the client's class of it adds getters.
+        onmessage: (message) => {
+          if (!isWatched) this.#tell(message as LiveMessage);
+        },
+        onerror: ({ message }) => this.#end({ failure: message }),
+        onclose: ({ code, reason }) => this.#end({ code, reason }),
+      },
+    });
+    this.#session = await connected;
+    if (this.#isOver) this.#session.close();
+    return this.#session;
+  }
+
+  /** Bytes that were sent and are not on their way yet; 0 where the runtime does not tell. */
+  get bufferedBytes(): number {
+    return this.#runtimeSocket.bufferedAmount ?? 0;
+  }
+
+  /** Ends it in peace: what was sent is still on its way. The listener is told nothing any more. */
+  close(): void {
+    this.#isOver = true;
+    try {
+      (this.#session ?? this.#socket)?.close();
+    } catch {
+      // Closed already, or never open.
+    }
+  }
+
+  /** Ends it now, whatever the other side does. The listener is told nothing any more. */
+  terminate(): void {
+    this.#isOver = true;
+    if (this.#runtimeSocket.terminate) this.#runtimeSocket.terminate();
+    else this.close();
+  }
+
+  /** Lets the service wait, where the runtime can. */
+  pause(): void {
+    if (!this.#isOver) this.#runtimeSocket.pause?.();
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#runtimeSocket.resume?.();
+  }
+
+  /** The client's live side, but with sockets that are seen. Only this one connection is made by it. */
+  #watch(live: Live, factory: ClientSocketFactory): Live {
+    const watched: ClientSocketFactory = {
+      create: (url, headers, callbacks) => {
+        const seen = { ...callbacks, onmessage: (event: { readonly data: unknown }) => this.#read(event, callbacks) };
+        const socket = isWorkersRuntime() ? new FetchSocket(url, headers, seen) : factory.create(url, headers, seen);
+        this.#socket = socket;
+        return {
+          connect: () => this.#connect(socket),
+          send: (message) => socket.send(message),
+          close: () => socket.close(),
+        };
+      },
+    };
+    return Object.create(live, { webSocketFactory: { value: watched } }) as Live;
+  }
+
+  #connect(socket: ClientSocket): void {
+    if (this.#isOver) return;
+    socket.connect();
+    const runtimeSocket: unknown = Reflect.get(socket, 'ws');
+    if (typeof runtimeSocket !== 'object' || runtimeSocket === null) return;
+    this.#runtimeSocket = runtimeSocket;
+    // Bytes that are there at once, and not as a promise: later frames would overtake them.
+    if (this.#runtimeSocket.binaryType === 'blob') this.#runtimeSocket.binaryType = 'arraybuffer';
+  }
+
+  #read({ data }: { readonly data: unknown }, client: ClientSocketCallbacks): void {
+    if (this.#isOver) return;
+    let message: unknown;
+    try {
+      message = JSON.parse(typeof data === 'string' ? data : decoder.decode(data as Uint8Array));
+    } catch {
+      return this.#broken();
+    }
+    if (typeof message !== 'object' || message === null) return this.#broken();
+    if ('setupComplete' in message) client.onmessage({ data: '{"setupComplete":{}}' });
+    this.#tell(message);
+  }
+
+  #broken(): void {
+    this.#end({ failure: 'the service sent a frame that is no JSON object' });
+    this.terminate();
+  }
+
+  #tell(message: LiveMessage): void {
+    if (!this.#isOver) this.#listener.onMessage(message);
+  }
+
+  #end(ending: Ending): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#listener.onEnd(ending);
+  }
+}
+
+function isFactory(value: unknown): value is ClientSocketFactory {
+  return typeof value === 'object' && value !== null && 'create' in value && typeof value.create === 'function';
+}

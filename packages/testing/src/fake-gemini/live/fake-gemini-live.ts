@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { UnconsumedStepsError } from '../../errors/unconsumed-steps-error.ts';
+import { UnexpectedRequestError } from '../../errors/unexpected-request-error.ts';
+import { FakeLiveConnection } from './fake-live-connection.ts';
+import type { FakeLiveAnswer, FakeLiveScript } from './fake-live-script.ts';
+import { parseLivePath } from './parse-live-path.ts';
+
+/**
+ * The live side of the fake Gemini server: WebSockets that speak the real wire from scripts, one script a connection. A connection
+ * that no script is left for is answered with HTTP status 400 and reported by `assertConsumed`.
+ */
+export class FakeGeminiLive {
+  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: 256 * 1024 * 1024 });
+  readonly #scripts: FakeLiveScript[] = [];
+  readonly #connections: FakeLiveConnection[] = [];
+  #attempts = 0;
+  #arrival = Promise.withResolvers<void>();
+  #fault: UnexpectedRequestError | undefined;
+
+  /** Adds scripts for the connections to come. */
+  enqueue(...scripts: readonly FakeLiveScript[]): void {
+    this.#scripts.push(...scripts);
+  }
+
+  /** The connections so far, in order; those that were answered with an HTTP status are not among them. */
+  get connections(): readonly FakeLiveConnection[] {
+    return this.#connections;
+  }
+
+  /** How often a connection was asked for. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** The connection at this place, as soon as it is there: 0 is the first. */
+  async connection(index: number): Promise<FakeLiveConnection> {
+    for (;;) {
+      const connection = this.#connections[index];
+      if (connection) return connection;
+      await this.#arrival.promise;
+    }
+  }
+
+  /** @throws the first fault there was, or UnconsumedStepsError when scripts or steps of one are left over */
+  assertConsumed(): void {
+    if (this.#fault) throw this.#fault;
+    const left = this.#scripts.length - this.#attempts;
+    if (left > 0) throw new UnconsumedStepsError(`fake Gemini server: ${left} live connections were not asked for`);
+    for (const [index, { stepsLeft }] of this.#connections.entries()) {
+      if (stepsLeft === 0) continue;
+      throw new UnconsumedStepsError(
+        `fake Gemini server: ${stepsLeft} steps of live connection ${index + 1} were not played`,
+      );
+    }
+  }
+
+  /** Takes an HTTP request to become a WebSocket. */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const path = parseLivePath(incoming.url ?? '');
+    const script = this.#scripts[this.#attempts++];
+    if (!path || !script) {
+      const what = path ? 'was not expected' : `asks for ${incoming.url?.split('?')[0]}, which Gemini does not know`;
+      this.#fault ??= new UnexpectedRequestError(`fake Gemini server: live connection ${this.#attempts} ${what}`);
+      return answerWithStatus(socket, 400);
+    }
+    const answer: FakeLiveAnswer = isAnswer(script) ? script : { steps: script };
+    if (answer.status !== undefined) return answerWithStatus(socket, answer.status);
+    const headers = incoming.headers as Record<string, string>;
+    this.#sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
+      const connection = new FakeLiveConnection(webSocket, path, headers, answer);
+      this.#connections.push(connection);
+      this.#arrival.resolve();
+      this.#arrival = Promise.withResolvers();
+      connection.play().catch((cause: unknown) => {
+        this.#fault ??= new UnexpectedRequestError('fake Gemini server: a function of a live script failed', { cause });
+        connection.cut();
+      });
+    });
+  }
+
+  /** Cuts all connections. */
+  close(): void {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#sockets.close();
+  }
+}
+
+function isAnswer(script: FakeLiveScript): script is FakeLiveAnswer {
+  return !Array.isArray(script);
+}
+
+function answerWithStatus(socket: Duplex, status: number): void {
+  socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}

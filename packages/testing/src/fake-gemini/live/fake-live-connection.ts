@@ -1,0 +1,165 @@
+import type { RawData, WebSocket } from 'ws';
+import { Gate } from '../../gate.ts';
+import type {
+  FakeLiveAnswer,
+  FakeLiveClose,
+  FakeLiveCue,
+  FakeLiveCut,
+  FakeLiveStep,
+  LiveWireMatcher,
+  LiveWireMessage,
+} from './fake-live-script.ts';
+import type { LivePath } from './parse-live-path.ts';
+
+/** How a connection ended, as the server saw it. */
+export interface LiveClosing {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** One live connection as the fake server has it: plays its script, and keeps what it is sent. */
+export class FakeLiveConnection {
+  /** Where the client connected to, and with which key. */
+  readonly path: LivePath;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #socket: WebSocket;
+  readonly #answer: FakeLiveAnswer;
+  readonly #received: LiveWireMessage[] = [];
+  readonly #closed = Promise.withResolvers<LiveClosing>();
+  #arrival = Promise.withResolvers<void>();
+  #heard = 0;
+  #played = 0;
+
+  constructor(socket: WebSocket, path: LivePath, headers: Readonly<Record<string, string>>, answer: FakeLiveAnswer) {
+    this.#socket = socket;
+    this.path = path;
+    this.headers = headers;
+    this.#answer = answer;
+    socket.on('message', (data) => this.#receive(data));
+    socket.on('close', (code, reason) => this.#closed.resolve({ code, reason: reason.toString() }));
+    socket.on('error', () => undefined);
+  }
+
+  /** The messages of the client after the setup, in order. */
+  get received(): readonly LiveWireMessage[] {
+    return this.#received.slice(1);
+  }
+
+  /** The setup, undefined before it came. */
+  get setup(): LiveWireMessage | undefined {
+    return this.#received[0]?.['setup'] as LiveWireMessage | undefined;
+  }
+
+  /** Settles when the connection is over, whoever ended it. */
+  get closed(): Promise<LiveClosing> {
+    return this.#closed.promise;
+  }
+
+  /** How many steps of the script were not played. */
+  get stepsLeft(): number {
+    return (this.#answer.steps?.length ?? 0) - this.#played;
+  }
+
+  /** The first message that is like this, as soon as there is one. */
+  async heard(matcher: LiveWireMatcher): Promise<LiveWireMessage> {
+    for (let index = 0; ; index++) {
+      const message = await this.#message(index);
+      if (matchesWire(message, matcher)) return message;
+    }
+  }
+
+  /** Says something beside the script. */
+  send(message: LiveWireMessage | string): void {
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    this.#socket.send(text, { binary: this.#answer.frames !== 'text' });
+  }
+
+  /** Ends the socket without a close. */
+  cut(): void {
+    this.#socket.terminate();
+  }
+
+  /** Plays the script to its end, or to that of the connection. */
+  async play(): Promise<void> {
+    const { setup = { setupComplete: {} }, steps = [] } = this.#answer;
+    const first = await this.#unlessClosed(this.#message(0));
+    if (first === undefined) return;
+    if (!('setup' in first)) return this.#socket.close(1007, 'The first message must be a setup.');
+    this.#heard = 1;
+    if (setup === null || !(await this.#step(setup))) return;
+    if (setup instanceof Gate) this.send({ setupComplete: {} });
+    for (const step of steps) {
+      if (!(await this.#step(step))) return;
+      this.#played++;
+    }
+  }
+
+  /** False when the connection was over before the step was. */
+  async #step(step: FakeLiveStep): Promise<boolean> {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false;
+    if (typeof step === 'function') for (const message of await step(this.received)) this.send(message);
+    else if (typeof step === 'string') this.send(step);
+    else if (step instanceof Gate) return (await this.#unlessClosed(step.pass().then(() => true))) ?? false;
+    else if (isCue(step)) return (await this.#unlessClosed(this.#hear(step.heard))) ?? false;
+    else if (isClose(step)) this.#socket.close(step.close, step.reason);
+    else if (isCut(step)) this.cut();
+    else this.send(step);
+    return true;
+  }
+
+  async #hear(matcher: LiveWireMatcher): Promise<boolean> {
+    for (;;) if (matchesWire(await this.#message(this.#heard++), matcher)) return true;
+  }
+
+  async #message(index: number): Promise<LiveWireMessage> {
+    for (;;) {
+      const message = this.#received[index];
+      if (message) return message;
+      await this.#arrival.promise;
+    }
+  }
+
+  #unlessClosed<T>(waiting: Promise<T>): Promise<T | undefined> {
+    return Promise.race([waiting, this.#closed.promise.then(() => undefined)]);
+  }
+
+  #receive(data: RawData): void {
+    const message = parseMessage(data);
+    // As of the real service, which also takes no second setup.
+    if (!message || (this.#received.length > 0 && 'setup' in message)) {
+      this.#socket.close(1007, 'Request contains an invalid argument.');
+      return;
+    }
+    this.#received.push(message);
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
+  }
+}
+
+function parseMessage(data: RawData): LiveWireMessage | undefined {
+  try {
+    // The type of a frame's data has lists for a mode that is not on.
+    const message: unknown = JSON.parse((data as Buffer).toString());
+    return typeof message === 'object' && message !== null ? (message as LiveWireMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function matchesWire(message: LiveWireMessage, matcher: LiveWireMatcher): boolean {
+  if (typeof matcher === 'string') return matcher in message;
+  return typeof matcher === 'function' ? matcher(message) : matcher.test(JSON.stringify(message));
+}
+
+function isCue(step: object): step is FakeLiveCue {
+  return 'heard' in step;
+}
+
+function isClose(step: object): step is FakeLiveClose {
+  return 'close' in step;
+}
+
+function isCut(step: object): step is FakeLiveCut {
+  return 'cut' in step;
+}

@@ -1,0 +1,17 @@
+import type { FakeLiveAnswer, FakeLiveStep, LiveWireMessage } from './fake-live-script.ts';
+
+/** What was recorded of a client in a live connection to the real service. */
+export interface LiveRecording {
+  readonly frames: readonly { readonly dir: 'client' | 'server'; readonly msg: LiveWireMessage }[];
+}
+
+/** A connection that answers as was recorded: each message of the service after the messages of the client that came before it. */
+export function recordedLive({ frames }: LiveRecording, options: Pick<FakeLiveAnswer, 'frames'> = {}): FakeLiveAnswer {
+  const [, setupComplete, ...rest] = frames;
+  const steps = rest.map(({ dir, msg }): FakeLiveStep => (dir === 'server' ? msg : { heard: kindOf(msg) }));
+  return { ...options, steps, ...(setupComplete && { setup: setupComplete.msg }) };
+}
+
+function kindOf(message: LiveWireMessage): string {
+  return Object.keys(message)[0] ?? '';
+}
