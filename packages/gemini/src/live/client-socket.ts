@@ -9,10 +9,10 @@ export interface ClientSocket {
 
 /** What the client listens to. */
 export interface ClientSocketCallbacks {
-  onopen(): void;
-  onmessage(event: { readonly data: unknown }): void;
-  onerror(event: { readonly message?: string }): void;
-  onclose(event: { readonly code?: number; readonly reason?: string }): void;
+  readonly onopen: () => void;
+  readonly onmessage: (event: { readonly data: unknown }) => void;
+  readonly onerror: (event: { readonly message?: string }) => void;
+  readonly onclose: (event: { readonly code?: number; readonly reason?: string }) => void;
 }
 
 /** How the client makes its WebSockets. */

@@ -9,6 +9,7 @@ import {
 import type { GenAiClient } from '../client/genai-client.ts';
 import type { Ending } from './client-socket.ts';
 import { GeminiLiveConnection } from './gemini-live-connection.ts';
+import { announcesPast, liveDialectOf } from './live-dialect.ts';
 import { LiveInbox } from './live-inbox.ts';
 import { toConnectionError } from './to-connection-error.ts';
 import { resumptionHandle, toLiveConfig } from './to-live-config.ts';
@@ -38,24 +39,28 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   const abortSignal = anyOf(target.abortSignal, request.config['abortSignal']);
   const { live, vertexai } = client;
   if (!live) throw new ConfigurationError(`model "${model}": its client has no live connections`);
+  const dialect = liveDialectOf(model);
+  const hasPast = announcesPast(request, dialect);
   const hasHandle = resumptionHandle(request) !== undefined;
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
   let isSetUp = false;
-  let failure: unknown;
+  let failure: EventloomError | undefined;
 
   const errorOf = (ending: Ending): LiveConnectionError =>
     toConnectionError({ model, ending, isSetUp, hasHandle, redact });
-  const fail = (error: unknown): void => {
+  const fail = (error: EventloomError): EventloomError => {
     abortSignal?.removeEventListener('abort', abort);
     failure ??= error;
-    failed.reject(failure);
+    // A connection that ends as soon as it is set up is one: what the service said is still to be read.
+    if (!isSetUp || abortSignal?.aborted) failed.reject(failure);
     inbox.end({ error: failure });
+    return failure;
   };
   const abort = (): void => {
     connection.terminate();
-    fail(new RunAbortedError(`model "${model}": the call was aborted`, { cause: abortSignal?.reason }));
-    inbox.abort(failure);
+    const reason = new RunAbortedError(`model "${model}": the call was aborted`, { cause: abortSignal?.reason });
+    inbox.abort(fail(reason));
   };
   const inbox = new LiveInbox({
     maxChars: MAX_INBOX_CHARS,
@@ -87,13 +92,19 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     fail(errorOf({ failure: `the service did not complete the setup in ${setupTimeoutMs} ms` }));
   });
   try {
-    const opening = connection.open(live, { model, config: toLiveConfig(request, vertexai) });
+    const opening = connection.open(live, {
+      model,
+      config: toLiveConfig(request, vertexai),
+      setup: hasPast ? { historyConfig: { initialHistoryInClientContent: true } } : {},
+    });
     const session = await Promise.race([opening, failed.promise]);
     return new GeminiLiveConnection({
       session,
       connection,
       inbox,
       vertexai,
+      dialect,
+      isPastAwaited: hasPast,
       platform,
       failure: () => failure,
       onClose: () => {
@@ -103,8 +114,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     });
   } catch (error) {
     connection.terminate();
-    fail(EventloomError.isInstance(error) ? error : unsent(error, target));
-    throw failure;
+    throw fail(EventloomError.isInstance(error) ? error : unsent(error, target));
   } finally {
     cancelTimeout();
   }

@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import type { LiveSession } from '../client/genai-client.ts';
 import { toWireBlob, toWireContent, toWireFunctionResponse } from '../request/to-wire-contents.ts';
+import { isSayable, type LiveDialect, splitHistory } from './live-dialect.ts';
 import type { LiveInbox } from './live-inbox.ts';
 import type { WatchedConnection } from './watched-connection.ts';
 
@@ -20,9 +21,12 @@ export interface GeminiLiveConnectionParams {
   readonly connection: WatchedConnection;
   readonly inbox: LiveInbox;
   readonly vertexai: boolean;
+  readonly dialect: LiveDialect;
+  /** The setup announced a past, for which the service waits. */
+  readonly isPastAwaited: boolean;
   readonly platform: Platform;
   /** What it ended with, undefined while it is open. */
-  readonly failure: () => unknown;
+  readonly failure: () => EventloomError | undefined;
   /** It is closed from this side. */
   readonly onClose: () => void;
 }
@@ -37,23 +41,26 @@ export class GeminiLiveConnection implements BaseLlmConnection {
   readonly #params: GeminiLiveConnectionParams;
   #isRead = false;
   #isClosed = false;
+  #isPastAwaited: boolean;
 
   constructor(params: GeminiLiveConnectionParams) {
     this.#params = params;
+    this.#isPastAwaited = params.isPastAwaited;
   }
 
   async sendHistory(history: readonly Content[]): Promise<void> {
-    const turns = history.map((content) => toWireContent(content, this.#params.vertexai));
-    if (turns.length === 0) return;
-    const turnComplete = turns.at(-1)?.role !== 'model';
-    await this.#send((session) => session.sendClientContent({ turns, turnComplete }));
+    if (history.length === 0) return;
+    if (this.#params.dialect === 'turns') return this.#sendTurns(history, history.at(-1)?.role !== 'model');
+    const { past, said } = splitHistory(history);
+    this.#isPastAwaited = false;
+    await Promise.all([past.length > 0 && this.#sendTurns(past, true), said && this.#sayParts(said)]);
   }
 
   async sendContent(content: Content): Promise<void> {
     const responses = content.parts?.flatMap(({ functionResponse }) => functionResponse ?? []) ?? [];
     if (responses.length > 0 && responses.length === content.parts?.length) return this.sendToolResponses(responses);
-    const turns = [toWireContent({ role: 'user', ...content }, this.#params.vertexai)];
-    await this.#send((session) => session.sendClientContent({ turns, turnComplete: true }));
+    if (this.#params.dialect === 'realtime') return this.#sayParts(content);
+    await this.#sendTurns([{ role: 'user', ...content }], true);
   }
 
   async sendToolResponses(responses: readonly FunctionResponse[]): Promise<void> {
@@ -95,11 +102,34 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     return Promise.resolve();
   }
 
+  #sendTurns(contents: readonly Content[], turnComplete: boolean): Promise<void> {
+    const turns = contents.map((content) => toWireContent(content, this.#params.vertexai));
+    return this.#send((session) => session.sendClientContent({ turns, turnComplete }));
+  }
+
+  /** Says a turn as it would be spoken: piece by piece. */
+  async #sayParts(content: Content): Promise<void> {
+    if (!isSayable(content))
+      throw new InvalidMessageError('gemini: this model takes only text, audio and images in a live connection');
+    const { parts = [] } = content;
+    await Promise.all(
+      parts.map(({ text = '', inlineData }) =>
+        inlineData ? this.sendRealtime(inlineData) : this.#send((session) => session.sendRealtimeInput({ text })),
+      ),
+    );
+  }
+
   /** Sends now, so that sends keep their order, and then waits for room. */
   async #send(say: (session: LiveSession) => void): Promise<void> {
     this.#throwIfOver();
     try {
-      say(this.#params.session);
+      const { session } = this.#params;
+      if (this.#isPastAwaited) {
+        // Nobody told a past: the service is not to wait for it any longer.
+        this.#isPastAwaited = false;
+        session.sendClientContent({ turnComplete: true });
+      }
+      say(session);
     } catch (cause) {
       if (EventloomError.isInstance(cause)) throw cause;
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -117,6 +147,6 @@ export class GeminiLiveConnection implements BaseLlmConnection {
   #throwIfOver(): void {
     if (this.#isClosed) throw new LiveConnectionError('the live connection is closed', { isRetryable: false });
     const failure = this.#params.failure();
-    if (failure !== undefined) throw failure;
+    if (failure) throw failure;
   }
 }

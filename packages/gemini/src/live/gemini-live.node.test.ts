@@ -201,6 +201,70 @@ test('a history that ends with the user is answered, and an empty one is not sen
   expect((await peer()).received).toEqual([{ clientContent: { turns: [user('Hi')], turnComplete: true } }]);
 });
 
+/** The dialect of Gemini 3 and later. */
+const NEWER = 'gemini-3.1-flash-live-preview';
+
+test('to a newer model, a history is announced, told, and its last words are said to be answered', async () => {
+  server.live.enqueue([]);
+  const history = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }, user('How are you?')];
+  const connection = await gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents: history });
+  open.push(connection);
+  await connection.sendHistory(history);
+  await connection.sendContent({
+    parts: [{ text: 'And you?' }, { inlineData: { data: 'AAAA', mimeType: 'image/png' } }],
+  });
+  await (await peer()).heard(/image/);
+  expect((await peer()).setup).toEqual({
+    model: `models/${NEWER}`,
+    historyConfig: { initialHistoryInClientContent: true },
+  });
+  expect((await peer()).received).toEqual([
+    { clientContent: { turns: history.slice(0, 2), turnComplete: true } },
+    { realtimeInput: { text: 'How are you?' } },
+    { realtimeInput: { text: 'And you?' } },
+    { realtimeInput: { video: { data: 'AAAA', mimeType: 'image/png' } } },
+  ]);
+});
+
+test('a newer model is not made to wait for a history that never comes', async () => {
+  server.live.enqueue([]);
+  const contents = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }];
+  const connection = await gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents });
+  open.push(connection);
+  await connection.sendActivityStart();
+  await connection.sendActivityEnd();
+  await (await peer()).heard(/activityEnd/);
+  expect((await peer()).received).toEqual([
+    { clientContent: { turnComplete: true } },
+    { realtimeInput: { activityStart: {} } },
+    { realtimeInput: { activityEnd: {} } },
+  ]);
+});
+
+test.each([
+  ['that resumes a session', { config: { sessionResumption: { handle: 'h1' } } }],
+  ['without a past', { contents: [user('Hi')] }],
+])('a connection to a newer model %s announces no history', async (_, request) => {
+  server.live.enqueue([]);
+  const contents = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }];
+  const connection = await gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents, ...request });
+  open.push(connection);
+  await connection.sendActivityStart();
+  await (await peer()).heard(/activityStart/);
+  expect((await peer()).setup).not.toHaveProperty('historyConfig');
+  expect((await peer()).received).toEqual([{ realtimeInput: { activityStart: {} } }]);
+});
+
+test('what a newer model cannot be told is refused, and the connection goes on', async () => {
+  server.live.enqueue([{ heard: /later/ }, { serverContent: { turnComplete: true } }]);
+  const connection = await gemini({ model: NEWER }).connect(requestWith());
+  open.push(connection);
+  const part = { fileData: { fileUri: 'gs://a/b', mimeType: 'image/png' } };
+  await expect(connection.sendContent({ parts: [part] })).rejects.toThrow(InvalidMessageError);
+  await connection.sendContent(user('later'));
+  expect(await read(connection, 1)).toEqual([{ turnComplete: true }]);
+});
+
 test('a content without a role is the user’s, and one of function responses answers calls', async () => {
   const connection = await connect([]);
   await connection.sendContent({ parts: [{ text: 'Hi' }] });

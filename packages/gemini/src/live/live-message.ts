@@ -6,13 +6,19 @@ export interface LiveMessage {
   readonly serverContent?: LiveServerContent;
   readonly toolCall?: { readonly functionCalls?: readonly FunctionCall[] };
   readonly toolCallCancellation?: { readonly ids?: readonly string[] };
-  /** What the Gemini API names otherwise here than elsewhere, beside the counts that are always so named. */
-  readonly usageMetadata?: { readonly responseTokenCount?: number; readonly responseTokensDetails?: object[] };
+  readonly usageMetadata?: LiveUsage;
   readonly sessionResumptionUpdate?: { readonly newHandle?: string; readonly resumable?: boolean };
   /** A protobuf duration: `9.5s`. */
   readonly goAway?: { readonly timeLeft?: string };
   /** Not documented for live connections; proxies answer so. */
   readonly error?: { readonly code?: number; readonly status?: string; readonly message?: string };
+}
+
+/** Counts. Those that are named here are those that the Gemini API names otherwise than elsewhere. */
+export interface LiveUsage {
+  readonly responseTokenCount?: number;
+  readonly responseTokensDetails?: object[];
+  readonly [count: string]: unknown;
 }
 
 /** What the model says. */

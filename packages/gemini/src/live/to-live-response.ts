@@ -1,5 +1,5 @@
 import type { LiveLlmResponse, Part, Transcription, UsageMetadata } from '@eventloom/core';
-import type { LiveMessage, LiveServerContent } from './live-message.ts';
+import type { LiveMessage, LiveServerContent, LiveUsage } from './live-message.ts';
 
 /** Reasons to end a turn that are no fault. */
 const PLAIN_REASONS: readonly string[] = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT', 'STOP'];
@@ -61,7 +61,7 @@ function saysSomething(transcription: Transcription | undefined): transcription 
 }
 
 /** One name for what the model said, whichever service counted it. */
-function toUsage(usage: NonNullable<LiveMessage['usageMetadata']>): UsageMetadata {
+function toUsage(usage: LiveUsage): UsageMetadata {
   const { responseTokenCount, responseTokensDetails, ...rest } = usage;
   return {
     ...rest,

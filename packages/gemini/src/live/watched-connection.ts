@@ -11,7 +11,10 @@ import { FetchSocket, isWorkersRuntime } from './fetch-socket.ts';
 import type { LiveMessage } from './live-message.ts';
 
 type Live = NonNullable<GenAiClient['live']>;
-type ConnectParameters = Omit<LiveConnectParameters, 'callbacks'>;
+type ConnectParameters = Omit<LiveConnectParameters, 'callbacks'> & {
+  /** What the setup holds beside what the client puts there: it does not know all of the service's fields. */
+  readonly setup: object;
+};
 
 /** What of a runtime's WebSocket is used beside what the client uses; each where it is there. */
 interface RuntimeSocket {
@@ -35,21 +38,24 @@ export class WatchedConnection {
   #runtimeSocket: RuntimeSocket = {};
   #session: LiveSession | undefined;
   #isOver = false;
+  /** What is still to be put into the setup, which is the first message that the client sends. */
+  #setup: object | undefined;
 
   constructor(listener: ConnectionListener) {
     this.#listener = listener;
   }
 
   /** Opens it, and settles when it is set up. Ends are told to the listener too. */
-  async open(live: Live, parameters: ConnectParameters): Promise<LiveSession> {
+  async open(live: Live, { setup, ...parameters }: ConnectParameters): Promise<LiveSession> {
+    this.#setup = setup;
     const factory: unknown = Reflect.get(live, 'webSocketFactory');
     const isWatched = isFactory(factory);
     const connected = (isWatched ? this.#watch(live, factory) : live).connect({
       ...parameters,
       callbacks: {
-        // The twin of the wire's message; the client's class of it adds getters.
         onmessage: (message) => {
-          if (!isWatched) this.#tell(message as LiveMessage);
+          // What the client gives is the wire's message with getters beside it; its types have no index signature.
+          if (!isWatched) this.#tell(message as object);
         },
         onerror: ({ message }) => this.#end({ failure: message }),
         onclose: ({ code, reason }) => this.#end({ code, reason }),
@@ -100,12 +106,19 @@ export class WatchedConnection {
         this.#socket = socket;
         return {
           connect: () => this.#connect(socket),
-          send: (message) => socket.send(message),
+          send: (message) => socket.send(this.#setup ? this.#withSetup(message) : message),
           close: () => socket.close(),
         };
       },
     };
     return Object.create(live, { webSocketFactory: { value: watched } }) as Live;
+  }
+
+  #withSetup(message: string): string {
+    const extra = this.#setup;
+    this.#setup = undefined;
+    const { setup, ...rest } = JSON.parse(message) as { setup?: object };
+    return JSON.stringify({ ...rest, setup: { ...setup, ...extra } });
   }
 
   #connect(socket: ClientSocket): void {

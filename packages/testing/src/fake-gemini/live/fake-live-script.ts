@@ -41,8 +41,8 @@ export type FakeLiveScript = readonly FakeLiveStep[] | FakeLiveAnswer;
 /** What one live connection is answered, in full. After the last step it stays open and silent. */
 export interface FakeLiveAnswer {
   readonly steps?: readonly FakeLiveStep[];
-  /** What the setup is answered. Default `{ setupComplete: {} }`; null for no answer. */
-  readonly setup?: LiveWireMessage | FakeLiveClose | FakeLiveCut | Gate | null;
+  /** What the setup is answered. Default `{ setupComplete: {} }`, which a gate holds; null for no answer. */
+  readonly setup?: LiveWireMessage | string | FakeLiveClose | FakeLiveCut | Gate | null;
   /** The kind of all its frames. Default `binary`, as of the real service. */
   readonly frames?: 'binary' | 'text';
   /** An HTTP status instead of a WebSocket. */

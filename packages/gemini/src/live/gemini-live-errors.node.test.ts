@@ -1,0 +1,291 @@
+import {
+  ConfigurationError,
+  createLlmRequest,
+  LiveConnectionError,
+  type LlmRequest,
+  RunAbortedError,
+} from '@eventloom/core';
+import { fixedPlatform, Gate } from '@eventloom/testing';
+import { type FakeLiveScript, FakeGeminiServer } from '@eventloom/testing/fake-gemini';
+import { GoogleGenAI } from '@google/genai';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Gemini, type GeminiOptions } from '../gemini.ts';
+
+const KEY = 'AIzaSyA-1234567890abcdefghijklmnopqrstu';
+
+let server: FakeGeminiServer;
+beforeEach(async () => {
+  server = await FakeGeminiServer.start();
+});
+afterEach(async () => {
+  await server.close();
+  server.assertConsumed();
+});
+
+function gemini(options: Partial<GeminiOptions> = {}): Gemini {
+  return new Gemini({ model: 'gemini-live', apiKey: KEY, baseUrl: server.url, ...options });
+}
+
+function requestWith(config: LlmRequest['config'] = {}): LlmRequest {
+  return { ...createLlmRequest(), config };
+}
+
+/** What comes of connecting. */
+async function refusal(script: FakeLiveScript, config: LlmRequest['config'] = {}): Promise<unknown> {
+  server.live.enqueue(script);
+  return gemini()
+    .connect(requestWith(config))
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+}
+
+/** What ends a connection that was set up. */
+async function ending(script: FakeLiveScript): Promise<unknown> {
+  server.live.enqueue(script);
+  const connection = await gemini().connect(requestWith());
+  try {
+    for await (const _ of connection.receive());
+    return undefined;
+  } catch (error) {
+    await expect(connection.sendActivityStart()).rejects.toBe(error);
+    return error;
+  }
+}
+
+describe('a setup', () => {
+  test.each([1007, 1008])('that is refused with %i is not tried again, and the service says why', async (close) => {
+    const error = await refusal({ setup: { close, reason: 'models/x is not found for bidiGenerateContent' } });
+    expect(error).toBeInstanceOf(LiveConnectionError);
+    expect(error).toMatchObject({ closeCode: close, isRetryable: false, isHandleRefused: false });
+    expect(String(error)).toContain('models/x is not found for bidiGenerateContent');
+  });
+
+  test.each([1000, 1001, 1011, 1012, 1013])('that ends with %i may be tried again', async (close) => {
+    expect(await refusal({ setup: { close, reason: 'later' } })).toMatchObject({
+      code: 'LIVE_CONNECTION',
+      closeCode: close,
+      isRetryable: true,
+    });
+  });
+
+  test('whose network dies may be tried again', async () => {
+    expect(await refusal({ setup: { cut: true } })).toMatchObject({ closeCode: 1006, isRetryable: true });
+  });
+
+  test('that is answered with an error is refused with its words', async () => {
+    const error = await refusal({ setup: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'no voice' } } });
+    expect(error).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: false });
+    expect(String(error)).toContain('no voice');
+    await (
+      await server.live.connection(0)
+    ).closed;
+  });
+
+  test('that is answered with what is no JSON may be tried again, and the process lives', async () => {
+    expect(await refusal({ setup: '<html>' })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+  });
+
+  test.each([
+    [401, false],
+    [403, false],
+    [404, false],
+    [429, true],
+    [503, true],
+  ])('that HTTP answers with %i: retryable is %s', async (status, isRetryable) => {
+    expect(await refusal({ status })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable });
+  });
+
+  test('at a place where nothing listens may be tried again', async () => {
+    const model = gemini({ baseUrl: 'http://127.0.0.1:1' });
+    await expect(model.connect(requestWith())).rejects.toMatchObject({ closeCode: 1006, isRetryable: true });
+  });
+
+  test('that is never completed ends after its time, with the socket', async () => {
+    const platform = fixedPlatform();
+    server.live.enqueue({ setup: null });
+    const connecting = gemini({ platform, liveSetupTimeoutMs: 5000 }).connect(requestWith());
+    const outcome = expect(connecting).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+    const peer = await server.live.connection(0);
+    await peer.heard('setup');
+    platform.advance(5000);
+    await outcome;
+    await peer.closed;
+  });
+
+  test('that the client refuses fails without a retry, with the socket', async () => {
+    server.live.enqueue({ setup: null });
+    await expect(gemini().connect(requestWith({ explicitVadSignal: true }))).rejects.toMatchObject({
+      code: 'LIVE_CONNECTION',
+      isRetryable: false,
+    });
+    await (
+      await server.live.connection(0)
+    ).closed;
+  });
+
+  test('whose abort fires ends with the socket', async () => {
+    const controller = new AbortController();
+    server.live.enqueue({ setup: null });
+    const connecting = gemini().connect(requestWith(), controller.signal);
+    const outcome = expect(connecting).rejects.toThrow(RunAbortedError);
+    const peer = await server.live.connection(0);
+    await peer.heard('setup');
+    controller.abort(new Error('hung up'));
+    await outcome;
+    await peer.closed;
+    await expect(gemini().connect(requestWith(), controller.signal)).rejects.toThrow(RunAbortedError);
+    expect(server.live.attempts).toBe(1);
+  });
+});
+
+describe('a resumption handle', () => {
+  const config = { sessionResumption: { handle: 'h1' } };
+
+  test.each([
+    [1008, 'BidiGenerateContent session not found'],
+    [1007, 'Invalid session resumption handle.'],
+    [1007, 'Request contains an invalid argument.'],
+    [1008, ''],
+  ])('that is refused with %i "%s" is known for it', async (close, reason) => {
+    expect(await refusal({ setup: { close, reason } }, config)).toMatchObject({
+      isRetryable: false,
+      isHandleRefused: true,
+    });
+    expect(await refusal({ setup: { close, reason } })).toMatchObject({ isRetryable: false, isHandleRefused: false });
+  });
+
+  test.each([
+    [1007, 'API key not valid. Please pass a valid API key.'],
+    [1008, 'models/x is not found for API version v1beta'],
+  ])('has nothing to do with %i "%s"', async (close, reason) => {
+    expect(await refusal({ setup: { close, reason } }, config)).toMatchObject({ isHandleRefused: false });
+  });
+
+  test('is not at fault when the service is out of order', async () => {
+    expect(await refusal({ setup: { close: 1011, reason: 'Internal error' } }, config)).toMatchObject({
+      isRetryable: true,
+      isHandleRefused: false,
+    });
+  });
+});
+
+describe('a connection that was set up', () => {
+  test.each([1000, 1001, 1008, 1011])('and ends with %i may be made again', async (close) => {
+    const error = await ending([{ serverContent: { turnComplete: true } }, { close, reason: 'too long' }]);
+    expect(error).toMatchObject({
+      code: 'LIVE_CONNECTION',
+      closeCode: close,
+      isRetryable: true,
+      isHandleRefused: false,
+    });
+    expect(String(error)).toContain('too long');
+  });
+
+  test('and ends because what was sent is invalid is not made again', async () => {
+    expect(await ending([{ close: 1007, reason: 'invalid' }])).toMatchObject({ closeCode: 1007, isRetryable: false });
+  });
+
+  test('whose network dies may be made again', async () => {
+    expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
+  });
+
+  test('and gets a frame that is no JSON ends, and the process lives', async () => {
+    expect(await ending(['{"serverContent":'])).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+    expect(await ending(['"text"'])).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+    await (
+      await server.live.connection(0)
+    ).closed;
+  });
+
+  test('gives what came before its end', async () => {
+    server.live.enqueue([{ serverContent: { turnComplete: true } }, { close: 1011 }]);
+    const connection = await gemini().connect(requestWith());
+    const reader = connection.receive();
+    await (
+      await server.live.connection(0)
+    ).closed;
+    expect((await reader.next()).value).toEqual({ turnComplete: true });
+    await expect(reader.next()).rejects.toThrow(LiveConnectionError);
+  });
+
+  test.each(['given', 'configured'])('and whose abort, %s, fires ends at once with its socket', async (how) => {
+    const controller = new AbortController();
+    server.live.enqueue([{ serverContent: { turnComplete: true } }]);
+    const connection =
+      how === 'given'
+        ? await gemini().connect(requestWith(), controller.signal)
+        : await gemini().connect(requestWith({ abortSignal: controller.signal }), new AbortController().signal);
+    const reader = connection.receive();
+    await reader.next();
+    const reading = expect(reader.next()).rejects.toThrow(RunAbortedError);
+    controller.abort();
+    await reading;
+    await expect(connection.sendActivityStart()).rejects.toThrow(RunAbortedError);
+    await (
+      await server.live.connection(0)
+    ).closed;
+  });
+});
+
+describe('keys', () => {
+  test('are in no message and no cause', async () => {
+    const reasons = [`key ${KEY} is not valid`, `see wss://host/ws?key=${KEY}`];
+    for (const reason of reasons) {
+      const error = await refusal({ setup: { close: 1007, reason } });
+      expect(error).toBeInstanceOf(LiveConnectionError);
+      expect(String(error)).not.toContain(KEY);
+      expect(error).not.toHaveProperty('cause.message', expect.stringContaining(KEY));
+    }
+  });
+
+  test('of a place that cannot be reached are neither', async () => {
+    const error = await gemini({ baseUrl: 'http://nowhere.invalid' })
+      .connect(requestWith())
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(LiveConnectionError);
+    expect(JSON.stringify(error) + String(error)).not.toContain(KEY);
+  });
+});
+
+test('a client without a live side is refused', async () => {
+  const { models } = new GoogleGenAI({ apiKey: KEY });
+  await expect(gemini({ client: { vertexai: false, models } }).connect(requestWith())).rejects.toThrow(
+    ConfigurationError,
+  );
+});
+
+describe('a client that makes its sockets otherwise', () => {
+  /** The real client, behind an object that shows no more than its method. */
+  function foreign() {
+    const client = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: server.url } });
+    const { models, live } = client;
+    return { vertexai: false, models, live: { connect: live.connect.bind(live) } };
+  }
+
+  test('works, as far as it goes', async () => {
+    server.live.enqueue([
+      { serverContent: { turnComplete: true }, usageMetadata: { responseTokenCount: 2 } },
+      { close: 1011, reason: 'x' },
+    ]);
+    const connection = await gemini({ client: foreign() }).connect(requestWith());
+    const reader = connection.receive();
+    expect((await reader.next()).value).toEqual({ turnComplete: true, usageMetadata: { candidatesTokenCount: 2 } });
+    await expect(reader.next()).rejects.toMatchObject({ closeCode: 1011 });
+  });
+
+  test('is closed when it is set up after the caller left', async () => {
+    const gate = new Gate();
+    const controller = new AbortController();
+    server.live.enqueue({ setup: gate });
+    const connecting = gemini({ client: foreign() }).connect(requestWith(), controller.signal);
+    const outcome = expect(connecting).rejects.toThrow(RunAbortedError);
+    const peer = await server.live.connection(0);
+    await peer.heard('setup');
+    controller.abort();
+    await outcome;
+    gate.open();
+    await peer.closed;
+  });
+});

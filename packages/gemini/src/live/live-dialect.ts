@@ -1,0 +1,39 @@
+import type { Content, LlmRequest } from '@eventloom/core';
+import { resumptionHandle } from './to-live-config.ts';
+
+/**
+ * How a model is told things. Up to Gemini 2.5 everything typed is a turn. From Gemini 3 on turns are only for what was said before,
+ * if the setup announces it and before anything else is said; a turn later on ends the connection with 1007. What is typed then goes
+ * the way of speech.
+ */
+export type LiveDialect = 'turns' | 'realtime';
+
+/** The dialect of a model, by its name. */
+export function liveDialectOf(model: string): LiveDialect {
+  const major = /(?:^|\/)gemini-(?:live-)?(\d+)/.exec(model)?.[1];
+  return major !== undefined && Number(major) >= 3 ? 'realtime' : 'turns';
+}
+
+/** A history in the realtime dialect: what is only told, and what is said anew to be answered. */
+export interface SplitHistory {
+  readonly past: readonly Content[];
+  readonly said: Content | undefined;
+}
+
+/** A past is not answered in the realtime dialect, so the user's last words are no part of it. */
+export function splitHistory(history: readonly Content[]): SplitHistory {
+  const last = history.at(-1);
+  const said = last && last.role !== 'model' && isSayable(last) ? last : undefined;
+  return { past: said ? history.slice(0, -1) : history, said };
+}
+
+/** True for what can go the way of speech: text, audio and images. */
+export function isSayable({ parts = [] }: Content): boolean {
+  return parts.length > 0 && parts.every(({ text, inlineData }) => text !== undefined || inlineData !== undefined);
+}
+
+/** True when the setup has to announce a past: the service then waits for it. A session that is resumed has its own. */
+export function announcesPast(request: LlmRequest, dialect: LiveDialect): boolean {
+  if (dialect === 'turns' || resumptionHandle(request) !== undefined) return false;
+  return splitHistory(request.contents).past.length > 0;
+}

@@ -1,0 +1,80 @@
+import type { LiveLlmResponse } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { LiveInbox } from './live-inbox.ts';
+
+function inbox(maxChars = 10_000) {
+  const told: string[] = [];
+  const box = new LiveInbox({
+    maxChars,
+    onFull: () => told.push('full'),
+    onRoom: () => told.push('room'),
+    onOverflow: () => told.push('overflow'),
+  });
+  return { box, told };
+}
+
+function said(text: string): LiveLlmResponse {
+  return { content: { role: 'model', parts: [{ text }] } };
+}
+
+function audio(chars: number): LiveLlmResponse {
+  return { content: { parts: [{ inlineData: { data: 'A'.repeat(chars), mimeType: 'audio/pcm' } }] } };
+}
+
+test('what is pushed is taken in order, however far the reader is behind', async () => {
+  const { box } = inbox(10_000_000);
+  const texts = Array.from({ length: 5000 }, (_, index) => `${index}`);
+  const taken: unknown[] = [];
+  const reading = (async () => {
+    for (let response = await box.take(); response; response = await box.take()) {
+      taken.push(response.content?.parts?.[0]?.text);
+    }
+  })();
+  for (const text of texts.slice(0, 10)) {
+    box.push(said(text));
+    await Promise.resolve();
+  }
+  for (const text of texts.slice(10)) box.push(said(text));
+  box.end({});
+  box.push(said('too late'));
+  await reading;
+  expect(taken).toEqual(texts);
+});
+
+test('an error comes after what is in it, the first one', async () => {
+  const { box } = inbox();
+  box.push(said('a'));
+  box.end({ error: new TypeError('first') });
+  box.end({});
+  box.end({ error: new TypeError('second') });
+  expect(await box.take()).toEqual(said('a'));
+  await expect(box.take()).rejects.toThrow('first');
+});
+
+test('an abort comes before what is in it, also after an end', async () => {
+  const { box } = inbox();
+  box.push(said('a'));
+  box.end({});
+  box.abort(new TypeError('now'));
+  await expect(box.take()).rejects.toThrow('now');
+});
+
+test('a sender is told once to pause, and to go on when half is read', async () => {
+  const { box, told } = inbox();
+  for (let index = 0; index < 12; index++) box.push(audio(1000));
+  expect(told).toEqual(['full']);
+  for (let index = 0; index < 8; index++) await box.take();
+  expect(told).toEqual(['full']);
+  await box.take();
+  expect(told).toEqual(['full', 'room']);
+  for (let index = 0; index < 8; index++) box.push(audio(1000));
+  expect(told).toEqual(['full', 'room', 'full']);
+});
+
+test('a sender that does not pause overflows it', () => {
+  const { box, told } = inbox();
+  for (let index = 0; index < 8; index++) box.push(audio(9500));
+  expect(told).toEqual(['full']);
+  box.push(audio(9500));
+  expect(told).toEqual(['full', 'overflow']);
+});
