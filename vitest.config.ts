@@ -14,6 +14,7 @@ const neutralPackages = [
   'tools',
   'multi-agent',
   'llm-agent',
+  'gemini',
   'quickjs',
   'runner',
 ];
@@ -21,6 +22,8 @@ const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `
 
 export default defineConfig({
   test: {
+    // Here and not in the project that uses it, whose plugin would load it as if for workerd.
+    globalSetup: ['tests/runtimes/gemini/provide-fake-gemini.ts'],
     projects: [
       {
         test: {

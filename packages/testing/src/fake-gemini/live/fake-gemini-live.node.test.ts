@@ -25,7 +25,7 @@ async function connect() {
     model: 'gemini-live',
     callbacks: {
       onmessage(message: LiveServerMessage) {
-        messages.push({ ...message });
+        messages.push(Object.assign({}, message));
         arrival.resolve();
         arrival = Promise.withResolvers();
       },
