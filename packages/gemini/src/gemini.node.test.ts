@@ -363,7 +363,3 @@ test('tools and an output schema go together on Vertex AI from Gemini 3 on', () 
   expect(known(vertex)).toEqual([true, true, false, false, false]);
   expect(known(gemini())).toEqual([false, false, false, false, false]);
 });
-
-test('a live connection is refused until there is one', async () => {
-  await expect(gemini().connect(requestOf('Hi'))).rejects.toBeInstanceOf(ConfigurationError);
-});

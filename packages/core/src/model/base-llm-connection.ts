@@ -27,8 +27,8 @@ export interface BaseLlmConnection {
   sendActivityStart(): Promise<void>;
   sendActivityEnd(): Promise<void>;
   /**
-   * What the model says, a response for each message of the service and in its order: text and transcriptions as the pieces they come in,
-   * never merged. Read once, by one reader. Ends after `close`.
+   * What the model says, a response for each message of the service that tells something, with all that it tells, and in its order:
+   * text and transcriptions as the pieces they come in, never merged. Read once, by one reader. Ends after `close`.
    * @throws LiveConnectionError when the connection ends otherwise
    */
   receive(): AsyncGenerator<LiveLlmResponse, void, void>;

@@ -38,6 +38,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   const { model, client, platform, redact, setupTimeoutMs } = target;
   const abortSignal = anyOf(target.abortSignal, request.config['abortSignal']);
   const { live, vertexai } = client;
+  if (abortSignal?.aborted) throw abortedBy(abortSignal, model);
   if (!live) throw new ConfigurationError(`model "${model}": its client has no live connections`);
   const dialect = liveDialectOf(model);
   const hasPast = announcesPast(request, dialect);
@@ -59,17 +60,18 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   };
   const abort = (): void => {
     connection.terminate();
-    const reason = new RunAbortedError(`model "${model}": the call was aborted`, { cause: abortSignal?.reason });
-    inbox.abort(fail(reason));
+    inbox.abort(fail(abortedBy(abortSignal, model)));
+  };
+  /** Ends it from this side, as if the network had died. */
+  const giveUp = (why: string): void => {
+    connection.terminate();
+    fail(errorOf({ failure: why }));
   };
   const inbox = new LiveInbox({
     maxChars: MAX_INBOX_CHARS,
     onFull: () => connection.pause(),
     onRoom: () => connection.resume(),
-    onOverflow: () => {
-      connection.terminate();
-      fail(errorOf({ failure: 'its responses are not read' }));
-    },
+    onOverflow: () => giveUp('its responses are not read'),
   });
   const connection = new WatchedConnection({
     onMessage: (message) => {
@@ -85,12 +87,10 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     onEnd: (ending) => fail(errorOf(ending)),
   });
 
-  if (abortSignal?.aborted) abort();
   abortSignal?.addEventListener('abort', abort, { once: true });
-  const cancelTimeout = platform.schedule(setupTimeoutMs, () => {
-    connection.terminate();
-    fail(errorOf({ failure: `the service did not complete the setup in ${setupTimeoutMs} ms` }));
-  });
+  const cancelTimeout = platform.schedule(setupTimeoutMs, () =>
+    giveUp(`the service did not complete the setup in ${setupTimeoutMs} ms`),
+  );
   try {
     const opening = connection.open(live, {
       model,
@@ -107,6 +107,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
       isPastAwaited: hasPast,
       platform,
       failure: () => failure,
+      onStall: () => giveUp('the network takes nothing any more'),
       onClose: () => {
         abortSignal?.removeEventListener('abort', abort);
         inbox.end({});
@@ -118,6 +119,10 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   } finally {
     cancelTimeout();
   }
+}
+
+function abortedBy(signal: AbortSignal | undefined, model: string): RunAbortedError {
+  return new RunAbortedError(`model "${model}": the call was aborted`, { cause: signal?.reason });
 }
 
 function anyOf(signal: AbortSignal | undefined, ownSignal: unknown): AbortSignal | undefined {

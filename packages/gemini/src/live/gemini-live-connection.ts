@@ -27,6 +27,8 @@ export interface GeminiLiveConnectionParams {
   readonly platform: Platform;
   /** What it ended with, undefined while it is open. */
   readonly failure: () => EventloomError | undefined;
+  /** Nothing that is sent goes on its way any more. */
+  readonly onStall: () => void;
   /** It is closed from this side. */
   readonly onClose: () => void;
 }
@@ -35,6 +37,8 @@ export interface GeminiLiveConnectionParams {
 const MAX_BUFFERED_BYTES = 256 * 1024;
 /** How often it is looked whether they went, since no runtime tells. */
 const DRAIN_CHECK_MS = 20;
+/** A network that takes nothing for so long is dead, which it would not say by itself for a quarter of an hour. */
+const STALL_MS = 15_000;
 
 /** A live connection to Gemini. */
 export class GeminiLiveConnection implements BaseLlmConnection {
@@ -135,8 +139,18 @@ export class GeminiLiveConnection implements BaseLlmConnection {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new InvalidMessageError(`gemini: this cannot be sent in a live connection: ${reason}`, { cause });
     }
-    const { connection, platform } = this.#params;
-    while (connection.bufferedBytes > MAX_BUFFERED_BYTES) {
+    if (this.#params.connection.bufferedBytes > MAX_BUFFERED_BYTES) await this.#room();
+  }
+
+  async #room(): Promise<void> {
+    const { connection, platform, onStall } = this.#params;
+    let least = Infinity;
+    let progressAt = platform.now();
+    for (let buffered = connection.bufferedBytes; buffered > MAX_BUFFERED_BYTES; buffered = connection.bufferedBytes) {
+      if (buffered < least) progressAt = platform.now();
+      else if (platform.now() - progressAt >= STALL_MS) onStall();
+      least = Math.min(least, buffered);
+      this.#throwIfOver();
       const { promise, resolve } = Promise.withResolvers<void>();
       platform.schedule(DRAIN_CHECK_MS, resolve);
       await promise;

@@ -191,9 +191,11 @@ describe('a connection that was set up', () => {
     expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
-  test('and gets a frame that is no JSON ends, and the process lives', async () => {
-    expect(await ending(['{"serverContent":'])).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
-    expect(await ending(['"text"'])).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+  test.each(['{"serverContent":', '"text"'])('and gets the frame %s ends, and the process lives', async (frame) => {
+    server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
+    const connection = await gemini().connect(requestWith());
+    await connection.sendActivityStart();
+    await expect(connection.receive().next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
     await (
       await server.live.connection(0)
     ).closed;
@@ -227,6 +229,16 @@ describe('a connection that was set up', () => {
       await server.live.connection(0)
     ).closed;
   });
+});
+
+test('an abort comes before what is still to be read', async () => {
+  const controller = new AbortController();
+  server.live.enqueue([{ serverContent: { turnComplete: true } }, { serverContent: { turnComplete: true } }]);
+  const connection = await gemini().connect(requestWith(), controller.signal);
+  const reader = connection.receive();
+  await reader.next();
+  controller.abort();
+  await expect(reader.next()).rejects.toThrow(RunAbortedError);
 });
 
 describe('keys', () => {

@@ -7,7 +7,7 @@ import {
   type LlmRequest,
 } from '@eventloom/core';
 import { type FakeLiveConnection, type FakeLiveScript, FakeGeminiServer } from '@eventloom/testing/fake-gemini';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Gemini, type GeminiOptions } from '../gemini.ts';
 
 let server: FakeGeminiServer;
@@ -141,6 +141,15 @@ test('the configuration is the setup, and is not modified', async () => {
     sessionResumption: { handle: 'h1' },
   });
   expect(config).toEqual(CONFIG);
+});
+
+test('a generationConfig in the client’s older form is taken, and not modified', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
+  const generationConfig = { candidateCount: 1 };
+  await connect([], { config: { generationConfig, temperature: 0.5 } });
+  expect((await peer()).setup).toMatchObject({ generationConfig: { candidateCount: 1, temperature: 0.5 } });
+  expect(generationConfig).toEqual({ candidateCount: 1 });
+  warn.mockRestore();
 });
 
 test('Vertex AI is also told to resume transparently, and the labels', async () => {

@@ -49,14 +49,11 @@ export class WatchedConnection {
   async open(live: Live, { setup, ...parameters }: ConnectParameters): Promise<LiveSession> {
     this.#setup = setup;
     const factory: unknown = Reflect.get(live, 'webSocketFactory');
-    const isWatched = isFactory(factory);
-    const connected = (isWatched ? this.#watch(live, factory) : live).connect({
+    const connected = (isFactory(factory) ? this.#watch(live, factory) : live).connect({
       ...parameters,
       callbacks: {
-        onmessage: (message) => {
-          // What the client gives is the wire's message with getters beside it; its types have no index signature.
-          if (!isWatched) this.#tell(message as object);
-        },
+        // The wire's message with getters beside it. Of a watched socket only that the setup is complete, a second time.
+        onmessage: (message) => this.#tell(message as object),
         onerror: ({ message }) => this.#end({ failure: message }),
         onclose: ({ code, reason }) => this.#end({ code, reason }),
       },

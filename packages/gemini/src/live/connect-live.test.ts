@@ -1,0 +1,142 @@
+import { createLlmRequest, LiveConnectionError } from '@eventloom/core';
+import { fixedPlatform } from '@eventloom/testing';
+import type { LiveConnectParameters } from '@google/genai';
+import { expect, test } from 'vitest';
+import type { GenAiClient } from '../client/genai-client.ts';
+import type { ClientSocketCallbacks, ClientSocketFactory } from './client-socket.ts';
+import { connectLive } from './connect-live.ts';
+
+const AUDIO_CHARS = 1024 * 1024;
+
+/** A connection over a client whose sockets are made here, with what only some runtimes' sockets have. */
+async function connect(ws: Record<string, unknown>) {
+  let socket: ClientSocketCallbacks | undefined;
+  const sent: string[] = [];
+  /** As the client goes about it. */
+  const live = {
+    webSocketFactory: {
+      create: (_url, _headers, callbacks) => {
+        socket = callbacks;
+        return { ws, connect: () => callbacks.onopen(), send: (text) => sent.push(text), close: () => undefined };
+      },
+    } as ClientSocketFactory,
+    async connect({ callbacks }: LiveConnectParameters) {
+      const setUp = Promise.withResolvers<void>();
+      const conn = this.webSocketFactory.create(
+        'ws://localhost',
+        {},
+        {
+          onopen: () => undefined,
+          onmessage: () => setUp.resolve(),
+          onerror: (event) => callbacks.onerror?.(event as ErrorEvent),
+          onclose: (event) => callbacks.onclose?.(event as CloseEvent),
+        },
+      );
+      conn.connect();
+      conn.send('{"setup":{}}');
+      socket?.onmessage({ data: '{"setupComplete":{}}' });
+      await setUp.promise;
+      return {
+        sendClientContent: () => conn.send('content'),
+        sendRealtimeInput: () => conn.send('realtime'),
+        sendToolResponse: () => conn.send('tool'),
+        close: () => conn.close(),
+      };
+    },
+  };
+  const platform = fixedPlatform();
+  const connection = await connectLive(createLlmRequest(), {
+    model: 'm',
+    // Only what a live connection needs of it.
+    client: { vertexai: false, live } as unknown as GenAiClient,
+    platform,
+    redact: (text) => text,
+    setupTimeoutMs: 1000,
+    abortSignal: undefined,
+  });
+  const frame = (data: unknown) => socket?.onmessage({ data });
+  const says = (message: object) => frame(JSON.stringify(message));
+  return { connection, platform, sent, frame, says };
+}
+
+function audio() {
+  const inlineData = { mimeType: 'audio/pcm', data: 'A'.repeat(AUDIO_CHARS) };
+  return { serverContent: { modelTurn: { parts: [{ inlineData }] } } };
+}
+
+test('bytes are asked for as bytes, not as promises of bytes', async () => {
+  const ws = { binaryType: 'blob' };
+  await connect(ws);
+  expect(ws.binaryType).toBe('arraybuffer');
+});
+
+test('bytes of every kind are read', async () => {
+  const { connection, frame } = await connect({});
+  const bytes = new TextEncoder().encode('{"serverContent":{"modelTurn":{"parts":[{"text":"ü"}]}}}');
+  const reader = connection.receive();
+  for (const data of [bytes, bytes.buffer]) {
+    frame(data);
+    expect((await reader.next()).value).toEqual({ content: { role: 'model', parts: [{ text: 'ü' }] } });
+  }
+});
+
+test('the service is made to wait for a slow reader, and goes on when there is room', async () => {
+  const told: string[] = [];
+  const { connection, says } = await connect({ pause: () => told.push('pause'), resume: () => told.push('resume') });
+  for (let count = 0; count < 4; count++) says(audio());
+  expect(told).toEqual(['pause']);
+  const reader = connection.receive();
+  for (let count = 0; count < 3; count++) await reader.next();
+  expect(told).toEqual(['pause', 'resume']);
+});
+
+test('where the service cannot be made to wait, a reader that is much too slow gets an error after what came', async () => {
+  const { connection, says } = await connect({});
+  for (let count = 0; count < 40; count++) says(audio());
+  let frames = 0;
+  const reading = async () => {
+    for await (const _ of connection.receive()) frames++;
+  };
+  await expect(reading()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+  expect(frames).toBe(32);
+});
+
+test('a send waits while much is on its way', async () => {
+  const ws = { bufferedAmount: 1_000_000 };
+  const { connection, platform, sent } = await connect(ws);
+  const settled: string[] = [];
+  const sending = connection.sendActivityStart().then(() => settled.push('sent'));
+  expect(sent).toContain('realtime');
+  await platform.nextTimer();
+  platform.advance(20);
+  await platform.nextTimer();
+  expect(settled).toEqual([]);
+  ws.bufferedAmount = 1000;
+  platform.advance(20);
+  await sending;
+});
+
+test('a network that takes nothing for long is dead', async () => {
+  const ws = { bufferedAmount: 1_000_000, terminated: false, terminate: () => (ws.terminated = true) };
+  const { connection, platform } = await connect(ws);
+  const sending = expect(connection.sendActivityStart()).rejects.toMatchObject({
+    code: 'LIVE_CONNECTION',
+    closeCode: 1006,
+    isRetryable: true,
+  });
+  for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 20) {
+    await platform.nextTimer();
+    platform.advance(20);
+  }
+  ws.bufferedAmount -= 1;
+  for (let waitedMs = 0; waitedMs < 14_900; waitedMs += 20) {
+    await platform.nextTimer();
+    expect(ws.terminated).toBe(false);
+    platform.advance(20);
+  }
+  await platform.nextTimer();
+  platform.advance(200);
+  await sending;
+  expect(ws.terminated).toBe(true);
+  await expect(connection.receive().next()).rejects.toThrow(LiveConnectionError);
+});
