@@ -49,6 +49,48 @@ test.skipIf(recorded.length === 0).each(cases)(
   },
 );
 
+const USAGE = {
+  promptTokenCount: 515,
+  candidatesTokenCount: 38,
+  totalTokenCount: 553,
+  promptTokensDetails: [{ modality: 'TEXT', tokenCount: 515 }],
+  candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 38 }],
+};
+const CODE = "print(default_api.get_current_weather(location='Redmond, WA'))";
+const CALL = { name: 'get_current_weather', args: { location: 'Redmond, WA' } };
+
+test.skipIf(recorded.length === 0).each<[string, object[]]>([
+  [
+    'ML-Dev-should-send-text-in-async-session',
+    [{ generationComplete: true }, { turnComplete: true, usageMetadata: USAGE }],
+  ],
+  [
+    'ML-Dev-should-send-tool-response',
+    [
+      { content: { role: 'model', parts: [{ executableCode: { language: 'PYTHON', code: CODE } }] } },
+      { content: { role: 'model', parts: [{ functionCall: { ...CALL, id: 'function-call-5831923424298605773' } }] } },
+    ],
+  ],
+  [
+    'Vertex-should-send-tool-response',
+    [
+      {
+        content: { role: 'model', parts: [{ functionCall: { ...CALL, id: '8acdafcd-9c55-44be-84da-da3d2612f9d1' } }] },
+      },
+      { generationComplete: true },
+    ],
+  ],
+  [
+    'Vertex-should-receive-transcription-in-async-session-with-transcription-enabled',
+    [{ outputTranscription: { text: 'We' } }],
+  ],
+])('the recording %s comes out as it is written here', async (name, responses) => {
+  const text = readFileSync(new URL(`jsgenai-live-${name}.json`, FOLDER), 'utf8');
+  const played = await play(JSON.parse(text) as LiveRecording, 'binary');
+  expect(played.responses).toEqual(responses);
+  await played.connection.close();
+});
+
 /** Goes through a recording: says what the client said in it, and reads what the service says. */
 async function play(recording: LiveRecording, frames: 'binary' | 'text') {
   server.live.enqueue(recordedLive(recording, { frames }));
