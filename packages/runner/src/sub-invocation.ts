@@ -53,6 +53,8 @@ function partOf(invocation: Invocation, { agent, userContent, streaming }: SubIn
     ...invocation,
     rootAgent: agent,
     userContent,
+    // An agent that is called as a tool is told and answers in text, also in a live run.
+    liveRequestQueue: undefined,
     session: { ...session, events: [] },
     derived: new Map(),
     runConfig: streaming ? runConfig : { ...runConfig, streamingMode: StreamingMode.NONE },

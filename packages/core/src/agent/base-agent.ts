@@ -127,6 +127,20 @@ export abstract class BaseAgent {
   /** The agent's work: yields events until it is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
+  /**
+   * The agent's work in a live run: speaks with whoever writes to `context.liveRequestQueue` until it is done, or the queue is
+   * closed and read. Others that it runs with `runAsync` run live as well.
+   * @throws ConfigurationError for an agent that cannot
+   */
+  protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
+    throw new ConfigurationError(`agent "${this.name}": cannot run live`);
+  }
+
+  /** True for an agent that can run live. */
+  get canRunLive(): boolean {
+    return this.runLiveImpl !== BaseAgent.prototype.runLiveImpl;
+  }
+
   /** Releases what the agent and those below it hold open. Nothing runs them any more afterwards. */
   close(): Promise<void> | void {
     return this.subAgents.length > 0 ? this.#closeSubAgents() : undefined;
@@ -137,7 +151,7 @@ export abstract class BaseAgent {
   }
 
   /**
-   * Runs the agent as a part of the one whose context is given, and then whomever it hands over to, until somebody hands over to
+   * Runs the agent, live in a live run, as a part of the one whose context is given, and then whomever it hands over to, until somebody hands over to
    * nobody.
    * @param place where the agent stands, as far as it differs from the parent's place
    */
@@ -159,7 +173,7 @@ export abstract class BaseAgent {
   }
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const events = this.runAsyncImpl(context);
+    const events = context.liveRequestQueue ? this.runLiveImpl(context) : this.runAsyncImpl(context);
     // The runner completes the events of the agent that a run begins with.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
     return isFirst || this.makesCompleteEvents ? events : completed(events, context);

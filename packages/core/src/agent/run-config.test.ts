@@ -24,7 +24,12 @@ test('a run that is told nothing goes like this', () => {
 });
 
 test.each([
-  [{ streamingMode: 'bidi' }, 'runConfig.streamingMode: must be one of none, sse, is "bidi"'],
+  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, bidi, is "fast"'],
+  [{ responseModalities: ['TEXT', 'AUDIO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
+  [{ responseModalities: ['VIDEO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
+  [{ responseModalities: 'TEXT' }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
+  [{ liveReconnect: 1 }, 'runConfig.liveReconnect: must be a boolean, is the number 1'],
+  [{ speechConfig: 'Kore' }, 'runConfig.speechConfig: must be an object, is "Kore"'],
   [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer, is the number 1.5'],
   [{ maxLlmCalls: 5n }, 'runConfig.maxLlmCalls: must be an integer, is a bigint'],
   [{ onBusy: null }, 'runConfig.onBusy: must be one of queue, reject, interrupt, is null'],
@@ -54,7 +59,7 @@ test.each([
   expect(check).toThrow(message);
 });
 
-test.each(['speechConfig', 'toString', '__proto__'])(
+test.each(['volume', 'toString', '__proto__'])(
   'the option %s, which this version does not have, is refused',
   (option) => {
     const config = Object.fromEntries([[option, {}]]) as RunConfig;

@@ -1,14 +1,14 @@
-import { describeKind, getOwn, isRecord } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
+import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './option-checks.ts';
 
-/** How model replies come: whole (`none`), or chunk by chunk as well (`sse`). */
-export const StreamingMode = { NONE: 'none', SSE: 'sse' } as const;
+/** How model replies come: whole (`none`), or chunk by chunk as well (`sse`). Live runs are `bidi`, said or not; others cannot be. */
+export const StreamingMode = { NONE: 'none', SSE: 'sse', BIDI: 'bidi' } as const;
 export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
 
 /** How one run goes. */
-export interface RunConfig {
+export interface RunConfig extends LiveRunConfig {
   /** Default `none`: only whole events are yielded. */
   readonly streamingMode?: StreamingMode | undefined;
   /** Model calls allowed in this run, exactly. Default 500; 0 and below mean no limit. */
@@ -45,11 +45,8 @@ export const RUN_CONFIG_DEFAULTS = {
   maxParallelToolCalls: 16,
 } as const satisfies RunConfig;
 
-/** What a value must be, or undefined when it is that. */
-type Check = (value: unknown) => string | undefined;
-
-const CHECKS: { readonly [K in keyof Required<RunConfig>]: Check } = {
-  streamingMode: oneOf('none', 'sse'),
+const CHECKS: Checks<RunConfig> = {
+  streamingMode: oneOf('none', 'sse', 'bidi'),
   maxLlmCalls: integer(Number.NEGATIVE_INFINITY),
   onBusy: oneOf('queue', 'reject', 'interrupt'),
   busyWaitMs: integer(0),
@@ -60,9 +57,10 @@ const CHECKS: { readonly [K in keyof Required<RunConfig>]: Check } = {
   completionEvent: ofType('boolean'),
   requestId: ofType('string'),
   resumable: ofType('boolean'),
+  ...LIVE_CHECKS,
 };
 
-const SESSION_CHECKS: { readonly [K in keyof Required<GetSessionConfig>]: Check } = {
+const SESSION_CHECKS: Checks<GetSessionConfig> = {
   numRecentEvents: integer(0),
   afterTimestamp: number,
   afterSeq: integer(0),
@@ -70,45 +68,8 @@ const SESSION_CHECKS: { readonly [K in keyof Required<GetSessionConfig>]: Check 
   sinceCompaction: ofType('boolean'),
 };
 
-function oneOf(...allowed: string[]): Check {
-  return (value) => (allowed.includes(value as string) ? undefined : `one of ${allowed.join(', ')}`);
-}
-
-function integer(minimum: number): Check {
-  const wanted = minimum >= 0 ? `an integer of at least ${minimum}` : 'an integer';
-  return (value) => (Number.isInteger(value) && (value as number) >= minimum ? undefined : wanted);
-}
-
-function ofType(type: 'boolean' | 'string'): Check {
-  return (value) => (typeof value === type ? undefined : `a ${type}`);
-}
-
-function number(value: unknown): string | undefined {
-  return Number.isFinite(value) ? undefined : 'a number';
-}
-
-function record(value: unknown): string | undefined {
-  return isRecord(value) ? undefined : 'an object';
-}
-
 /** @throws ConfigurationError for a value that makes no sense, and for an option that this version does not have. */
 export function checkRunConfig(config: RunConfig): void {
   checkOptions('runConfig', CHECKS, config);
   if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_CHECKS, config.getSessionConfig);
-}
-
-function checkOptions(path: string, checks: Readonly<Record<string, Check>>, options: object): void {
-  for (const [key, value] of Object.entries(options)) {
-    if (value === undefined) continue;
-    const check = getOwn(checks, key);
-    if (!check) {
-      const known = Object.keys(checks).join(', ');
-      throw new ConfigurationError(`${path}.${key}: this version has no such option; it has ${known}`);
-    }
-    const wanted = check(value);
-    if (wanted !== undefined) {
-      const given = typeof value === 'string' ? JSON.stringify(value) : describeKind(value);
-      throw new ConfigurationError(`${path}.${key}: must be ${wanted}, is ${given}`);
-    }
-  }
 }

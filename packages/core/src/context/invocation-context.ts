@@ -8,6 +8,7 @@ import { enclosedBranch } from '../event/branch.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
+import type { LiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
@@ -217,6 +218,11 @@ export class InvocationContext {
     return this.invocation.userContent;
   }
 
+  /** What the client says in a live run; undefined in others. */
+  get liveRequestQueue(): LiveRequestQueue | undefined {
+    return this.invocation.liveRequestQueue;
+  }
+
   get platform(): Platform {
     return this.invocation.platform;
   }
@@ -284,6 +290,25 @@ export class InvocationContext {
 
   dropAbort(fork: AbortGuard): void {
     this.#abort.drop(fork);
+  }
+
+  /** This place with an abort of its own, a fork: for one call that can be stopped while the agent goes on. */
+  withAbort(abort: AbortGuard): InvocationContext {
+    const { invocation, progress, executionId, parentExecutionId, branch, past } = this;
+    return new InvocationContext({
+      invocation,
+      progress,
+      agent: this.#agent,
+      executionId,
+      parentExecutionId,
+      isHeard: this.#isHeard,
+      parent: this.#parent,
+      branch,
+      past,
+      abort,
+      tools: this.extraTools,
+      instructions: this.extraInstructions,
+    });
   }
 
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */

@@ -5,6 +5,7 @@ import type { Content } from '../content/content.ts';
 import type { ContextCacheConfig } from '../context-cache/context-cache-config.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
+import type { LiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -25,6 +26,8 @@ export interface Invocation {
   readonly runConfig: RunConfig;
   /** The message that set the invocation off. */
   readonly userContent: Content | undefined;
+  /** What the client says in a live run; absent in others. */
+  readonly liveRequestQueue?: LiveRequestQueue | undefined;
   /** The abort of the whole run. */
   readonly abort: AbortGuard;
   readonly platform: Platform;

@@ -1,0 +1,46 @@
+import { type Checks, ofType, record } from '../agent/option-checks.ts';
+
+/** How the model answers in a live run: it speaks or it writes. */
+export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;
+export type Modality = (typeof Modality)[keyof typeof Modality];
+
+/** What a run config says of live runs; other runs take no notice. Objects are the service's own and passed through. */
+export interface LiveRunConfig {
+  /** One of the two: live models answer in one modality. Default `['AUDIO']`. */
+  readonly responseModalities?: readonly Modality[] | undefined;
+  /** The voice and the language. */
+  readonly speechConfig?: object | undefined;
+  /** Turns what the user says to text. Default: on when agents can hand over, because the next one gets to read what was said. */
+  readonly inputAudioTranscription?: object | undefined;
+  /** Turns what the model says to text. Default as for the input. */
+  readonly outputAudioTranscription?: object | undefined;
+  /** How the service finds out when the user speaks. */
+  readonly realtimeInputConfig?: object | undefined;
+  /** `{}`: asks for handles, by which lost connections go on where they were. A `handle` in it goes on with an earlier one. */
+  readonly sessionResumption?: object | undefined;
+  /** Lets the service drop what is old, so that a session is not ended for its length. */
+  readonly contextWindowCompression?: object | undefined;
+  readonly proactivity?: object | undefined;
+  readonly enableAffectiveDialog?: boolean | undefined;
+  /** Whether a connection that ends is made anew. Default true. */
+  readonly liveReconnect?: boolean | undefined;
+}
+
+export const LIVE_CHECKS: Checks<LiveRunConfig> = {
+  responseModalities: modalities,
+  speechConfig: record,
+  inputAudioTranscription: record,
+  outputAudioTranscription: record,
+  realtimeInputConfig: record,
+  sessionResumption: record,
+  contextWindowCompression: record,
+  proactivity: record,
+  enableAffectiveDialog: ofType('boolean'),
+  liveReconnect: ofType('boolean'),
+};
+
+function modalities(value: unknown): string | undefined {
+  const [only] = Array.isArray(value) ? value : [];
+  const isOne = Array.isArray(value) && value.length === 1 && Object.values(Modality).includes(only);
+  return isOne ? undefined : "['AUDIO'] or ['TEXT'], one of them";
+}
