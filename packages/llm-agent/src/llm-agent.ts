@@ -123,6 +123,12 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
+  protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    // Not loaded with agents that only write.
+    const { runLive } = await import('./live/run-live.ts');
+    yield* runLive(this, context);
+  }
+
   /** Closes the agent's tools and toolsets, and its sub-agents. */
   override async close(): Promise<void> {
     for (const tool of this.tools) await tool.close();

@@ -1,0 +1,87 @@
+import {
+  type AbortGuard,
+  type Event,
+  type FunctionCall,
+  type FunctionResponse,
+  getFunctionResponses,
+  type LlmRequest,
+} from '@eventloom/core';
+import { withoutClientId } from '../contents/event-content.ts';
+import type { Step } from '../processors/request-processor.ts';
+import { runCalls } from '../step/run-calls.ts';
+
+/** What calls are run with. */
+export interface LiveCallsParams {
+  readonly step: Step;
+  /** Passes an event on; settles when it was committed. */
+  readonly emit: (event: Event) => Promise<void>;
+  /** Takes what the model is told. */
+  readonly answer: (responses: FunctionResponse[]) => void;
+  /** A call was answered by what hands over. */
+  readonly onTransfer: () => void;
+  /** A call is over, answered or not. */
+  readonly onSettled: (call: FunctionCall) => void;
+  /** What no tool's failure is: a callback's, a store's. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The calls of a live run that are under way: each runs by itself and is answered when it is done, while both sides speak on. */
+export class LiveCalls {
+  readonly #params: LiveCallsParams;
+  readonly #running = new Map<string, AbortGuard>();
+  readonly #work = new Set<Promise<void>>();
+
+  constructor(params: LiveCallsParams) {
+    this.#params = params;
+  }
+
+  /** Runs calls of an event that is committed. */
+  start(eventId: string, calls: readonly FunctionCall[], tools: LlmRequest['toolsDict']): void {
+    for (const call of calls) {
+      const work = this.#run(eventId, call, tools)
+        .catch(this.#params.onFailure)
+        .then(() => void this.#work.delete(work));
+      this.#work.add(work);
+    }
+  }
+
+  /** Stops calls that the model takes back: nobody is told what came of them. */
+  cancel(ids: readonly string[]): void {
+    for (const id of ids) this.#running.get(id)?.abort(new DOMException('the model took the call back', 'AbortError'));
+  }
+
+  /** Stops all calls, and waits for those that listen. */
+  async stop(): Promise<void> {
+    for (const guard of this.#running.values()) guard.abort(new DOMException('the live run is over', 'AbortError'));
+    await Promise.all(this.#work);
+  }
+
+  async #run(eventId: string, call: FunctionCall, tools: LlmRequest['toolsDict']): Promise<void> {
+    const { step, emit, answer, onTransfer, onSettled } = this.#params;
+    const guard = step.context.forkAbort();
+    const id = call.id ?? '';
+    this.#running.set(id, guard);
+    try {
+      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId });
+      let next = await calls.next();
+      for (; next.done !== true; next = await calls.next()) await emit(next.value);
+      const { event } = next.value;
+      if (guard.signal.aborted || !event) return;
+      await emit(event);
+      if (event.actions.transferToAgent !== undefined) onTransfer();
+      const responses = getFunctionResponses(event);
+      if (responses.length > 0) answer(responses.map(toModelResponse));
+    } catch (error) {
+      if (!guard.signal.aborted) throw error;
+    } finally {
+      if (this.#running.get(id) === guard) this.#running.delete(id);
+      step.context.dropAbort(guard);
+      onSettled(call);
+    }
+  }
+}
+
+/** The response as the model knows its call. */
+function toModelResponse(functionResponse: FunctionResponse): FunctionResponse {
+  return withoutClientId({ functionResponse }).functionResponse ?? functionResponse;
+}

@@ -1,0 +1,129 @@
+import {
+  type Content,
+  createErrorEvent,
+  type Event,
+  type EventParams,
+  type FunctionCall,
+  type InvocationContext,
+  type LiveLlmResponse,
+  type Part,
+  ResponseAggregator,
+} from '@eventloom/core';
+import { LiveSpeech } from './live-speech.ts';
+
+/** Makes the event of a model's calls. */
+export type CallEventMaker = (content: Content) => Event;
+
+/**
+ * Turns what a live connection gives into events, each with one thing to tell: pieces of text and speech as they come, the whole
+ * of them where they end, audio, calls, counts of tokens, errors, and the signs that end a turn, each after what it ends.
+ */
+export class LiveTurn {
+  readonly #context: InvocationContext;
+  readonly #toCallEvent: CallEventMaker;
+  readonly #heard: LiveSpeech;
+  readonly #spoken: LiveSpeech;
+  #text: ResponseAggregator | undefined;
+  #responseId: string | undefined;
+
+  constructor(context: InvocationContext, toCallEvent: CallEventMaker) {
+    this.#context = context;
+    this.#toCallEvent = toCallEvent;
+    this.#heard = new LiveSpeech(context, 'inputTranscription');
+    this.#spoken = new LiveSpeech(context, 'outputTranscription');
+  }
+
+  /** The events of one response, in the order in which they are told. */
+  *take(response: LiveLlmResponse): Generator<Event, void, void> {
+    const { content, inputTranscription, outputTranscription, turnComplete, interrupted, generationComplete } =
+      response;
+    if (inputTranscription) yield* this.#heard.take(inputTranscription);
+    if (content) yield* this.#said(content);
+    if (outputTranscription) yield* this.#spoken.take(outputTranscription);
+    if (generationComplete === true || turnComplete === true || interrupted === true) {
+      yield* this.#heard.flush();
+      yield* this.#flushText(interrupted === true);
+    }
+    yield* this.#told(response);
+    if (turnComplete === true || interrupted === true) yield* this.#ended(response);
+  }
+
+  /** What was said so far of a turn that ends here, because its connection or the run does. */
+  *flush(isInterrupted: boolean): Generator<Event, void, void> {
+    yield* this.#heard.flush();
+    yield* this.#flushText(isInterrupted);
+    yield* this.#spoken.flush(isInterrupted);
+  }
+
+  *#said({ role = 'model', parts = [] }: Content): Generator<Event, void, void> {
+    const others: Part[] = [];
+    const calls: FunctionCall[] = [];
+    for (const part of parts) {
+      if (isText(part)) yield this.#textChunk(role, part);
+      else if (part.inlineData) yield this.#event(role, [part]);
+      else {
+        others.push(part);
+        if (part.functionCall) calls.push(part.functionCall);
+      }
+    }
+    if (others.length === 0) return;
+    yield* this.flush(false);
+    yield calls.length > 0 ? this.#toCallEvent({ role, parts: others }) : this.#event(role, others);
+  }
+
+  #textChunk(role: string, part: Part): Event {
+    const content = { role, parts: [part] };
+    this.#responseId ??= `r-${this.#context.platform.newUuid()}`;
+    this.#text ??= new ResponseAggregator();
+    this.#text.add({ content: { role, parts: [{ ...part }] } });
+    return this.#context.createEvent({ ...authorOf(role), content, partial: true, responseId: this.#responseId });
+  }
+
+  *#flushText(isInterrupted: boolean): Generator<Event, void, void> {
+    const content = this.#text?.finish().content;
+    const responseId = this.#responseId;
+    this.#text = undefined;
+    this.#responseId = undefined;
+    if (!content?.parts?.length || responseId === undefined) return;
+    const { role = 'model' } = content;
+    const interrupted = isInterrupted ? { interrupted: true } : {};
+    yield this.#context.createEvent({ ...authorOf(role), content, responseId, ...interrupted });
+  }
+
+  #event(role: string, parts: Part[]): Event {
+    return this.#context.createEvent({ ...authorOf(role), content: { role, parts } });
+  }
+
+  /** What the service tells beside what is said. */
+  *#told(response: LiveLlmResponse): Generator<Event, void, void> {
+    const { usageMetadata, groundingMetadata, citationMetadata, errorCode, errorMessage } = response;
+    if (usageMetadata || groundingMetadata || citationMetadata) {
+      yield this.#context.createEvent({
+        ...(usageMetadata && { usageMetadata }),
+        ...(groundingMetadata && { groundingMetadata }),
+        ...(citationMetadata && { citationMetadata }),
+      });
+    }
+    if (errorCode !== undefined)
+      yield createErrorEvent(this.#context.createEvent(), errorCode, errorMessage ?? `the model failed: ${errorCode}`);
+  }
+
+  /** The end of a turn, as an event of its own: both signs together are one end. */
+  *#ended({ turnComplete, interrupted, finishReason }: LiveLlmResponse): Generator<Event, void, void> {
+    yield* this.#spoken.flush(interrupted === true);
+    yield this.#context.createEvent({
+      ...(turnComplete === true ? { turnComplete } : {}),
+      ...(interrupted === true ? { interrupted } : {}),
+      ...(finishReason === undefined ? {} : { finishReason }),
+    });
+  }
+}
+
+function isText(part: Part): boolean {
+  return part.text !== undefined && !part.inlineData && !part.functionCall;
+}
+
+/** What is said in the user's role is the user's. */
+function authorOf(role: string): Pick<EventParams, 'author'> {
+  return role === 'user' ? { author: 'user' } : {};
+}

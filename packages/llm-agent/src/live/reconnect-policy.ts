@@ -1,0 +1,37 @@
+import { type InvocationContext, LiveConnectionError } from '@eventloom/core';
+
+/** Connections in a row that may fail. */
+const MAX_ATTEMPTS = 5;
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 8000;
+
+/** Says whether a connection is made anew, and when: at once after one that was good, then later and later. */
+export class ReconnectPolicy {
+  readonly #context: InvocationContext;
+  #failures = 0;
+
+  constructor(context: InvocationContext) {
+    this.#context = context;
+  }
+
+  /** A connection said something. */
+  succeeded(): void {
+    this.#failures = 0;
+  }
+
+  /** Settles when a connection is to be made anew. @throws the error, when there is no use in it @throws RunAbortedError */
+  async failed(error: unknown): Promise<void> {
+    const context = this.#context;
+    const canRetry = LiveConnectionError.isInstance(error) && (error.isRetryable || error.isHandleRefused);
+    if (!canRetry || context.runConfig.liveReconnect === false || ++this.#failures > MAX_ATTEMPTS) throw error;
+    if (this.#failures === 1) return;
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (this.#failures - 2), MAX_DELAY_MS);
+    const due = Promise.withResolvers<void>();
+    const callOff = context.platform.schedule(delayMs, due.resolve);
+    try {
+      await context.untilAborted(due.promise);
+    } finally {
+      callOff();
+    }
+  }
+}

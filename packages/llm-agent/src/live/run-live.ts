@@ -1,0 +1,24 @@
+import type { Event, InvocationContext } from '@eventloom/core';
+import type { LlmAgent } from '../llm-agent.ts';
+import { EmittedEvents } from '../step/emitted-events.ts';
+import { resolveModel } from '../step/resolve-model.ts';
+import { LiveFlow } from './live-flow.ts';
+
+/**
+ * The live counterpart of the think-act loop: both sides speak when they like. What receives, sends and runs tools goes on beside
+ * this generator and waits, event by event, until the reader has committed what it was given.
+ */
+export async function* runLive(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
+  const emitted = new EmittedEvents();
+  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted);
+  const running = flow.run();
+  emitted.endWith(running);
+  try {
+    for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
+  } finally {
+    emitted.close();
+    flow.stop();
+    await running.catch(() => undefined);
+  }
+  await running;
+}
