@@ -4,6 +4,7 @@ import {
   type Event,
   type InvocationContext,
   InvalidEventError,
+  isLiveMedia,
   ObjectType,
   type Platform,
   type RunConfig,
@@ -36,6 +37,7 @@ export class EventCommitter {
   readonly #invocationId: string;
   readonly #asksPlugins: boolean;
   readonly #isStamped: boolean;
+  readonly #isLive: boolean;
   /** No event is stored with an earlier time than what compactions cover, whatever the clock says. */
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
@@ -53,6 +55,7 @@ export class EventCommitter {
     this.#asksPlugins = context.plugins.has('onEventCallback');
     this.#coveredUntil = outer ? outer.#coveredUntil : coveredUntil(context.session.events, context.invocation.derived);
     this.#outer = outer;
+    this.#isLive = context.liveRequestQueue !== undefined;
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
@@ -90,11 +93,16 @@ export class EventCommitter {
   }
 
   #store(event: Event): Promise<Event> {
-    if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) {
+    if (this.#isOnlyStreamed(event)) {
       if (this.#outer) this.#outer.#passOn(event);
       return Promise.resolve(event);
     }
     return this.append(event);
+  }
+
+  #isOnlyStreamed(event: Event): boolean {
+    if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) return true;
+    return this.#isLive && isLiveMedia(event);
   }
 
   /** Stores a complete event. What it signals to those who drive agents counts from then on. */

@@ -2,6 +2,7 @@
 
 export { Runner } from './runner.ts';
 export type { RunStream } from './run-stream.ts';
+export type { RunLiveParams } from './live/run-live-params.ts';
 export type { RewindParams } from './rewind.ts';
 export type { RunAsyncParams } from './run-params.ts';
 export type { RunnerConfig } from './runner-config.ts';

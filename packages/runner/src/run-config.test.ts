@@ -84,12 +84,13 @@ test('without them an event has neither', async () => {
 // What is refused.
 
 test.each([
-  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, is "fast"'],
+  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, bidi, is "fast"'],
   [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer'],
   [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: must be an integer of at least 1'],
   [{ onBusy: 'wait' }, 'runConfig.onBusy: must be one of queue, reject, interrupt'],
   [{ getSessionConfig: { last: 5 } }, 'runConfig.getSessionConfig.last: this version has no such option'],
-  [{ speechConfig: {} }, 'runConfig.speechConfig: this version has no such option'],
+  [{ volume: 1 }, 'runConfig.volume: this version has no such option'],
+  [{ streamingMode: 'bidi' }, "streamingMode 'bidi' is that of live runs; call runLive"],
 ])('%j is refused', async (runConfig, message) => {
   const { run } = await setUp(async function* () {
     expect.unreachable();

@@ -61,6 +61,8 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
     throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
   if (newMessage === undefined && stateDelta !== undefined)
     throw new InvalidRequestError('stateDelta: is written together with newMessage, which is missing');
+  if (params.runConfig?.streamingMode === 'bidi')
+    throw new ConfigurationError("runAsync: streamingMode 'bidi' is that of live runs; call runLive");
   checkRecord('stateDelta', stateDelta);
   checkRecord('runConfig', params.runConfig);
   checkRecord('customMetadata', params.customMetadata);

@@ -9,6 +9,7 @@ import {
   InvalidMessageError,
   InvocationContext,
   type InvocationPast,
+  type LiveRequestQueue,
   RunAbortedError,
   type RunConfig,
   sessionKeyOf,
@@ -56,6 +57,8 @@ export class Run {
   readonly #params: RunAsyncParams;
   #config: RunConfig;
   readonly #invocationId: string;
+  /** What the client says in a live run. */
+  readonly #queue: LiveRequestQueue | undefined;
   /** Names the session among those of the runner: ids hold no NUL. */
   readonly #sessionName: string;
   /** Undefined when a run is resumed that was cut off. */
@@ -69,11 +72,18 @@ export class Run {
   #isPulling = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
-  constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string) {
+  constructor(
+    runner: Runner,
+    support: RunSupport,
+    params: RunAsyncParams,
+    invocationId: string,
+    queue?: LiveRequestQueue,
+  ) {
     this.#runner = runner;
     this.#support = support;
     this.#params = params;
-    checkRunParams(params, runner.appName);
+    this.#queue = queue;
+    if (!queue) checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params, runner.resumable);
     this.#invocationId = invocationId;
     this.#sessionName = `${params.userId}\0${params.sessionId}`;
@@ -87,7 +97,7 @@ export class Run {
   }
 
   get isStreaming(): boolean {
-    return this.#config.streamingMode === StreamingMode.SSE;
+    return this.#queue !== undefined || this.#config.streamingMode === StreamingMode.SSE;
   }
 
   /** Aborts the run: whatever listens to its signal stops, and the stream throws the reason. */
@@ -143,7 +153,12 @@ export class Run {
     const answering = { events, platform, requestTtlMs, credentialService };
     const resumed = goesOn ? await this.#resume(invocationId, events) : undefined;
     let matched = matchFunctionResponses(this.#message ?? NO_MESSAGE, answering);
-    const invocation = this.#createInvocation(loaded, lease, resumed?.userContent ?? matched.message, resumed?.past);
+    const invocation = this.#createInvocation(
+      loaded,
+      lease,
+      resumed?.userContent ?? (this.#queue ? undefined : matched.message),
+      resumed?.past,
+    );
     const context = InvocationContext.create(invocation);
     const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
     const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
@@ -157,11 +172,14 @@ export class Run {
       throw new InvalidMessageError('newMessage: answers calls of another run than the one that is resumed');
     const asking = isReply ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
+    if (this.#queue && !picked.agent.canRunLive)
+      throw new ConfigurationError(`runLive: agent "${picked.agent.name}" cannot run live`);
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
-    const artifactDelta = this.#config.saveInputBlobsAsArtifacts ? await this.#saveInputBlobs(invocation) : {};
+    const artifactDelta =
+      this.#message && this.#config.saveInputBlobsAsArtifacts ? await this.#saveInputBlobs(invocation) : {};
     if (this.#message) {
-      const content = goesOn ? matched.message : invocation.userContent;
+      const content = goesOn ? matched.message : (invocation.userContent ?? matched.message);
       const branch = asking ? asking.branch : picked.branch;
       const state = this.#config.resumable === true && !goesOn ? { resumable: true } : undefined;
       const event = createUserEvent(invocation, content, this.#stateDelta, artifactDelta, branch, state);
@@ -184,7 +202,7 @@ export class Run {
   #createInvocation(
     { session, derived }: LoadedSession,
     lease: SessionLease,
-    message: Content,
+    message: Content | undefined,
     past: InvocationPast | undefined,
   ): MutableInvocation {
     const { agent, platform, pluginManager, sessionService } = this.#runner;
@@ -197,6 +215,7 @@ export class Run {
       past,
       runConfig: this.#config,
       userContent: message,
+      liveRequestQueue: this.#queue,
       abort: this.#abort,
       platform,
       plugins: pluginManager,
@@ -226,7 +245,7 @@ export class Run {
   async #saveInputBlobs(invocation: MutableInvocation): Promise<Record<string, number>> {
     const { content, artifactDelta } = await saveInputBlobs(
       invocation,
-      invocation.userContent,
+      invocation.userContent ?? NO_MESSAGE,
       this.#runner.artifactService,
     );
     invocation.userContent = content;
@@ -283,4 +302,4 @@ function withoutUndefined<T extends object>(options: T): Partial<T> {
 }
 
 /** The invocation while its message may still be replaced. */
-type MutableInvocation = Invocation & { userContent: Content };
+type MutableInvocation = Invocation & { userContent: Content | undefined };

@@ -7,6 +7,7 @@ import {
   type Event,
   type EventloomError,
   type EventsCompactor,
+  type LiveRequestQueue,
   type Platform,
   PluginManager,
   systemPlatform,
@@ -16,6 +17,7 @@ import { compactSession } from './compact-session.ts';
 import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import type { RewindParams } from './rewind.ts';
+import type { RunLiveParams } from './live/run-live-params.ts';
 import { Run, type RunSupport } from './run.ts';
 import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
@@ -85,6 +87,25 @@ export class Runner {
     return new EventRunStream(invocationId, this.#run(params, invocationId));
   }
 
+  /**
+   * Runs the agent live: both sides speak when they like, the client by its queue, the agent by the events of the stream. One
+   * invocation for the whole call; the session is taken for as long as it lasts. Yields what comes as it comes. Stored is what is whole and not
+   * raw media. Ends when the queue is closed and read, and when an agent ends the invocation.
+   *
+   * Throws as `runAsync` does, and LiveConnectionError when the service refuses the connection or too many in a row are lost.
+   */
+  runLive(params: RunLiveParams): RunStream {
+    const invocationId = `e-${this.platform.newUuid()}`;
+    return new EventRunStream(invocationId, this.#runLive(params, invocationId));
+  }
+
+  async *#runLive(given: RunLiveParams, invocationId: string): AsyncGenerator<Event, void, undefined> {
+    // Not loaded with agents that only write.
+    const { toLiveRun } = await import('./live/run-live-params.ts');
+    const { params, queue } = toLiveRun(given, this.appName);
+    yield* this.#run(params, invocationId, queue);
+  }
+
   /** As `runAsync`, all events at once. */
   async run(params: RunAsyncParams): Promise<Event[]> {
     const events: Event[] = [];
@@ -116,8 +137,12 @@ export class Runner {
     for (const plugin of this.pluginManager.plugins) await plugin.close();
   }
 
-  async *#run(params: RunAsyncParams, invocationId: string): AsyncGenerator<Event, void, undefined> {
-    const run = new Run(this, this.#support, params, invocationId);
+  async *#run(
+    params: RunAsyncParams,
+    invocationId: string,
+    queue?: LiveRequestQueue,
+  ): AsyncGenerator<Event, void, undefined> {
+    const run = new Run(this, this.#support, params, invocationId, queue);
     let isDone = false;
     try {
       const scope = await run.begin();

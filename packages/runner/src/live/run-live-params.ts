@@ -1,0 +1,53 @@
+import { ConfigurationError, LiveRequestQueue, type RunConfig } from '@eventloom/core';
+import type { RunAsyncParams } from '../run-params.ts';
+
+/** What one live run is given. */
+export interface RunLiveParams {
+  /** The runner's own, for those who hand in a whole session key; another one is refused. */
+  readonly appName?: string | undefined;
+  readonly userId: string;
+  readonly sessionId: string;
+  /** What the client says, before and while the run goes on. For this run alone; closing it ends the run. */
+  readonly liveRequestQueue: LiveRequestQueue;
+  readonly runConfig?: RunConfig | undefined;
+  /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
+  readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
+  /** Aborts the run, which then throws RunAbortedError. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+const PARAMS: ReadonlySet<string> = new Set<keyof RunLiveParams>([
+  'appName',
+  'userId',
+  'sessionId',
+  'liveRequestQueue',
+  'runConfig',
+  'customMetadata',
+  'abortSignal',
+]);
+
+/** Queues that serve a run, or did: what a client says is for one. */
+const USED = new WeakSet<LiveRequestQueue>();
+
+/** The parameters of the run, and the queue that is the run's from now on. @throws ConfigurationError */
+export function toLiveRun(
+  params: RunLiveParams,
+  appName: string,
+): { readonly params: RunAsyncParams; readonly queue: LiveRequestQueue } {
+  for (const name in params) {
+    if (PARAMS.has(name)) continue;
+    throw new ConfigurationError(`runLive: ${name} is not supported by this version; it has ${[...PARAMS].join(', ')}`);
+  }
+  const { liveRequestQueue: queue, ...rest } = params;
+  if (params.appName !== undefined && params.appName !== appName)
+    throw new ConfigurationError(
+      `runLive: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
+    );
+  if (typeof queue?.peek !== 'function')
+    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
+  if (params.runConfig?.resumable === true)
+    throw new ConfigurationError('runLive: a live run cannot be resumed; leave runConfig.resumable out');
+  if (USED.has(queue)) throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
+  USED.add(queue);
+  return { params: { ...rest, runConfig: { ...rest.runConfig, resumable: false } }, queue };
+}

@@ -1,0 +1,246 @@
+import { type Event, getFunctionCalls, getFunctionResponses, LiveRequestQueue, type RunConfig } from '@eventloom/core';
+import { type BaseAgent } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from '../runner.ts';
+
+const KEY = { userId: 'u', sessionId: 's' };
+const END = { turnComplete: true };
+
+interface Setup {
+  readonly agent?: Partial<LlmAgentConfig>;
+  readonly runConfig?: RunConfig;
+}
+
+async function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
+  const model = new ScriptedLiveModel(scripts);
+  return { model, ...(await serve(new LlmAgent({ name: 'bot', model, ...agent }), runConfig)) };
+}
+
+async function serve(agent: BaseAgent, runConfig?: RunConfig) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession({ appName: 'app', ...KEY });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const queue = new LiveRequestQueue();
+  const abort = new AbortController();
+  const stream = runner.runLive({ ...KEY, liveRequestQueue: queue, runConfig, abortSignal: abort.signal });
+  const stored = async (): Promise<readonly Event[]> =>
+    (await sessionService.getSession({ appName: 'app', ...KEY }))?.events ?? [];
+  return { platform, runner, queue, abort, stream, stored };
+}
+
+function user(text: string) {
+  return { role: 'user', parts: [{ text }] };
+}
+
+function audio(data: string) {
+  return { content: { role: 'model', parts: [{ inlineData: { data, mimeType: 'audio/pcm;rate=24000' } }] } };
+}
+
+function call(name: string, id: string, args = {}) {
+  return { content: { role: 'model', parts: [{ functionCall: { id, name, args } }] } };
+}
+
+/** What an event tells, in short. */
+function told(event: Event): string {
+  const { author, content, partial, inputTranscription, outputTranscription, interrupted, turnComplete } = event;
+  const parts = (content?.parts ?? []).map((part) => {
+    if (part.functionCall) return `${part.functionCall.name}()`;
+    if (part.functionResponse) return `${part.functionResponse.name}=${JSON.stringify(part.functionResponse.response)}`;
+    return part.inlineData ? `<${part.inlineData.data}>` : part.text;
+  });
+  const words = [
+    ...parts,
+    inputTranscription && `hears ${inputTranscription.text}`,
+    outputTranscription && `speaks ${outputTranscription.text}`,
+    event.usageMetadata && 'usage',
+    event.errorCode,
+    interrupted && 'interrupted',
+    turnComplete && 'end',
+  ].filter((word) => word !== undefined && word !== false);
+  return `${author}${partial ? '~' : ':'} ${words.join(' ')}`;
+}
+
+/** Reads to the end; closes the queue when a turn is complete for so many times. */
+async function readTurns(stream: AsyncIterable<Event>, queue: LiveRequestQueue, turns = 1): Promise<Event[]> {
+  const events: Event[] = [];
+  let left = turns;
+  for await (const event of stream) {
+    events.push(event);
+    if (event.turnComplete && --left === 0) queue.close();
+  }
+  return events;
+}
+
+test('a text turn: what the user typed, each piece, the merged text, and the end of the turn by itself', async () => {
+  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, 'Hel', 'lo', END]], {
+    runConfig: { responseModalities: ['TEXT'] },
+  });
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.map(told)).toEqual(['user: hi', 'bot~ Hel', 'bot~ lo', 'bot: Hello', 'bot: end']);
+  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Hello', 'bot: end']);
+  expect(new Set(events.map(({ invocationId }) => invocationId))).toEqual(new Set([stream.invocationId]));
+  expect(new Set(events.slice(1, 4).map(({ responseId }) => responseId)).size).toBe(1);
+  expect(model.connections[0]?.sent).toEqual([{ content: user('hi') }]);
+  expect(model.connections[0]?.request.config.responseModalities).toEqual(['TEXT']);
+  expect(model.connections[0]?.isClosed).toBe(true);
+  model.assertConsumed();
+});
+
+test('an audio turn: audio and pieces of speech are streamed, the words of both sides are stored', async () => {
+  const { model, queue, stream, stored } = await setup([
+    [
+      { heard: 'blob' },
+      { inputTranscription: { text: 'Good ' } },
+      { inputTranscription: { text: 'day' } },
+      { ...audio('AAAA'), outputTranscription: { text: 'And ' } },
+      { ...audio('BBBB'), outputTranscription: { text: 'you' } },
+      { generationComplete: true },
+      { usageMetadata: { totalTokenCount: 3 } },
+      END,
+    ],
+  ]);
+  queue.sendRealtime({ data: 'CCCC', mimeType: 'audio/pcm;rate=16000' });
+  const events = await readTurns(stream, queue);
+  expect(events.map(told)).toEqual([
+    'user~ hears Good ',
+    'user~ hears day',
+    'bot: <AAAA>',
+    'bot~ speaks And ',
+    'bot: <BBBB>',
+    'bot~ speaks you',
+    'user: hears Good day',
+    'bot: usage',
+    'bot: speaks And you',
+    'bot: end',
+  ]);
+  expect((await stored()).map(told)).toEqual(['user: hears Good day', 'bot: usage', 'bot: speaks And you', 'bot: end']);
+  expect(model.connections[0]?.request.config.responseModalities).toEqual(['AUDIO']);
+});
+
+test('text that the user cut off is stored as far as it was said, and marked', async () => {
+  const { queue, stream, stored } = await setup([
+    [{ heard: 'content' }, 'One, two', { interrupted: true }, 'Yes?', { interrupted: true, turnComplete: true }],
+  ]);
+  queue.sendContent(user('count'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(told)).toEqual([
+    'user: count',
+    'bot: One, two interrupted',
+    'bot: interrupted',
+    'bot: Yes? interrupted',
+    'bot: interrupted end',
+  ]);
+});
+
+test('a tool runs while the model speaks on, and its response is stored and sent', async () => {
+  const gate = new Gate();
+  const slow = new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => {
+      await gate.pass();
+      return { done: true };
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [[{ heard: 'content' }, call('slow', 'c1'), 'Wait', { heard: 'toolResponses' }, ' over', END]],
+    { agent: { tools: [slow] } },
+  );
+  queue.sendContent(user('go'));
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (told(event) === 'bot~ Wait') gate.open();
+    if (event.turnComplete) queue.close();
+  }
+  expect((await stored()).map(told)).toEqual([
+    'user: go',
+    'bot: slow()',
+    'bot: slow={"done":true}',
+    'bot: Wait over',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent[1]).toEqual({
+    toolResponses: [{ id: 'c1', name: 'slow', response: { done: true } }],
+  });
+  const calling = events.find((event) => getFunctionCalls(event).length > 0);
+  expect(getFunctionCalls(calling as Event)[0]?.id).toBe('c1');
+  expect(events.filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(1);
+});
+
+test('a call that the model takes back is stopped, and nobody is told of it', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const endless = new FunctionTool({
+    name: 'endless',
+    description: '',
+    execute: (_, { invocationContext }) =>
+      new Promise((_resolve, reject) => {
+        invocationContext.abortSignal.addEventListener('abort', () => {
+          stopped.resolve();
+          reject(new Error('stopped'));
+        });
+      }),
+  });
+  const { model, queue, stream, stored } = await setup(
+    [
+      [
+        { heard: 'content' },
+        call('endless', 'c1'),
+        { toolCallCancellation: { ids: ['c1'] } },
+        async () => {
+          await stopped.promise;
+          return ['Well', END];
+        },
+      ],
+    ],
+    { agent: { tools: [endless] } },
+  );
+  queue.sendContent(user('go'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(told)).toEqual(['user: go', 'bot: endless()', 'bot: Well', 'bot: end']);
+  expect(model.connections[0]?.sent).toHaveLength(1);
+});
+
+test('closing the queue sends what is in it, flushes what was said, and ends the run', async () => {
+  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, 'Half of']]);
+  queue.sendContent(user('hi'));
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.partial) queue.close();
+  }
+  expect(events.map(told)).toEqual(['user: hi', 'bot~ Half of', 'bot: Half of']);
+  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Half of']);
+  expect(model.connections[0]?.isClosed).toBe(true);
+});
+
+test('an abort ends the run with RunAbortedError, and its connection', async () => {
+  const { model, abort, stream } = await setup([[new Gate()]]);
+  const reading = readTurns(stream, new LiveRequestQueue());
+  const connection = await model.connection(0);
+  abort.abort();
+  await expect(reading).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+  await connection.over;
+});
+
+test('whoever stops reading ends the run and its connection', async () => {
+  const { model, queue, stream } = await setup([[{ heard: 'content' }, 'a', 'b']]);
+  queue.sendContent(user('hi'));
+  for await (const event of stream) if (event.partial) break;
+  await model.connections[0]?.over;
+});
+
+test('an error of the model is an event, and the run goes on', async () => {
+  const { queue, stream } = await setup([
+    [{ heard: 'content' }, { errorCode: 'UNAVAILABLE', errorMessage: 'busy' }, 'Here', END],
+  ]);
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.map(told)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
+});
