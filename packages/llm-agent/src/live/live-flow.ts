@@ -96,9 +96,7 @@ export class LiveFlow {
         } catch (error) {
           if (this.#isOver) break;
           this.#context.throwIfAborted();
-          if (this.#isTimeShort && this.#context.runConfig.liveReconnect === false) this.#ending = 'timedOut';
-          else await this.#policy.failed(error);
-          if (LiveConnectionError.isInstance(error) && error.isHandleRefused) this.#handle = undefined;
+          await this.#afterLoss(error);
         } finally {
           await this.#hangUp();
         }
@@ -143,11 +141,19 @@ export class LiveFlow {
     this.#startPump(connection);
     this.#answerPump = this.#startPumpOf(this.#answers, connection, () => undefined);
     for await (const response of connection.receive()) {
-      this.#policy.succeeded();
+      if (!response.goAway) this.#policy.succeeded();
       await this.#take(response);
     }
     if (this.#ending === undefined && !this.#failure)
       throw new LiveConnectionError('the connection ended', { isRetryable: true });
+  }
+
+  /** Settles when the next connection is to be made, or none is. @throws the error when it ends the run */
+  async #afterLoss(error: unknown): Promise<void> {
+    const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
+    if (isHandleRefused && this.#handle !== undefined) this.#handle = undefined;
+    else if (this.#isTimeShort && this.#context.runConfig.liveReconnect === false) this.#ending = 'timedOut';
+    else await this.#policy.failed(error);
   }
 
   async #take(response: LiveLlmResponse): Promise<void> {

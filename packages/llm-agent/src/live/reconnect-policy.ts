@@ -22,7 +22,7 @@ export class ReconnectPolicy {
   /** Settles when a connection is to be made anew. @throws the error, when there is no use in it @throws RunAbortedError */
   async failed(error: unknown): Promise<void> {
     const context = this.#context;
-    const canRetry = LiveConnectionError.isInstance(error) && (error.isRetryable || error.isHandleRefused);
+    const canRetry = LiveConnectionError.isInstance(error) && error.isRetryable;
     if (!canRetry || context.runConfig.liveReconnect === false || ++this.#failures > MAX_ATTEMPTS) throw error;
     if (this.#failures === 1) return;
     const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (this.#failures - 2), MAX_DELAY_MS);

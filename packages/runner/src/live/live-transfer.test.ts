@@ -1,0 +1,106 @@
+import { type BaseAgent, type Event, LiveRequestQueue } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { LoopAgent, ParallelAgent } from '@eventloom/multi-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from '../runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const END = { turnComplete: true };
+
+async function setup(agent: BaseAgent) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const queue = new LiveRequestQueue();
+  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue });
+  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { queue, stream, stored };
+}
+
+function speaker(name: string, scripts: readonly ScriptedLiveScript[], subAgents: readonly BaseAgent[] = []) {
+  const model = new ScriptedLiveModel(scripts);
+  return { model, agent: new LlmAgent({ name, model, subAgents }) };
+}
+
+function transferTo(agentName: string, id: string) {
+  const functionCall = { id, name: 'transfer_to_agent', args: { agent_name: agentName } };
+  return { content: { role: 'model', parts: [{ functionCall }] } };
+}
+
+function blob(data: string) {
+  return { data, mimeType: 'audio/pcm' };
+}
+
+test('a hand-over there and back: the queue goes with it, what was said is known, and no speech is lost', async () => {
+  const child = speaker('child', [[{ heard: 'blob' }, 'Child', END, transferTo('root', 't2')]]);
+  const root = speaker(
+    'root',
+    [
+      [{ heard: 'blob' }, transferTo('child', 't1')],
+      [{ heard: 'blob' }, 'Root', END],
+    ],
+    [child.agent],
+  );
+  const { queue, stream, stored } = await setup(root.agent);
+  queue.sendRealtime(blob('AA=='));
+  const events: Event[] = [];
+  let turns = 0;
+  for await (const event of stream) {
+    events.push(event);
+    const call = event.content?.parts?.[0]?.functionCall;
+    // Said while the hand-over is under way.
+    if (call?.id === 't1') queue.sendRealtime(blob('BB=='));
+    if (call?.id === 't2') queue.sendRealtime(blob('CC=='));
+    if (event.turnComplete && ++turns === 2) queue.close();
+  }
+  const sent = (model: ScriptedLiveModel, index: number) =>
+    model.connections[index]?.sent.flatMap((one) => ('blob' in one ? [one.blob.data] : []));
+  expect(sent(root.model, 0)).toEqual(['AA==']);
+  expect(sent(child.model, 0)).toEqual(['BB==']);
+  expect(sent(root.model, 1)).toEqual(['CC==']);
+  expect(root.model.connections[0]?.isClosed).toBe(true);
+  expect(JSON.stringify(child.model.connections[0]?.sent[0])).toContain('history');
+  expect(child.model.connections[0]?.request.config['outputAudioTranscription']).toEqual({});
+  expect((await stored()).map(({ author }) => author)).toEqual([
+    'root',
+    'root',
+    'child',
+    'child',
+    'child',
+    'child',
+    'root',
+    'root',
+  ]);
+  child.model.assertConsumed();
+  root.model.assertConsumed();
+});
+
+test('a hand-over that does not come about leaves the agent listening', async () => {
+  const child = speaker('child', []);
+  const root = speaker(
+    'root',
+    [[transferTo('nobody', 't1'), { heard: 'toolResponses' }, { heard: 'blob' }, 'Yes', END]],
+    [child.agent],
+  );
+  const { queue, stream } = await setup(root.agent);
+  for await (const event of stream) {
+    if (event.content?.parts?.[0]?.functionResponse) queue.sendRealtime(blob('AA=='));
+    if (event.turnComplete) queue.close();
+  }
+  root.model.assertConsumed();
+});
+
+test('agents that have no live run are refused at the start, and nothing is stored', async () => {
+  const inner = () => speaker('inner', []).agent;
+  for (const agent of [
+    new LoopAgent({ name: 'loop', subAgents: [inner()] }),
+    new ParallelAgent({ name: 'parallel', subAgents: [inner()] }),
+  ]) {
+    const { stream, stored } = await setup(agent);
+    await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+    expect(await stored()).toEqual([]);
+  }
+});

@@ -1,0 +1,239 @@
+import { type Event, LiveConnectionError, LiveRequestQueue, type Platform, type RunConfig } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from '../runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const END = { turnComplete: true };
+const RESUMED: RunConfig = { sessionResumption: {} };
+const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
+
+async function setup(
+  scripts: readonly ScriptedLiveScript[] | ((index: number) => ScriptedLiveScript),
+  runConfig: RunConfig = {},
+  agent: Partial<LlmAgentConfig> = {},
+  delays: number[] = [],
+) {
+  const fixed = fixedPlatform();
+  // Whoever waits is let go at once.
+  const schedule: Platform['schedule'] = (delayMs, callback, options) => {
+    if (options?.idle) return fixed.schedule(delayMs, callback, options);
+    delays.push(delayMs);
+    queueMicrotask(callback);
+    return () => undefined;
+  };
+  const platform: Platform = { ...fixed, schedule };
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = new ScriptedLiveModel(typeof scripts === 'function' ? (_, index) => scripts(index) : scripts);
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({ name: 'bot', model, ...agent }),
+    sessionService,
+    platform,
+  });
+  const queue = new LiveRequestQueue();
+  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
+  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { model, queue, stream, stored };
+}
+
+function user(text: string) {
+  return { role: 'user', parts: [{ text }] };
+}
+
+function handle(newHandle: string) {
+  return { liveSessionResumptionUpdate: { newHandle, resumable: true } };
+}
+
+function textOf({ content, errorCode, turnComplete }: Event): string {
+  if (errorCode !== undefined) return errorCode;
+  if (turnComplete) return 'end';
+  const [part] = content?.parts ?? [];
+  return part?.text ?? JSON.stringify(part?.functionResponse?.response ?? part?.functionCall?.name);
+}
+
+async function readTurns(stream: AsyncIterable<Event>, queue: LiveRequestQueue, turns = 1): Promise<Event[]> {
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.turnComplete && --turns === 0) queue.close();
+  }
+  return events;
+}
+
+test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]])(
+  'after %o the run goes on with the newest handle, and the consumer sees no break',
+  async (end) => {
+    const { model, queue, stream, stored } = await setup(
+      [
+        [{ heard: 'content' }, handle('h1'), handle('h2'), 'One', END, end],
+        [{ heard: /two/ }, 'Two', END],
+      ],
+      RESUMED,
+    );
+    queue.sendContent(user('one'));
+    const events: Event[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (!event.turnComplete) continue;
+      if (events.filter(({ turnComplete }) => turnComplete).length === 2) queue.close();
+      else queue.sendContent(user('two'));
+    }
+    expect((await stored()).map(textOf)).toEqual(['one', 'One', 'end', 'two', 'Two', 'end']);
+    const [first, second] = model.connections;
+    expect(first?.request.config['sessionResumption']).toEqual({});
+    expect(second?.request.config['sessionResumption']).toEqual({ handle: 'h2' });
+    expect(second?.request.contents).toEqual([]);
+    expect(second?.sent).toEqual([{ content: user('two') }]);
+    expect(first?.isClosed).toBe(true);
+    model.assertConsumed();
+  },
+);
+
+test('without a handle the next connection is told the history, with what was cut off', async () => {
+  const { model, queue, stream, stored } = await setup([
+    [{ heard: 'content' }, 'One and', { ends: 1006 }],
+    [{ heard: 'history' }, 'two', END],
+  ]);
+  queue.sendContent(user('count'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(textOf)).toEqual(['count', 'One and', 'two', 'end']);
+  expect((await stored())[1]?.interrupted).toBe(true);
+  expect(model.connections[1]?.sent).toEqual([
+    { history: [user('count'), { role: 'model', parts: [{ text: 'One and' }] }] },
+  ]);
+});
+
+test('a handle that is refused is given up for the history', async () => {
+  const refused = new LiveConnectionError('unknown handle', {
+    closeCode: 1008,
+    isRetryable: false,
+    isHandleRefused: true,
+  });
+  const { model, queue, stream } = await setup(
+    [[{ heard: 'content' }, handle('old'), 'One', END, { ends: 1006 }], refused, [{ heard: 'history' }, 'Two', END]],
+    RESUMED,
+  );
+  queue.sendContent(user('one'));
+  const events = readTurns(stream, queue, 2);
+  expect((await events).filter(({ turnComplete }) => turnComplete)).toHaveLength(2);
+  expect(model.connections[1]?.request.config['sessionResumption']).toEqual({});
+});
+
+test('attempts wait longer and longer, and after five in a row the run fails with the reason', async () => {
+  const delays: number[] = [];
+  const { model, stream, stored } = await setup([LOST, LOST, LOST, LOST, LOST, LOST], {}, {}, delays);
+  const events: Event[] = [];
+  const reading = (async () => {
+    for await (const event of stream) events.push(event);
+  })();
+  await expect(reading).rejects.toBe(LOST);
+  expect(delays).toEqual([250, 500, 1000, 2000]);
+  expect(events.map(textOf)).toEqual(['LIVE_CONNECTION']);
+  expect((await stored()).map(textOf)).toEqual(['LIVE_CONNECTION']);
+  expect(model.attempts).toBe(6);
+});
+
+test('a good connection resets the count of attempts', async () => {
+  const { model, queue, stream } = await setup(
+    (index) => (index < 8 ? [`${index}`, END, { ends: 1006 }] : [{ heard: /end/ }, 'over', END]),
+    RESUMED,
+  );
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.turnComplete && events.filter(({ turnComplete }) => turnComplete).length === 8)
+      queue.sendContent(user('end'));
+    if (event.partial && textOf(event) === 'over') queue.close();
+  }
+  expect(model.attempts).toBe(9);
+});
+
+test('a refused setup ends the run at once, with an event and the error', async () => {
+  const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
+  const { model, queue, stream, stored } = await setup([refused]);
+  await expect(readTurns(stream, queue)).rejects.toBe(refused);
+  expect((await stored()).map(textOf)).toEqual(['LIVE_CONNECTION']);
+  expect(model.attempts).toBe(1);
+});
+
+test("the service's time limit ends the run with an event when reconnecting is switched off", async () => {
+  const { queue, stream, model } = await setup(
+    [[{ heard: 'content' }, 'One', END, { goAway: { timeLeftMs: 1000 } }, 'More', { ends: 1006 }]],
+    { ...RESUMED, liveReconnect: false },
+  );
+  queue.sendContent(user('one'));
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  expect(events.filter(({ partial }) => !partial).map(textOf)).toEqual([
+    'one',
+    'One',
+    'end',
+    'More',
+    'SESSION_TIME_LIMIT',
+  ]);
+  model.assertConsumed();
+});
+
+test('a response whose connection died between the call and it is sent to the next one', async () => {
+  const gate = new Gate();
+  const slow = new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => {
+      await gate.pass();
+      return { done: true };
+    },
+  });
+  const { model, queue, stream } = await setup(
+    [
+      [
+        { heard: 'content' },
+        handle('h'),
+        { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'slow', args: {} } }] } },
+        { ends: 1006 },
+      ],
+      [{ heard: 'toolResponses' }, 'Done', END],
+    ],
+    RESUMED,
+    { tools: [slow] },
+  );
+  queue.sendContent(user('go'));
+  const reading = readTurns(stream, queue);
+  await model.connection(1);
+  gate.open();
+  await reading;
+  expect(model.connections[1]?.sent).toEqual([
+    { toolResponses: [{ id: 'c1', name: 'slow', response: { done: true } }] },
+  ]);
+});
+
+test('what is sent while there is no connection is kept, in order', async () => {
+  const gate = new Gate();
+  const { model, queue, stream } = await setup(
+    [
+      [{ heard: 'content' }, handle('h'), 'One', END, { ends: 1006 }],
+      { gate, steps: [{ heard: 'activityEnd' }, 'Two', END] },
+    ],
+    RESUMED,
+  );
+  queue.sendContent(user('one'));
+  const reading = readTurns(stream, queue, 2);
+  await gate.reached;
+  queue.sendActivityStart();
+  for (const data of ['AA==', 'BB==', 'CC==']) queue.sendRealtime({ data, mimeType: 'audio/pcm' });
+  queue.sendActivityEnd();
+  gate.open();
+  await reading;
+  expect(model.connections[1]?.sent.map((sent) => ('blob' in sent ? sent.blob.data : Object.keys(sent)[0]))).toEqual([
+    'activityStart',
+    'AA==',
+    'BB==',
+    'CC==',
+    'activityEnd',
+  ]);
+});
