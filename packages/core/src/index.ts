@@ -140,6 +140,7 @@ export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connec
 export { isLiveMedia } from './live/is-live-media.ts';
 export type { LiveRequest } from './live/live-request.ts';
 export type { LiveRequestQueueOptions } from './live/live-request-queue.ts';
+export { TASK_COMPLETED } from './tool/task-completed.ts';
 export { LiveRequestQueue } from './live/live-request-queue.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';
 export { Modality } from './live/live-run-config.ts';

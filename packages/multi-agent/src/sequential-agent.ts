@@ -42,4 +42,26 @@ export class SequentialAgent extends BaseAgent {
       if (context.isEnded || context.isPaused) return;
     }
   }
+
+  /** Each sub-agent goes on until it calls `task_completed`, which it is given for this run of it. */
+  protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    // Not loaded with sequences that only write.
+    const { taskCompleted, TASK_COMPLETED_INSTRUCTION } = await import('./task-completed-tool.ts');
+    const place = { tools: [taskCompleted], instructions: [TASK_COMPLETED_INSTRUCTION] };
+    const queue = context.liveRequestQueue;
+    for (const child of this.subAgents) {
+      const route = new Route(context.forAgent(child, place));
+      for (;;) {
+        yield* route.events;
+        const announcement = route.handOver();
+        if (!announcement) break;
+        yield announcement;
+      }
+      if (context.isEnded || (queue?.isClosed && queue.chars === 0)) return;
+    }
+  }
+
+  override get canRunLive(): boolean {
+    return this.subAgents.every((child) => child.canRunLive);
+  }
 }

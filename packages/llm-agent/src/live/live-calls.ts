@@ -8,6 +8,7 @@ import {
 } from '@eventloom/core';
 import { withoutClientId } from '../contents/event-content.ts';
 import type { Step } from '../processors/request-processor.ts';
+import { isCompletion } from './gives-control-away.ts';
 import { runCalls } from '../step/run-calls.ts';
 
 /** What calls are run with. */
@@ -17,8 +18,8 @@ export interface LiveCallsParams {
   readonly emit: (event: Event) => Promise<void>;
   /** Takes what the model is told. */
   readonly answer: (responses: FunctionResponse[]) => void;
-  /** A call was answered by what hands over. */
-  readonly onTransfer: () => void;
+  /** A call was answered by which the agent gives control away. */
+  readonly onHandOver: () => void;
   /** A call is over, answered or not. */
   readonly onSettled: (call: FunctionCall) => void;
   /** What no tool's failure is: a callback's, a store's. */
@@ -57,7 +58,7 @@ export class LiveCalls {
   }
 
   async #run(eventId: string, call: FunctionCall, tools: LlmRequest['toolsDict']): Promise<void> {
-    const { step, emit, answer, onTransfer, onSettled } = this.#params;
+    const { step, emit, answer, onHandOver, onSettled } = this.#params;
     const guard = step.context.forkAbort();
     const id = call.id ?? '';
     this.#running.set(id, guard);
@@ -68,9 +69,9 @@ export class LiveCalls {
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
       await emit(event);
-      if (event.actions.transferToAgent !== undefined) onTransfer();
       const responses = getFunctionResponses(event);
-      if (responses.length > 0) answer(responses.map(toModelResponse));
+      if (event.actions.transferToAgent !== undefined || isCompletion(call, step.context)) onHandOver();
+      else if (responses.length > 0) answer(responses.map(toModelResponse));
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {

@@ -15,9 +15,9 @@ import {
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
-import { isTransfer } from '../step/is-transfer.ts';
 import { ModelReply } from '../step/model-reply.ts';
 import { callsToRun } from '../step/open-calls.ts';
+import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
 import { LiveTurn } from './live-turn.ts';
 import { givenHandle, prepareLiveRequest } from './prepare-live-request.ts';
@@ -28,7 +28,7 @@ import { type BeforeSend, RequestPump } from './request-pump.ts';
  * Why the agent speaks with a connection no longer: the client closed its queue, the agent handed over, another connection takes
  * its place, the service's time for a session is over, or the run is.
  */
-type Ending = 'closed' | 'transferred' | 'reconnecting' | 'timedOut' | 'stopped';
+type Ending = 'closed' | 'handedOver' | 'reconnecting' | 'timedOut' | 'stopped';
 
 /** The code of the event that tells of the end of a run whose service gives a session no more time. */
 const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
@@ -78,7 +78,7 @@ export class LiveFlow {
       step,
       emit: (event) => this.#emit(event),
       answer: (responses) => this.#answers.sendToolResponse(...responses),
-      onTransfer: () => this.#end('transferred'),
+      onHandOver: () => this.#end('handedOver'),
       onSettled: (call) => this.#settled(call),
       onFailure: (error) => this.#fail(error),
     });
@@ -109,7 +109,9 @@ export class LiveFlow {
     if (this.#failure) throw this.#failure.error;
     if (this.#ending === 'stopped') return;
     await this.#emitAll(this.#turn.flush(false));
-    if (this.#ending === 'timedOut') await this.#emit(this.#timeLimitEvent());
+    if (this.#ending !== 'timedOut') return;
+    this.#context.endInvocation();
+    await this.#emit(this.#timeLimitEvent());
   }
 
   /** Ends the flow, whatever it is doing: nobody reads its events any more. */
@@ -162,7 +164,7 @@ export class LiveFlow {
     for (const event of this.#turn.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
       // What the user says from here on is for whom the agent hands over to.
-      for (const call of calls) if (isTransfer(call)) this.#handingOver.add(call);
+      for (const call of calls) if (givesControlAway(call, this.#context)) this.#handingOver.add(call);
       if (this.#handingOver.size > 0) void this.#pump?.stop();
       await this.#emit(event);
       if (calls.length > 0) this.#calls.start(event.id, calls, this.#tools);

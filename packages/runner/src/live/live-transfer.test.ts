@@ -1,6 +1,6 @@
 import { type BaseAgent, type Event, LiveRequestQueue } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { LoopAgent, ParallelAgent } from '@eventloom/multi-agent';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -16,8 +16,12 @@ async function setup(agent: BaseAgent) {
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const queue = new LiveRequestQueue();
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue });
+  const again = () => {
+    const next = new LiveRequestQueue();
+    return { queue: next, stream: runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: next }) };
+  };
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { queue, stream, stored };
+  return { queue, stream, stored, again };
 }
 
 function speaker(name: string, scripts: readonly ScriptedLiveScript[], subAgents: readonly BaseAgent[] = []) {
@@ -93,11 +97,65 @@ test('a hand-over that does not come about leaves the agent listening', async ()
   root.model.assertConsumed();
 });
 
+const DONE = { content: { role: 'model', parts: [{ functionCall: { id: 't', name: 'task_completed', args: {} } }] } };
+
+function toldBy({ author, content, turnComplete }: Event): string {
+  const [part] = content?.parts ?? [];
+  const said = part?.functionCall?.name ?? part?.functionResponse?.response?.['result'] ?? part?.text;
+  return `${author}: ${turnComplete ? 'end' : String(said)}`;
+}
+
+test('the agents of a sequence go on with task_completed, and the run ends with the last one; twice in a row', async () => {
+  const script: ScriptedLiveScript = [{ heard: 'blob' }, 'First', END, DONE];
+  const last: ScriptedLiveScript = { steps: ['Second', END, DONE], expect: { tools: ['task_completed'] } };
+  const first = speaker('first', [script, script]);
+  const model = new ScriptedLiveModel([last, last]);
+  const second = new LlmAgent({ name: 'second', model, instruction: () => 'Go on.' });
+  const { queue, stream, stored, again } = await setup(
+    new SequentialAgent({ name: 'line', subAgents: [first.agent, second] }),
+  );
+  queue.sendRealtime(blob('AA=='));
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  const expected = [
+    'first: First',
+    'first: end',
+    'first: task_completed',
+    'first: Task completion signaled.',
+    'second: Second',
+    'second: end',
+    'second: task_completed',
+    'second: Task completion signaled.',
+  ];
+  expect(events.filter(({ partial }) => !partial).map(toldBy)).toEqual(expected);
+  expect((await stored()).map(toldBy)).toEqual(expected);
+  expect(model.connections[0]?.request.config.systemInstruction).toContain('Go on.');
+  expect(model.connections[0]?.request.config.systemInstruction).toContain('task_completed');
+
+  const next = again();
+  next.queue.sendRealtime(blob('BB=='));
+  for await (const event of next.stream) events.push(event);
+  expect((await stored()).map(toldBy)).toEqual([...expected, ...expected]);
+  expect(first.agent.tools).toEqual([]);
+  first.model.assertConsumed();
+  model.assertConsumed();
+});
+
+test('a sequence whose queue is closed asks no further agent', async () => {
+  const first = speaker('first', [[{ heard: 'blob' }, 'First', END]]);
+  const second = speaker('second', []);
+  const { queue, stream } = await setup(new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] }));
+  queue.sendRealtime(blob('AA=='));
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect(second.model.attempts).toBe(0);
+});
+
 test('agents that have no live run are refused at the start, and nothing is stored', async () => {
   const inner = () => speaker('inner', []).agent;
   for (const agent of [
     new LoopAgent({ name: 'loop', subAgents: [inner()] }),
     new ParallelAgent({ name: 'parallel', subAgents: [inner()] }),
+    new SequentialAgent({ name: 'line', subAgents: [new LoopAgent({ name: 'loop', subAgents: [inner()] })] }),
   ]) {
     const { stream, stored } = await setup(agent);
     await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
