@@ -137,6 +137,8 @@ export { isBasePlanner } from './planner/is-base-planner.ts';
 export type { ModelResolver } from './model/base-llm.ts';
 export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
+export type { ErrorAdvice } from './live/error-advice.ts';
+export { errorAdvice } from './live/error-advice.ts';
 export { isLiveMedia } from './live/is-live-media.ts';
 export type { LiveRequest } from './live/live-request.ts';
 export type { LiveRequestQueueOptions } from './live/live-request-queue.ts';

@@ -39,6 +39,7 @@ export type {
   DeleteMemoryRequest,
   DeleteSessionRequest,
   EffectiveHistory,
+  ErrorAdvice,
   ErrorInfo,
   Event,
   EventActions,
@@ -72,6 +73,11 @@ export type {
   ListSessionsRequest,
   ListSessionsResponse,
   ListToolCallsRequest,
+  LiveConnectionErrorOptions,
+  LiveLlmResponse,
+  LiveRequest,
+  LiveRequestQueueOptions,
+  LiveRunConfig,
   LlmRequest,
   LlmResponse,
   LoadArtifactRequest,
@@ -173,6 +179,7 @@ export {
   effectiveHistory,
   enclosureOf,
   encodeBase64,
+  errorAdvice,
   EventloomError,
   EventTag,
   fromExecutionView,
@@ -203,15 +210,20 @@ export {
   isDoneResponse,
   isEmptyActions,
   isFinalResponse,
+  isLiveMedia,
   isRunnerCompletion,
   isUserArtifact,
   isVisibleOn,
   languageOf,
+  LiveConnectionError,
+  LiveQueueFullError,
+  LiveRequestQueue,
   LlmCallLimitError,
   LOOP_COUNT,
   MemoryBusyError,
   mergeEventActions,
   MissingStateKeyError,
+  Modality,
   ModelError,
   newestFirst,
   ObjectType,
@@ -248,6 +260,7 @@ export {
   stringifyContent,
   STRUCTURED_OUTPUT,
   systemPlatform,
+  TASK_COMPLETED,
   TEMP_PREFIX,
   toError,
   toExecutionView,
@@ -340,7 +353,7 @@ export {
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';
 
-export type { RunAsyncParams, RunnerConfig, RunStream } from '@eventloom/runner';
+export type { RunAsyncParams, RunLiveParams, RunnerConfig, RunStream } from '@eventloom/runner';
 export { Runner } from '@eventloom/runner';
 
 export type { InMemorySessionServiceOptions } from '@eventloom/sessions';
