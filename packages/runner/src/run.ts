@@ -216,6 +216,7 @@ export class Run {
       runConfig: this.#config,
       userContent: message,
       liveRequestQueue: this.#queue,
+      ...(this.#queue ? { activeStreamingTools: new Map() } : {}),
       abort: this.#abort,
       platform,
       plugins: pluginManager,

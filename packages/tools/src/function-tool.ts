@@ -53,6 +53,11 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly idempotent?: boolean;
   /**
+   * The tool listens to the client of a live run by `toolContext.inputStream`, and its model is told each chunk that it yields as it
+   * comes, until the generator ends, the run does, or the model calls `stop_streaming`. Default false.
+   */
+  readonly inputStream?: boolean;
+  /**
    * True, or a function that says so: the call waits until a person has confirmed it, and is answered as rejected when they do
    * not. Default false. What the tool does is done once for each confirmed call.
    */
@@ -67,6 +72,7 @@ const OPTIONS = new Set<string>([
   'execute',
   'isLongRunning',
   'idempotent',
+  'inputStream',
   'requireConfirmation',
 ] satisfies (keyof ToolOptions)[]);
 
@@ -83,8 +89,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   /** @throws ConfigurationError for a missing name or function, a schema of no known kind, or an option this version does not have */
   constructor(options: ToolOptions<P>) {
     const name = options.name ?? options.execute?.name;
-    const { description, isLongRunning = false, idempotent = false } = options;
-    super({ name, description, isLongRunning, idempotent });
+    const { description, isLongRunning = false, idempotent = false, inputStream = false } = options;
+    super({ name, description, isLongRunning, idempotent, inputStream });
     const owner = `tool "${name}"`;
     if (typeof options.execute !== 'function') throw new ConfigurationError(`${owner}: execute must be a function`);
     const { requireConfirmation = false } = options;

@@ -45,6 +45,7 @@ interface Place extends AgentPlace {
 }
 
 const NONE: readonly never[] = [];
+const NO_TOOLS: ReadonlyMap<string, LiveRequestQueue> = new Map();
 
 /** One agent's place in one invocation: what it may read, and the services it works with. */
 export class InvocationContext {
@@ -221,6 +222,11 @@ export class InvocationContext {
   /** What the client says in a live run; undefined in others. */
   get liveRequestQueue(): LiveRequestQueue | undefined {
     return this.invocation.liveRequestQueue;
+  }
+
+  /** The input of each tool that listens to the client, by the id of its call: there from the call to its end. */
+  get activeStreamingTools(): ReadonlyMap<string, LiveRequestQueue> {
+    return this.invocation.activeStreamingTools ?? NO_TOOLS;
   }
 
   get platform(): Platform {

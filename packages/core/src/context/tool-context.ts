@@ -6,6 +6,7 @@ import { InvalidEventError } from '../errors/invalid-event-error.ts';
 import { RunAbortedError } from '../errors/run-aborted-error.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
+import type { LiveRequestQueue } from '../live/live-request-queue.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
 
 /** Who takes what a tool passes on while it runs. Both resolve to true once it was taken, and to false when nobody takes it any more. */
@@ -41,6 +42,14 @@ export class ToolContext extends CallbackContext {
     this.functionCallId = params.functionCallId;
     this.toolConfirmation = params.toolConfirmation;
     this.#listener = params.listener;
+  }
+
+  /**
+   * What the client says in a live run while the tool runs, audio and video alone: for a tool with `inputStream`, undefined for
+   * others and in other runs. A tool that is slow misses the oldest of it. Ends with the call.
+   */
+  get inputStream(): LiveRequestQueue | undefined {
+    return this.invocationContext.activeStreamingTools.get(this.functionCallId);
   }
 
   /**

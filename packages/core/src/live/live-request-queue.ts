@@ -16,6 +16,9 @@ const OVERHEAD_CHARS = 64;
 /** Places before the oldest request that are given back at once. */
 const MAX_GAP = 1024;
 
+/** Of a reader that waits for the close. */
+const NEVER = /* @__PURE__ */ new AbortController().signal;
+
 interface Waiting {
   readonly request: LiveRequest;
   readonly chars: number;
@@ -127,6 +130,14 @@ export class LiveRequestQueue {
       this.#first = 0;
     }
     if (this.#chars < this.#maxChars / 2) this.#settleReady();
+  }
+
+  /** Takes out one request after the other until the queue is closed and empty. For one reader, in place of `peek`. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest, void, void> {
+    for (let request = await this.peek(NEVER); request; request = await this.peek(NEVER)) {
+      this.shift();
+      yield request;
+    }
   }
 
   #send(request: LiveRequest, size: number): void {

@@ -24,6 +24,11 @@ export interface BaseToolParams {
   readonly isLongRunning?: boolean;
   /** To run a call twice does no more than to run it once. A call that was cut off is run again when its run is resumed. */
   readonly idempotent?: boolean;
+  /**
+   * The tool listens to the client of a live run (`toolContext.inputStream`). The model is told at once that it is under way, and
+   * then each chunk that it passes on. Default false.
+   */
+  readonly inputStream?: boolean;
 }
 
 const BRAND = Symbol.for('eventloom.tool');
@@ -35,6 +40,8 @@ export abstract class BaseTool {
   readonly description: string;
   readonly isLongRunning: boolean;
   readonly isIdempotent: boolean;
+  /** True for a tool that listens to the client of a live run. */
+  readonly hasInputStream: boolean;
 
   /** @throws ConfigurationError for a name that models do not accept */
   constructor(params: BaseToolParams) {
@@ -47,6 +54,7 @@ export abstract class BaseTool {
     this.description = params.description;
     this.isLongRunning = params.isLongRunning ?? false;
     this.isIdempotent = params.idempotent ?? false;
+    this.hasInputStream = params.inputStream ?? false;
   }
 
   get [BRAND](): true {

@@ -1,10 +1,12 @@
 import {
+  appendTools,
   type BaseLlmConnection,
   ConfigurationError,
   createEventActions,
   createErrorEvent,
   type Event,
   type FunctionCall,
+  getOwn,
   type InvocationContext,
   LiveConnectionError,
   type LiveLlmResponse,
@@ -17,12 +19,14 @@ import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelReply } from '../step/model-reply.ts';
 import { callsToRun } from '../step/open-calls.ts';
+import { copyInput } from './copy-input.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
 import { LiveTurn } from './live-turn.ts';
 import { givenHandle, prepareLiveRequest } from './prepare-live-request.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
 import { type BeforeSend, RequestPump } from './request-pump.ts';
+import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
 
 /**
  * Why the agent speaks with a connection no longer: the client closed its queue, the agent handed over, another connection takes
@@ -78,6 +82,7 @@ export class LiveFlow {
       step,
       emit: (event) => this.#emit(event),
       answer: (responses) => this.#answers.sendToolResponse(...responses),
+      tell: (content) => this.#answers.sendContent(content),
       onHandOver: () => this.#end('handedOver'),
       onSettled: (call) => this.#settled(call),
       onFailure: (error) => this.#fail(error),
@@ -130,6 +135,11 @@ export class LiveFlow {
     // A history is all that the connection knows: it holds what was said so far.
     if (handle === undefined) await this.#emitAll(this.#turn.flush(true));
     const request = await prepareLiveRequest(this.#step, handle);
+    if (
+      Object.values(request.toolsDict).some((tool) => tool.hasInputStream) &&
+      !getOwn(request.toolsDict, STOP_STREAMING)
+    )
+      appendTools(request, [new StopStreamingTool((toolName) => this.#calls.stopStreaming(toolName))]);
     this.#tools = request.toolsDict;
     if (this.#ending === 'reconnecting') this.#ending = undefined;
     const connection = await context.untilAborted(model.connect(request, context.abortSignal));
@@ -206,8 +216,9 @@ export class LiveFlow {
         : 'toolResponses' in request
           ? { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) }
           : undefined;
-    if (!content) return undefined;
     STORED.add(request);
+    if ('blob' in request) copyInput(this.#context, request.blob);
+    if (!content) return undefined;
     return this.#emit(this.#context.createEvent({ author: 'user', content }));
   }
 

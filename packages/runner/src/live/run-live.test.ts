@@ -244,3 +244,58 @@ test('an error of the model is an event, and the run goes on', async () => {
   const events = await readTurns(stream, queue);
   expect(events.map(told)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
 });
+
+test('a tool with an input stream hears the client, tells the model what it finds, and is stopped by the model', async () => {
+  const ended = Promise.withResolvers<string[]>();
+  const watch = new FunctionTool({
+    name: 'watch',
+    description: '',
+    inputStream: true,
+    execute: async function* (_, { inputStream }) {
+      const seen: string[] = [];
+      try {
+        for await (const request of inputStream ?? []) {
+          const data = 'blob' in request ? (request.blob.data ?? '') : '';
+          seen.push(data);
+          yield `saw ${data}`;
+        }
+      } finally {
+        ended.resolve(seen);
+      }
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [
+      [
+        { heard: 'content' },
+        call('watch', 'c1'),
+        { heard: /saw BB==/ },
+        call('stop_streaming', 'c2', { function_name: 'watch' }),
+        { heard: /stopped watch/ },
+        END,
+      ],
+    ],
+    { agent: { tools: [watch] } },
+  );
+  queue.sendRealtime({ data: 'before', mimeType: 'video/jpeg' });
+  queue.sendContent(user('watch'));
+  for await (const event of stream) {
+    if (
+      event.content?.parts?.[0]?.functionResponse?.response?.['status'] &&
+      getFunctionResponses(event)[0]?.id === 'c1'
+    )
+      for (const data of ['AA==', 'BB==']) queue.sendRealtime({ data, mimeType: 'video/jpeg' });
+    if (event.turnComplete) queue.close();
+  }
+  expect(await ended.promise).toEqual(['AA==', 'BB==']);
+  expect((await stored()).map(told)).toEqual([
+    'user: watch',
+    'bot: watch()',
+    'bot: watch={"status":"under way; what it finds is told as it comes"}',
+    'bot: stop_streaming()',
+    'bot: stop_streaming={"status":"stopped watch"}',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent.filter((sent) => 'blob' in sent)).toHaveLength(3);
+  model.assertConsumed();
+});
