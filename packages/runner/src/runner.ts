@@ -102,7 +102,7 @@ export class Runner {
   async *#runLive(given: RunLiveParams, invocationId: string): AsyncGenerator<Event, void, undefined> {
     // Not loaded with agents that only write.
     const { toLiveRun } = await import('./live/run-live-params.ts');
-    const { params, queue } = toLiveRun(given, this.appName);
+    const { params, queue } = toLiveRun(given, this);
     yield* this.#run(params, invocationId, queue);
   }
 

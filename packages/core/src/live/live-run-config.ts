@@ -22,6 +22,11 @@ export interface LiveRunConfig {
   readonly contextWindowCompression?: object | undefined;
   readonly proactivity?: object | undefined;
   readonly enableAffectiveDialog?: boolean | undefined;
+  /**
+   * Saves the audio of both sides as artifacts, WAV where it is raw, and stores events that refer to them: the model's when it is cut
+   * off or has said all, the user's when the turn is complete. Needs an artifact service. Default false.
+   */
+  readonly saveLiveBlob?: boolean | undefined;
   /** Whether a connection that ends is made anew. Default true. */
   readonly liveReconnect?: boolean | undefined;
 }
@@ -36,6 +41,7 @@ export const LIVE_CHECKS: Checks<LiveRunConfig> = {
   contextWindowCompression: record,
   proactivity: record,
   enableAffectiveDialog: ofType('boolean'),
+  saveLiveBlob: ofType('boolean'),
   liveReconnect: ofType('boolean'),
 };
 

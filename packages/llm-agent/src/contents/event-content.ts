@@ -78,10 +78,15 @@ export function toSpokenContent({ author, role, text }: Spoken, agentName: strin
     : toForeignContent(tellPart(author, { text }));
 }
 
-/** A part that is more than a thought, an empty text or a question of the runtime's own. */
+/** A part that is more than a thought, an empty text, a recording or a question of the runtime's own. */
 function isSaid(part: Part): boolean {
-  if (part.thought === true || isFrameworkPart(part)) return false;
+  if (part.thought === true || isFrameworkPart(part) || isRecording(part)) return false;
   return part.text !== '' || Object.keys(part).length > 1;
+}
+
+/** Audio that a live run saved as an artifact: models cannot read it, and are told what was said in words. */
+function isRecording({ fileData }: Part): boolean {
+  return fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact://') === true;
 }
 
 /** A question of the runtime's own to a person, or its answer. */

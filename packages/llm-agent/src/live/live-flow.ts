@@ -22,6 +22,7 @@ import { callsToRun } from '../step/open-calls.ts';
 import { copyInput } from './copy-input.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
+import { LiveRecording } from './live-recording.ts';
 import { LiveTurn } from './live-turn.ts';
 import { givenHandle, prepareLiveRequest } from './prepare-live-request.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
@@ -39,6 +40,11 @@ const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
 /** What clients wrote that is stored already, and may have to be sent once more, by whichever agent has control then. */
 const STORED = new WeakSet<LiveRequest>();
 
+interface Recordings {
+  readonly input: LiveRecording;
+  readonly output: LiveRecording;
+}
+
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
   readonly #step: Step;
@@ -52,6 +58,8 @@ export class LiveFlow {
   readonly #policy: ReconnectPolicy;
   /** Hand-overs that are under way: what is said meanwhile waits for the next agent. */
   readonly #handingOver = new Set<FunctionCall>();
+  /** The audio of both sides, where it is to be saved. */
+  readonly #recordings: Recordings | undefined;
   #tools: LlmRequest['toolsDict'] = {};
   #handle: string | undefined;
   #isTimeShort = false;
@@ -72,6 +80,8 @@ export class LiveFlow {
     this.#emitted = emitted;
     this.#queue = queue;
     this.#handle = givenHandle(context.runConfig.sessionResumption);
+    if (context.runConfig.saveLiveBlob)
+      this.#recordings = { input: new LiveRecording(context, 'input'), output: new LiveRecording(context, 'output') };
     this.#policy = new ReconnectPolicy(context);
     this.#turn = new LiveTurn(context, (content) => {
       const event = new ModelReply(step, this.#tools).whole({ content }, createEventActions());
@@ -114,6 +124,8 @@ export class LiveFlow {
     if (this.#failure) throw this.#failure.error;
     if (this.#ending === 'stopped') return;
     await this.#emitAll(this.#turn.flush(false));
+    await this.#flushRecording(this.#recordings?.output);
+    await this.#flushRecording(this.#recordings?.input);
     if (this.#ending !== 'timedOut') return;
     this.#context.endInvocation();
     await this.#emit(this.#timeLimitEvent());
@@ -160,6 +172,23 @@ export class LiveFlow {
       throw new LiveConnectionError('the connection ended', { isRetryable: true });
   }
 
+  /** Keeps the model's audio, and saves what is kept before the event that ends it. */
+  async #record(event: Event, { input, output }: Recordings): Promise<void> {
+    const { content, author, turnComplete, interrupted, outputTranscription } = event;
+    if (author !== 'user') {
+      for (const { inlineData } of content?.parts ?? [])
+        if (inlineData && output.add(inlineData)) await this.#flushRecording(output);
+    }
+    const isEnd = turnComplete === true || (interrupted === true && !content && !outputTranscription);
+    if (isEnd) await this.#flushRecording(output);
+    if (turnComplete === true) await this.#flushRecording(input);
+  }
+
+  async #flushRecording(recording: LiveRecording | undefined): Promise<void> {
+    const event = await recording?.flush();
+    if (event) await this.#emit(event);
+  }
+
   /** Settles when the next connection is to be made, or none is. @throws the error when it ends the run */
   async #afterLoss(error: unknown): Promise<void> {
     const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
@@ -176,9 +205,11 @@ export class LiveFlow {
       // What the user says from here on is for whom the agent hands over to.
       for (const call of calls) if (givesControlAway(call, this.#context)) this.#handingOver.add(call);
       if (this.#handingOver.size > 0) void this.#pump?.stop();
+      if (this.#recordings) await this.#record(event, this.#recordings);
       await this.#emit(event);
       if (calls.length > 0) this.#calls.start(event.id, calls, this.#tools);
     }
+    if (response.generationComplete === true) await this.#flushRecording(this.#recordings?.output);
     if (update?.newHandle !== undefined && update.resumable !== false) this.#handle = update.newHandle;
     if (!goAway) return;
     this.#isTimeShort = true;
@@ -217,7 +248,11 @@ export class LiveFlow {
           ? { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) }
           : undefined;
     STORED.add(request);
-    if ('blob' in request) copyInput(this.#context, request.blob);
+    if ('blob' in request) {
+      copyInput(this.#context, request.blob);
+      const input = this.#recordings?.input;
+      if (input?.add(request.blob)) return this.#flushRecording(input);
+    }
     if (!content) return undefined;
     return this.#emit(this.#context.createEvent({ author: 'user', content }));
   }

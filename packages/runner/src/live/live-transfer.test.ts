@@ -102,7 +102,7 @@ const DONE = { content: { role: 'model', parts: [{ functionCall: { id: 't', name
 function toldBy({ author, content, turnComplete }: Event): string {
   const [part] = content?.parts ?? [];
   const said = part?.functionCall?.name ?? part?.functionResponse?.response?.['result'] ?? part?.text;
-  return `${author}: ${turnComplete ? 'end' : String(said)}`;
+  return `${author}: ${turnComplete ? 'end' : typeof said === 'string' ? said : ''}`;
 }
 
 test('the agents of a sequence go on with task_completed, and the run ends with the last one; twice in a row', async () => {

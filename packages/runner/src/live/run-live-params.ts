@@ -1,5 +1,6 @@
 import { ConfigurationError, LiveRequestQueue, type RunConfig } from '@eventloom/core';
 import type { RunAsyncParams } from '../run-params.ts';
+import type { Runner } from '../runner.ts';
 
 /** What one live run is given. */
 export interface RunLiveParams {
@@ -32,7 +33,7 @@ const USED = new WeakSet<LiveRequestQueue>();
 /** The parameters of the run, and the queue that is the run's from now on. @throws ConfigurationError */
 export function toLiveRun(
   params: RunLiveParams,
-  appName: string,
+  { appName, artifactService }: Pick<Runner, 'appName' | 'artifactService'>,
 ): { readonly params: RunAsyncParams; readonly queue: LiveRequestQueue } {
   for (const name in params) {
     if (PARAMS.has(name)) continue;
@@ -47,6 +48,8 @@ export function toLiveRun(
     throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
   if (params.runConfig?.resumable === true)
     throw new ConfigurationError('runLive: a live run cannot be resumed; leave runConfig.resumable out');
+  if (params.runConfig?.saveLiveBlob && !artifactService)
+    throw new ConfigurationError('runConfig.saveLiveBlob: the runner has no artifactService to save audio with');
   if (USED.has(queue)) throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
   USED.add(queue);
   return { params: { ...rest, runConfig: { ...rest.runConfig, resumable: false } }, queue };
