@@ -12,6 +12,7 @@ import {
   type LiveRequestQueue,
   RunAbortedError,
   type RunConfig,
+  type Session,
   sessionKeyOf,
   type SessionLease,
   StaleWriterError,
@@ -216,7 +217,7 @@ export class Run {
       runConfig: this.#config,
       userContent: message,
       liveRequestQueue: this.#queue,
-      ...(this.#queue ? { activeStreamingTools: new Map() } : {}),
+      ...(this.#queue ? this.#liveParts(session) : {}),
       abort: this.#abort,
       platform,
       plugins: pluginManager,
@@ -233,6 +234,17 @@ export class Run {
       },
       recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
       listToolCalls: (invocationId) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId }),
+    };
+  }
+
+  #liveParts(session: Session): Pick<Invocation, 'activeStreamingTools' | 'acceptLiveContent'> {
+    const { platform, credentialService, requestTtlMs } = this.#runner;
+    return {
+      activeStreamingTools: new Map(),
+      acceptLiveContent: async (content) => {
+        const { acceptLiveContent } = await import('./live/accept-live-content.ts');
+        return acceptLiveContent(content, { session, platform, credentialService }, requestTtlMs);
+      },
     };
   }
 

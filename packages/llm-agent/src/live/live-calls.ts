@@ -12,6 +12,7 @@ import {
 import { withoutClientId } from '../contents/event-content.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { isCompletion } from './gives-control-away.ts';
+import type { ResumedCalls } from '../step/resumed-calls.ts';
 import { runCalls } from '../step/run-calls.ts';
 
 /** What calls are run with. */
@@ -41,10 +42,10 @@ export class LiveCalls {
     this.#params = params;
   }
 
-  /** Runs calls of an event that is committed. */
-  start(eventId: string, calls: readonly FunctionCall[], tools: LlmRequest['toolsDict']): void {
+  /** Runs calls of an event that is committed, or those that go on because a person answered. */
+  start(eventId: string, calls: readonly FunctionCall[], tools: LlmRequest['toolsDict'], resumed?: ResumedCalls): void {
     for (const call of calls) {
-      const work = this.#run(eventId, call, tools)
+      const work = this.#run(eventId, call, tools, resumed)
         .catch(this.#params.onFailure)
         .then(() => void this.#work.delete(work));
       this.#work.add(work);
@@ -70,7 +71,12 @@ export class LiveCalls {
     await Promise.all(this.#work);
   }
 
-  async #run(eventId: string, call: FunctionCall, tools: LlmRequest['toolsDict']): Promise<void> {
+  async #run(
+    eventId: string,
+    call: FunctionCall,
+    tools: LlmRequest['toolsDict'],
+    resumed?: ResumedCalls,
+  ): Promise<void> {
     const { step, emit, answer, onHandOver, onSettled } = this.#params;
     const guard = step.context.forkAbort();
     const id = call.id ?? '';
@@ -79,7 +85,7 @@ export class LiveCalls {
     this.#running.set(id, running);
     try {
       if (input) await this.#tellUnderWay(call);
-      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId });
+      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId }, resumed);
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);

@@ -26,7 +26,8 @@ import { LiveRecording } from './live-recording.ts';
 import { LiveTurn } from './live-turn.ts';
 import { givenHandle, prepareLiveRequest } from './prepare-live-request.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
-import { type BeforeSend, RequestPump } from './request-pump.ts';
+import { RequestPump, type ToSend } from './request-pump.ts';
+import { resumedBy, takeInWritten, type WrittenRequest } from './take-in-written.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
 
 /**
@@ -37,8 +38,11 @@ type Ending = 'closed' | 'handedOver' | 'reconnecting' | 'timedOut' | 'stopped';
 
 /** The code of the event that tells of the end of a run whose service gives a session no more time. */
 const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
-/** What clients wrote that is stored already, and may have to be sent once more, by whichever agent has control then. */
-const STORED = new WeakSet<LiveRequest>();
+/**
+ * What clients said that was taken in, and what the model is told of it: it may have to be sent once more, by whichever agent has
+ * control then.
+ */
+const TAKEN_IN = new WeakMap<LiveRequest, { readonly sent: LiveRequest | undefined }>();
 
 interface Recordings {
   readonly input: LiveRecording;
@@ -163,7 +167,7 @@ export class LiveFlow {
     }
     this.#isTimeShort = false;
     this.#startPump(connection);
-    this.#answerPump = this.#startPumpOf(this.#answers, connection, () => undefined);
+    this.#answerPump = this.#startPumpOf(this.#answers, connection, (request) => request);
     for await (const response of connection.receive()) {
       if (!response.goAway) this.#policy.succeeded();
       await this.#take(response);
@@ -221,16 +225,16 @@ export class LiveFlow {
     while (this.#answers.chars > 0) this.#answers.shift();
     if (this.#queue.chars === 0) return;
     const oldest = await this.#queue.peek(this.#context.abortSignal);
-    if (oldest && STORED.has(oldest)) this.#queue.shift();
+    if (oldest && TAKEN_IN.has(oldest) && !('blob' in oldest)) this.#queue.shift();
   }
 
   #startPump(connection: BaseLlmConnection): void {
     if (this.#handingOver.size > 0) return;
-    this.#pump = this.#startPumpOf(this.#queue, connection, (request) => this.#store(request));
+    this.#pump = this.#startPumpOf(this.#queue, connection, (request) => this.#toSend(request));
   }
 
-  #startPumpOf(queue: LiveRequestQueue, connection: BaseLlmConnection, before: BeforeSend): RequestPump {
-    const pump = new RequestPump(queue, connection, before);
+  #startPumpOf(queue: LiveRequestQueue, connection: BaseLlmConnection, toSend: ToSend): RequestPump {
+    const pump = new RequestPump(queue, connection, toSend);
     void pump.done.then((outcome) => {
       if (outcome === 'empty') this.#end('closed');
       else if (outcome !== 'stopped') this.#failUnlessLost(outcome.error);
@@ -238,23 +242,31 @@ export class LiveFlow {
     return pump;
   }
 
-  /** Stores what the client wrote before the model gets it. */
-  #store(request: LiveRequest): Promise<void> | undefined {
-    if (STORED.has(request)) return undefined;
-    const content =
-      'content' in request
-        ? { role: 'user', ...request.content }
-        : 'toolResponses' in request
-          ? { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) }
-          : undefined;
-    STORED.add(request);
-    if ('blob' in request) {
-      copyInput(this.#context, request.blob);
-      const input = this.#recordings?.input;
-      if (input?.add(request.blob)) return this.#flushRecording(input);
-    }
-    if (!content) return undefined;
-    return this.#emit(this.#context.createEvent({ author: 'user', content }));
+  /** Takes in what the client says, once: what is written is stored, tools that listen hear it. */
+  #toSend(request: LiveRequest): LiveRequest | undefined | Promise<LiveRequest | undefined> {
+    const known = TAKEN_IN.get(request);
+    if (known) return known.sent;
+    if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
+    TAKEN_IN.set(request, { sent: request });
+    if (!('blob' in request)) return request;
+    copyInput(this.#context, request.blob);
+    const input = this.#recordings?.input;
+    return input?.add(request.blob) ? this.#flushRecording(input).then(() => request) : request;
+  }
+
+  async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
+    const { event, sent } = await takeInWritten(this.#context, request);
+    TAKEN_IN.set(request, { sent });
+    await this.#emit(event);
+    const resumed = resumedBy(this.#context, event);
+    if (resumed.size > 0)
+      this.#calls.start(
+        '',
+        Array.from(resumed.values(), ({ call }) => call),
+        this.#tools,
+        resumed,
+      );
+    return sent;
   }
 
   #settled(call: FunctionCall): void {

@@ -1,7 +1,7 @@
 import type { BaseLlmConnection, LiveRequest, LiveRequestQueue } from '@eventloom/core';
 
-/** Told of each request before it is sent, again when it is sent anew. */
-export type BeforeSend = (request: LiveRequest) => Promise<void> | undefined;
+/** What is sent in a request's place; nothing when undefined. Asked again when it is sent anew. */
+export type ToSend = (request: LiveRequest) => LiveRequest | undefined | Promise<LiveRequest | undefined>;
 
 /** How a pump came to its end: it was stopped, its queue is closed and empty, or what it was thrown. */
 export type PumpOutcome = 'stopped' | 'empty' | { readonly error: unknown };
@@ -15,8 +15,8 @@ export class RequestPump {
   readonly done: Promise<PumpOutcome>;
   readonly #stopping = new AbortController();
 
-  constructor(queue: LiveRequestQueue, connection: BaseLlmConnection, before: BeforeSend) {
-    this.done = this.#run(queue, connection, before);
+  constructor(queue: LiveRequestQueue, connection: BaseLlmConnection, toSend: ToSend) {
+    this.done = this.#run(queue, connection, toSend);
   }
 
   /** Sends nothing more, but for what is on its way. */
@@ -25,14 +25,14 @@ export class RequestPump {
     return this.done;
   }
 
-  async #run(queue: LiveRequestQueue, connection: BaseLlmConnection, before: BeforeSend): Promise<PumpOutcome> {
+  async #run(queue: LiveRequestQueue, connection: BaseLlmConnection, toSend: ToSend): Promise<PumpOutcome> {
     const { signal } = this.#stopping;
     try {
       for (let request = await queue.peek(signal); request; request = await queue.peek(signal)) {
-        const pending = before(request);
-        if (pending) await pending;
+        const pending = toSend(request);
+        const sent = pending instanceof Promise ? await pending : pending;
         signal.throwIfAborted();
-        await send(connection, request);
+        if (sent) await send(connection, sent);
         queue.shift();
       }
       return 'empty';

@@ -3,7 +3,7 @@ import { type BaseAgent } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 
@@ -298,4 +298,75 @@ test('a tool with an input stream hears the client, tells the model what it find
   ]);
   expect(model.connections[0]?.sent.filter((sent) => 'blob' in sent)).toHaveLength(3);
   model.assertConsumed();
+});
+
+test('a call that a person has to confirm is run when they did, and the model is told both times', async () => {
+  const runs: unknown[] = [];
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: (args) => {
+      runs.push(args);
+      return { paid: true };
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [
+      [
+        { heard: 'content' },
+        call('pay', 'c1'),
+        { heard: /requires confirmation/ },
+        'Please approve',
+        { generationComplete: true },
+        { heard: /paid/ },
+        END,
+      ],
+    ],
+    { agent: { tools: [pay] } },
+  );
+  queue.sendContent(user('pay'));
+  for await (const event of stream) {
+    const [asked] = getFunctionCalls(event);
+    if (asked?.name === 'adk_request_confirmation') {
+      const functionResponse = { id: asked.id ?? '', name: asked.name, response: { confirmed: true } };
+      queue.sendContent({ role: 'user', parts: [{ functionResponse }] });
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect(runs).toEqual([{}]);
+  expect(model.connections[0]?.sent.slice(1)).toEqual([
+    {
+      toolResponses: [
+        { id: 'c1', name: 'pay', response: { error: expect.stringContaining('confirmation') as string } },
+      ],
+    },
+    { toolResponses: [{ id: 'c1', name: 'pay', response: { paid: true } }] },
+  ]);
+  expect((await stored()).filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(3);
+  model.assertConsumed();
+});
+
+test('the result of a long-running call comes by the queue, and what cannot be taken is told', async () => {
+  const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
+  const { model, queue, stream, stored } = await setup(
+    [[{ heard: 'content' }, call('order', 'c1'), { heard: /delivered/ }, END]],
+    { agent: { tools: [order] } },
+  );
+  queue.sendContent(user('order'));
+  for await (const event of stream) {
+    if (event.longRunningToolIds) {
+      queue.sendToolResponse({ id: 'unknown', name: 'order', response: {} });
+      queue.sendToolResponse({ id: 'c1', name: 'order', response: { state: 'delivered' } });
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect((await stored()).map(told)).toEqual([
+    'user: order',
+    'bot: order()',
+    'bot: INVALID_MESSAGE',
+    'user: order={"state":"delivered"}',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent).toHaveLength(2);
 });
