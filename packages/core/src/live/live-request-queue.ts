@@ -16,9 +16,6 @@ const OVERHEAD_CHARS = 64;
 /** Places before the oldest request that are given back at once. */
 const MAX_GAP = 1024;
 
-/** Of a reader that waits for the close. */
-const NEVER = /* @__PURE__ */ new AbortController().signal;
-
 interface Waiting {
   readonly request: LiveRequest;
   readonly chars: number;
@@ -134,7 +131,8 @@ export class LiveRequestQueue {
 
   /** Takes out one request after the other until the queue is closed and empty. For one reader, in place of `peek`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest, void, void> {
-    for (let request = await this.peek(NEVER); request; request = await this.peek(NEVER)) {
+    const { signal } = new AbortController();
+    for (let request = await this.peek(signal); request; request = await this.peek(signal)) {
       this.shift();
       yield request;
     }

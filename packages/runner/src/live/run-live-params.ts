@@ -1,4 +1,4 @@
-import { ConfigurationError, LiveRequestQueue, type RunConfig } from '@eventloom/core';
+import { ConfigurationError, type LiveRequestQueue, type RunConfig } from '@eventloom/core';
 import type { RunAsyncParams } from '../run-params.ts';
 import type { Runner } from '../runner.ts';
 
