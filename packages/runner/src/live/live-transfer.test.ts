@@ -1,4 +1,4 @@
-import { type BaseAgent, type Event, LiveRequestQueue } from '@eventloom/core';
+import { type BaseAgent, type Event, LiveRequestQueue, type RunConfig } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -9,13 +9,13 @@ import { Runner } from '../runner.ts';
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const END = { turnComplete: true };
 
-async function setup(agent: BaseAgent) {
+async function setup(agent: BaseAgent, runConfig?: RunConfig) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue });
+  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
   const again = () => {
     const next = new LiveRequestQueue();
     return { queue: next, stream: runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: next }) };
@@ -147,6 +147,17 @@ test('a sequence whose queue is closed asks no further agent', async () => {
   const { queue, stream } = await setup(new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] }));
   queue.sendRealtime(blob('AA=='));
   for await (const event of stream) if (event.turnComplete) queue.close();
+  expect(second.model.attempts).toBe(0);
+});
+
+test('a sequence whose time is over asks no further agent', async () => {
+  const first = speaker('first', [['First', END, { goAway: { timeLeftMs: 0 } }, { ends: 1006 }]]);
+  const second = speaker('second', []);
+  const line = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
+  const { stream } = await setup(line, { liveReconnect: false });
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  expect(events.at(-1)?.errorCode).toBe('SESSION_TIME_LIMIT');
   expect(second.model.attempts).toBe(0);
 });
 

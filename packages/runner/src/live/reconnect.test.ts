@@ -237,3 +237,29 @@ test('what is sent while there is no connection is kept, in order', async () => 
     'activityEnd',
   ]);
 });
+
+test.each([
+  ['with a handle it is sent to the next one', RESUMED, [{ content: user('hi') }]],
+  ['without one it is told with the history, and not again', {}, [{ history: [user('hi')] }]],
+])('a message is stored once whose connection died before it was sent: %s', async (_, runConfig, expected) => {
+  const gate = new Gate();
+  const { model, queue, stream, stored } = await setup(
+    [
+      ['sessionResumption' in runConfig ? handle('h') : {}, gate, { ends: 1006 }],
+      [{ heard: /hi/ }, 'Hello', END],
+    ],
+    runConfig,
+  );
+  queue.sendContent(user('hi'));
+  for await (const event of stream) {
+    if (event.author === 'user') {
+      gate.open();
+      await (
+        await model.connection(0)
+      ).over;
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect(model.connections.map(({ sent }) => sent)).toEqual([[], expected]);
+  expect((await stored()).map(textOf)).toEqual(['hi', 'Hello', 'end']);
+});
