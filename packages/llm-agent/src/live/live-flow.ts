@@ -215,9 +215,10 @@ export class LiveFlow {
     }
     if (response.generationComplete === true) await this.#flushRecording(this.#recordings?.output);
     if (update?.newHandle !== undefined && update.resumable !== false) this.#handle = update.newHandle;
-    if (!goAway) return;
-    this.#isTimeShort = true;
-    if (this.#context.runConfig.liveReconnect !== false) this.#end('reconnecting');
+    if (goAway) this.#isTimeShort = true;
+    // A turn is let come to its end; when the time does not suffice, the service ends the connection itself.
+    const isDue = this.#isTimeShort && !this.#turn.isSpeaking;
+    if (isDue && this.#context.runConfig.liveReconnect !== false) this.#end('reconnecting');
   }
 
   /** What was stored before a history was sent is told with it. */

@@ -25,6 +25,7 @@ export class LiveTurn {
   readonly #spoken: LiveSpeech;
   #text: ResponseAggregator | undefined;
   #responseId: string | undefined;
+  #isSpeaking = false;
 
   constructor(context: InvocationContext, toCallEvent: CallEventMaker) {
     this.#context = context;
@@ -33,10 +34,17 @@ export class LiveTurn {
     this.#spoken = new LiveSpeech(context, 'outputTranscription');
   }
 
+  /** True while the model has begun a turn and not ended it. */
+  get isSpeaking(): boolean {
+    return this.#isSpeaking;
+  }
+
   /** The events of one response, in the order in which they are told. */
   *take(response: LiveLlmResponse): Generator<Event, void, void> {
     const { content, inputTranscription, outputTranscription, turnComplete, interrupted, generationComplete } =
       response;
+    if (turnComplete === true || interrupted === true) this.#isSpeaking = false;
+    else if (content || outputTranscription) this.#isSpeaking = true;
     if (inputTranscription) yield* this.#heard.take(inputTranscription);
     if (content) yield* this.#said(content);
     if (outputTranscription) yield* this.#spoken.take(outputTranscription);

@@ -263,3 +263,21 @@ test.each([
   expect(model.connections.map(({ sent }) => sent)).toEqual([[], expected]);
   expect((await stored()).map(textOf)).toEqual(['hi', 'Hello', 'end']);
 });
+
+test('a connection whose time runs out is left when the model has ended its turn', async () => {
+  const { model, queue, stream, stored } = await setup(
+    [
+      [{ heard: 'content' }, handle('h'), 'One', { goAway: { timeLeftMs: 9000 } }, ' two', END],
+      [{ heard: /more/ }, 'Three', END],
+    ],
+    RESUMED,
+  );
+  queue.sendContent(user('count'));
+  for await (const event of stream) {
+    if (!event.turnComplete) continue;
+    if (model.attempts === 2) queue.close();
+    else void model.connection(0).then(({ over }) => over.then(() => queue.sendContent(user('more'))));
+  }
+  expect((await stored()).map(textOf)).toEqual(['count', 'One two', 'end', 'more', 'Three', 'end']);
+  model.assertConsumed();
+});
