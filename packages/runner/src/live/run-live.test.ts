@@ -370,3 +370,69 @@ test('the result of a long-running call comes by the queue, and what cannot be t
   ]);
   expect(model.connections[0]?.sent).toHaveLength(2);
 });
+
+test('a tool that ends the invocation ends the run, and its connection, without an error', async () => {
+  const stop = new FunctionTool({
+    name: 'stop',
+    description: '',
+    execute: (_, { invocationContext }) => {
+      invocationContext.endInvocation();
+      return 'stopped';
+    },
+  });
+  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, call('stop', 'c1'), 'never']], {
+    agent: { tools: [stop] },
+  });
+  queue.sendContent(user('go'));
+  for await (const _ of stream);
+  expect((await stored()).map(told).slice(0, 2)).toEqual(['user: go', 'bot: stop()']);
+  expect((await stored()).at(-1)?.errorCode).toBeUndefined();
+  await model.connections[0]?.over;
+});
+
+test('an abort ends the run while it connects, and while a tool runs that does not listen', async () => {
+  const connecting = await setup([{ gate: new Gate() }]);
+  const first = readTurns(connecting.stream, connecting.queue);
+  while (connecting.model.attempts === 0) await Promise.resolve();
+  connecting.abort.abort();
+  await expect(first).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+
+  const reached = new Gate();
+  const deaf = new FunctionTool({ name: 'deaf', description: '', execute: () => reached.pass() });
+  const calling = await setup([[{ heard: 'content' }, call('deaf', 'c1')]], { agent: { tools: [deaf] } });
+  calling.queue.sendContent(user('go'));
+  const second = readTurns(calling.stream, calling.queue);
+  await reached.reached;
+  calling.abort.abort();
+  await expect(second).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+  expect((await calling.stored()).map(told)).toEqual(['user: go', 'bot: deaf()']);
+});
+
+test('a run that loses its session to another one ends with StaleWriterError', async () => {
+  const { runner, queue, stream, model } = await setup([[{ heard: 'content' }, 'a'], []]);
+  queue.sendContent(user('hi'));
+  const reading = readTurns(stream, queue);
+  await (await model.connection(0)).heard('content');
+  const other = new LiveRequestQueue();
+  const next = readTurns(
+    runner.runLive({ ...KEY, liveRequestQueue: other, runConfig: { onBusy: 'interrupt' } }),
+    other,
+  );
+  await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  await model.connection(1);
+  other.close();
+  expect(await next).toEqual([]);
+});
+
+test('a queue serves one run, and a live run is not one that can be resumed', async () => {
+  const { runner, queue, stream } = await setup([[]]);
+  queue.close();
+  await readTurns(stream, queue);
+  await expect(runner.runLive({ ...KEY, liveRequestQueue: queue }).next()).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+  const runConfig = { resumable: true };
+  await expect(
+    runner.runLive({ ...KEY, liveRequestQueue: new LiveRequestQueue(), runConfig }).next(),
+  ).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
