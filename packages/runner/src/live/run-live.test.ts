@@ -391,9 +391,10 @@ test('a tool that ends the invocation ends the run, and its connection, without 
 });
 
 test('an abort ends the run while it connects, and while a tool runs that does not listen', async () => {
-  const connecting = await setup([{ gate: new Gate() }]);
+  const gate = new Gate();
+  const connecting = await setup([{ gate }]);
   const first = readTurns(connecting.stream, connecting.queue);
-  while (connecting.model.attempts === 0) await Promise.resolve();
+  await gate.reached;
   connecting.abort.abort();
   await expect(first).rejects.toMatchObject({ code: 'RUN_ABORTED' });
 
