@@ -42,10 +42,6 @@ export class DurableObjectConnection implements SqlConnection {
     this.#storage.sql.exec(query).toArray();
   }
 
-  single<T>(work: () => T): T {
-    return work();
-  }
-
   read<T>(work: () => T): T {
     return work();
   }
