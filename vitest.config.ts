@@ -11,6 +11,7 @@ const neutralPackages = [
   'sessions',
   'artifacts',
   'memory',
+  'credentials',
   'tools',
   'multi-agent',
   'llm-agent',

@@ -60,6 +60,7 @@ export type {
   GenerateContentConfig,
   GetSessionConfig,
   GetSessionRequest,
+  HistoryPointer,
   ImportSessionRequest,
   Invocation,
   InvocationPast,
@@ -69,6 +70,8 @@ export type {
   JsonValue,
   ListEventsRequest,
   ListEventsResponse,
+  ListOpenRunsRequest,
+  ListOpenRunsResponse,
   ListSessionsRequest,
   ListSessionsResponse,
   ListToolCallsRequest,
@@ -83,6 +86,7 @@ export type {
   OAuth2Auth,
   OnAgentErrorCallback,
   OnBusy,
+  OpenRun,
   Part,
   PartialArg,
   PastExecution,
@@ -90,6 +94,7 @@ export type {
   Platform,
   PluginHook,
   ReadonlyState,
+  ReleaseLeaseOptions,
   RequestNode,
   RunAsyncToolRequest,
   RunConfig,
@@ -97,6 +102,7 @@ export type {
   SaveCredentialRequest,
   SearchMemoryRequest,
   SearchMemoryResponse,
+  SealEventOptions,
   SerializeEventOptions,
   Session,
   SessionEndRecord,
@@ -171,6 +177,7 @@ export {
   decodeBase64,
   effectiveEvents,
   effectiveHistory,
+  enclosedBranch,
   enclosureOf,
   encodeBase64,
   EventloomError,
@@ -182,10 +189,10 @@ export {
   getOwn,
   getStructuredOutput,
   groupByExecution,
+  HandOverLimitError,
   hasTag,
   hasTrailingCodeExecutionResult,
   hideTransfers,
-  InMemoryCredentialService,
   InvalidArtifactNameError,
   InvalidEventError,
   InvalidMessageError,
@@ -238,6 +245,7 @@ export {
   sessionKeyOf,
   SessionNotFoundError,
   setOwn,
+  ShuttingDownError,
   SizeLimitError,
   StaleWriterError,
   State,
@@ -264,6 +272,7 @@ export {
 
 export type {
   ConfirmationPredicate,
+  ConfirmationRule,
   InferSchema,
   JsonSchema,
   MemoryToolOptions,
@@ -279,6 +288,7 @@ export type {
 export {
   FinalToolResult,
   FunctionTool,
+  isConfirmed,
   isFinalToolResult,
   isFunctionTool,
   LOAD_MEMORY,
@@ -340,14 +350,28 @@ export {
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';
 
-export type { RunAsyncParams, RunnerConfig, RunStream } from '@eventloom/runner';
-export { Runner } from '@eventloom/runner';
+export type { CloseRunParams, RunAsyncParams, RunnerConfig, RunStream } from '@eventloom/runner';
+export { RUN_ABANDONED, Runner } from '@eventloom/runner';
 
 export type { InMemorySessionServiceOptions } from '@eventloom/sessions';
 export { InMemorySessionService, parseSessionLines, toSessionLines } from '@eventloom/sessions';
 
 export type { InMemoryArtifactServiceOptions } from '@eventloom/artifacts';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
+
+export type {
+  CredentialStore,
+  EncryptedCredentialServiceOptions,
+  EncryptionOptions,
+  SealedCredential,
+} from '@eventloom/credentials';
+export {
+  createEncryptionKey,
+  EncryptedCredentialService,
+  InMemoryCredentialService,
+  parseEncryptionKey,
+  SealedCredentialError,
+} from '@eventloom/credentials';
 
 export { InMemoryMemoryService } from '@eventloom/memory';
 

@@ -8,7 +8,9 @@ import {
   getFunctionResponses,
   InvalidMessageError,
   newestFirst,
+  type Part,
 } from '@eventloom/core';
+import { findCall } from './answered-run.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 import { faultOfUserPart } from './user-part.ts';
 
@@ -41,7 +43,7 @@ function fail(fault: string): never {
   throw new InvalidMessageError(`newMessage: ${fault}`);
 }
 
-/** A message, and the events with the calls that it answers: one for each of its function responses. */
+/** A message, and the events with the calls that it answers: one for each of its function responses, in their order. */
 export interface MatchedMessage {
   readonly message: Content;
   readonly calls: readonly Event[];
@@ -49,52 +51,67 @@ export interface MatchedMessage {
   readonly answers: RequestAnswers | undefined;
 }
 
+/** How answers are matched with calls. */
+export interface MatchParams extends RequestAnswersParams {
+  /** The run that is resumed: only its calls can be answered. Models may give calls of several runs the same ids. */
+  readonly invocationId?: string | undefined;
+}
+
 /**
- * The message with the name of its call in every function response, and answers to questions of tools as they are stored.
+ * The message with the name of its call in every function response, and answers to questions as they are stored.
  * @param before the answers of the message that this one takes the place of
- * @throws InvalidMessageError when a response answers no call of the session, or one that has its final answer
+ * @throws InvalidMessageError when a response answers no call of the session, or one that has its final answer, and for an answer to a
+ * question that is none
  */
-export function matchFunctionResponses(
+export async function matchFunctionResponses(
   message: Content,
-  answering: RequestAnswersParams,
+  params: MatchParams,
   before?: RequestAnswers,
-): MatchedMessage {
+): Promise<MatchedMessage> {
   if (!message.parts?.some((part) => part.functionResponse)) return { message, calls: NO_CALLS, answers: undefined };
-  const answers = new RequestAnswers(answering, before);
+  const { invocationId, ...answering } = params;
+  const newest = [...newestFirst(params.events)].filter(
+    (event) => invocationId === undefined || event.invocationId === invocationId,
+  );
+  const answers = new RequestAnswers({ ...answering, events: newest }, before);
   const calls: Event[] = [];
-  const parts = message.parts.map((part) => {
-    if (!part.functionResponse) return part;
-    const functionResponse = matched(part.functionResponse, answering.events, calls, answers);
+  const parts: Part[] = [];
+  for (const part of message.parts) {
+    if (!part.functionResponse) continue;
+    const functionResponse = await matched(part.functionResponse, newest, calls, answers, invocationId);
     // Beside an answer to a question nothing is kept: it may hold what was taken out of the answer.
-    return answers.has(functionResponse) ? { functionResponse } : { ...part, functionResponse };
-  });
+    parts.push(answers.has(functionResponse) ? { functionResponse } : { ...part, functionResponse });
+  }
   return { message: { ...message, parts }, calls, answers };
 }
 
 const NO_CALLS: readonly Event[] = [];
 
+/** @param events the newest first */
 function matched(
   response: FunctionResponse,
   events: readonly Event[],
   calls: Event[],
   answers: RequestAnswers,
-): FunctionResponse {
-  let isAnswered = false;
-  for (const event of newestFirst(events)) {
-    // What an agent does that is called as a tool is between it and its caller.
-    if (enclosureOf(event.branch) !== '') continue;
-    isAnswered ||= getFunctionResponses(event).some((other) => other.id === response.id);
-    const call = getFunctionCalls(event).find((other) => other.id === response.id);
-    if (!call) continue;
-    const isLongRunning = event.longRunningToolIds?.includes(response.id ?? '') ?? false;
-    if (isAnswered && !isLongRunning) fail(`the call ${JSON.stringify(response.id)} has its answer already`);
-    if (response.name !== undefined && response.name !== call.name) {
-      fail(
-        `the call ${JSON.stringify(response.id)} is of ${JSON.stringify(call.name)}, not of ${JSON.stringify(response.name)}`,
-      );
-    }
-    calls.push(event);
-    return answers.read({ ...response, name: call.name ?? '' }, call, event);
+  invocationId: string | undefined,
+): FunctionResponse | Promise<FunctionResponse> {
+  const { id = '', name } = response;
+  const asked = findCall(events, id);
+  const call = asked && getFunctionCalls(asked).find((other) => other.id === id);
+  if (!asked || !call) {
+    const where = invocationId === undefined ? 'this session' : `the run ${JSON.stringify(invocationId)}`;
+    return fail(`there is no call with the id ${JSON.stringify(id)} in ${where}`);
   }
-  return fail(`there is no call with the id ${JSON.stringify(response.id)} in this session`);
+  const enclosure = enclosureOf(asked.branch);
+  const isAnswered = events
+    .slice(0, events.indexOf(asked))
+    .some(
+      (event) => enclosureOf(event.branch) === enclosure && getFunctionResponses(event).some((other) => other.id === id),
+    );
+  if (isAnswered && !asked.longRunningToolIds?.includes(id))
+    fail(`the call ${JSON.stringify(id)} has its answer already`);
+  if (name !== undefined && name !== call.name)
+    fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.name)}, not of ${JSON.stringify(name)}`);
+  calls.push(asked);
+  return answers.read({ ...response, name: call.name ?? '' }, call, asked);
 }

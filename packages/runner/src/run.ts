@@ -1,35 +1,35 @@
 import {
   AbortGuard,
   checkStateDelta,
-  ConfigurationError,
   type Content,
   type Event,
+  type EventActions,
   type EventloomError,
-  type Invocation,
+  type GetSessionConfig,
   InvalidMessageError,
   InvocationContext,
-  type InvocationPast,
   RunAbortedError,
   type RunConfig,
-  sessionKeyOf,
-  type SessionLease,
-  StaleWriterError,
+  ShuttingDownError,
   StreamingMode,
   toError,
 } from '@eventloom/core';
-import { driveAgent } from '@eventloom/multi-agent';
+import { answeredCallIds, answeredRun, findAnsweredRun } from './answered-run.ts';
+import { createInvocation, type MutableInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
-import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
+import { checkNewMessage, type MatchedMessage, matchFunctionResponses } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { recallSpeaker } from './recall-speaker.ts';
+import type { RequestAnswers } from './request-answers.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
+import { toBeginning } from './resume/run-beginning.ts';
 import type { ResumedInvocation } from './resume/resume-invocation.ts';
-import { runSubInvocation } from './sub-invocation.ts';
-import { createUserEvent, saveInputBlobs } from './user-event.ts';
+import { RunSession } from './run-session.ts';
+import { createUserEvent, partsByBranch, saveInputBlobs } from './user-event.ts';
 
 /** What a runner keeps for all of its runs. */
 export interface RunSupport {
@@ -49,36 +49,53 @@ export interface RunScope {
   readonly loaded: LoadedSession;
 }
 
+/**
+ * How a run ended: it came to its end, or waits for an answer, or failed and that is stored (`over`); it was aborted or left before
+ * (`cut off`); it failed, and not even that could be stored (`untold`).
+ */
+export type RunOutcome = 'over' | 'cut off' | 'untold';
+
 /** One run, from its message to the release of its session. */
 export class Run {
   readonly #runner: Runner;
-  readonly #support: RunSupport;
   readonly #params: RunAsyncParams;
   #config: RunConfig;
-  readonly #invocationId: string;
-  /** Names the session among those of the runner: ids hold no NUL. */
-  readonly #sessionName: string;
+  readonly #newId: string;
+  /** The run that goes on: the one that the caller names, or that asked what the message answers. */
+  #resumedId: string | undefined;
+  readonly #session: RunSession;
   /** Undefined when a run is resumed that was cut off. */
   readonly #message: Content | undefined;
   readonly #stateDelta: Record<string, unknown>;
   readonly #abort = new AbortGuard();
   #abortReason: EventloomError | undefined;
-  #held: HeldLease | undefined;
-  #loaded: LoadedSession | undefined;
   #committer: EventCommitter | undefined;
   #isPulling = false;
+  /** True once there is something that could go on later. */
+  #canGoOn = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
   constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string) {
     this.#runner = runner;
-    this.#support = support;
     this.#params = params;
     checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params, runner.resumable);
-    this.#invocationId = invocationId;
-    this.#sessionName = `${params.userId}\0${params.sessionId}`;
+    this.#newId = invocationId;
+    this.#resumedId = params.invocationId;
+    const { userId, sessionId } = params;
+    this.#session = new RunSession(this, runner, support, { appName: runner.appName, userId, sessionId });
     this.#message = params.newMessage && checkNewMessage(params.newMessage);
     this.#stateDelta = params.stateDelta ? checkStateDelta(params.stateDelta) : {};
+  }
+
+  /** Settled once the run has begun: before, answers may turn out to go on with another run. */
+  get invocationId(): string {
+    return this.#resumedId ?? this.#newId;
+  }
+
+  /** As it was given; of a run that goes on, once that is read, with what it began with. */
+  get config(): RunConfig {
+    return this.#config;
   }
 
   /** Why the run was aborted, if it was. */
@@ -106,114 +123,126 @@ export class Run {
 
   /** Takes the session, reads it, and stores what the user said. Until that is done, a failure leaves nothing written. */
   async begin(): Promise<RunScope> {
-    const { abortSignal, userId, sessionId } = this.#params;
-    const { sessions, keeper, active } = this.#support;
-    const { appName, agent, sessionService } = this.#runner;
-    const key = { appName, userId, sessionId };
+    const { abortSignal } = this.#params;
+    const { agent, sessionService } = this.#runner;
     if (abortSignal?.aborted) {
       throw new RunAbortedError('the run was aborted before it began', { cause: abortSignal.reason });
     }
     abortSignal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (this.#config.onBusy === 'interrupt') {
-      const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
-      active.get(this.#sessionName)?.abort(interrupted);
-    }
-    // An answer to a call needs the session that has the call, and the call, however long ago it was made.
-    const answers = this.#message?.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
-    const isAnswer = this.#message?.parts?.[0]?.functionResponse !== undefined;
-    const { invocationId } = this.#params;
-    const goesOn = invocationId !== undefined;
-    if (goesOn && this.#message && !isAnswer)
-      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
-    const window = isAnswer || goesOn ? undefined : this.#config.getSessionConfig;
-    const lease = await sessions.acquire(key, this.#config, !isAnswer && !goesOn, abortSignal);
-    const held = {
-      lease,
-      renewedMs: this.#runner.platform.now(),
-      onLost: (error: StaleWriterError) => this.abort(error),
-    };
-    this.#held = held;
-    keeper.hold(held);
-    active.set(this.#sessionName, this);
-
-    const loaded = await sessions.load(key, this.#sessionName, window, answers, invocationId);
-    this.#loaded = loaded;
+    const { held, loaded } = await this.#take();
     const { events } = loaded.session;
-    const { credentialService, requestTtlMs, platform } = this.#runner;
-    const answering = { events, platform, requestTtlMs, credentialService };
-    const resumed = goesOn ? await this.#resume(invocationId, events) : undefined;
-    let matched = matchFunctionResponses(this.#message ?? NO_MESSAGE, answering);
-    const invocation = this.#createInvocation(loaded, lease, resumed?.userContent ?? matched.message, resumed?.past);
+    const resumed = this.#resumedId === undefined ? undefined : await this.#resume(this.#resumedId, events);
+    let matched = await this.#match(this.#message ?? NO_MESSAGE, events);
+    const invocation = createInvocation(this.#runner, {
+      invocationId: this.invocationId,
+      loaded,
+      lease: held.lease,
+      runConfig: this.#config,
+      userContent: resumed?.userContent ?? matched.message,
+      past: resumed?.past,
+      abort: this.#abort,
+      committer: () => this.#committer,
+    });
     const context = InvocationContext.create(invocation);
     const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
     const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
     if (replaced) {
-      matched = matchFunctionResponses(replaced, answering, matched.answers);
-      if (!goesOn) invocation.userContent = matched.message;
+      matched = await this.#match(replaced, events, matched.answers);
+      if (!resumed) invocation.userContent = matched.message;
     }
     const isReply = matched.calls.length > 0;
-    if (!window && !isReply && !goesOn) await recallSpeaker(agent, loaded, sessionService);
-    if (goesOn && matched.calls.some((call) => call.invocationId !== invocationId))
-      throw new InvalidMessageError('newMessage: answers calls of another run than the one that is resumed');
-    const asking = isReply ? agentOfCalls(agent, matched.calls) : undefined;
+    if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
+    const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
-    const artifactDelta = this.#config.saveInputBlobsAsArtifacts ? await this.#saveInputBlobs(invocation) : {};
-    if (this.#message) {
-      const content = goesOn ? matched.message : invocation.userContent;
-      const branch = asking ? asking.branch : picked.branch;
-      const state = this.#config.resumable === true && !goesOn ? { resumable: true } : undefined;
-      const event = createUserEvent(invocation, content, this.#stateDelta, artifactDelta, branch, state);
-      if (matched.answers) await matched.answers.keepCredentials(key);
-      await committer.append(committer.stamp(event));
-    }
+    if (this.#message) await this.#storeMessage(invocation, committer, matched, picked);
+    this.#canGoOn = this.#config.resumable === true;
     return { context, committer, picked, loaded };
+  }
+
+  /** True for a message that answers calls. It needs the session that has the calls, and these, however long ago they were made. */
+  get #isAnswer(): boolean {
+    return this.#message?.parts?.[0]?.functionResponse !== undefined;
+  }
+
+  /** The part of the session that is read; undefined for all that counts. */
+  get #window(): GetSessionConfig | undefined {
+    return this.#isAnswer || this.#resumedId !== undefined ? undefined : this.#config.getSessionConfig;
+  }
+
+  /**
+   * Takes the session and reads it. Answers go on with the run that asked, if that can be: it is looked up before, because the
+   * session is taken for a run, and again when nobody else can change it any more.
+   */
+  async #take(): Promise<{ readonly held: HeldLease; readonly loaded: LoadedSession }> {
+    const { abortSignal, invocationId } = this.#params;
+    const { sessionService } = this.#runner;
+    const callIds = answeredCallIds(this.#message);
+    if (invocationId !== undefined && this.#message && !this.#isAnswer)
+      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
+    for (;;) {
+      const resumedId = invocationId ?? (await findAnsweredRun(sessionService, this.#session.key, callIds));
+      this.#resumedId = resumedId;
+      const goesOn = resumedId !== undefined;
+      const held = await this.#session.take({
+        runConfig: this.#config,
+        invocationId: this.invocationId,
+        resumable: goesOn || this.#config.resumable === true,
+        canBegin: !this.#isAnswer && !goesOn,
+        abortSignal,
+      });
+      this.#canGoOn = goesOn;
+      const loaded = await this.#session.load({ window: this.#window, callIds, invocationId: resumedId });
+      if (invocationId !== undefined || answeredRun(loaded.session.events, callIds) === resumedId)
+        return { held, loaded };
+      await this.#session.giveBack(false);
+    }
+  }
+
+  async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
+    const { platform, requestTtlMs, credentialService } = this.#runner;
+    const invocationId = this.#resumedId;
+    return matchFunctionResponses(
+      message,
+      { events, platform, requestTtlMs, credentialService, invocationId },
+      before,
+    );
+  }
+
+  /** Stores the message, or the answers: those to calls on one branch are one event, which is seen there. */
+  async #storeMessage(
+    invocation: MutableInvocation,
+    committer: EventCommitter,
+    { message, calls, answers }: MatchedMessage,
+    picked: PickedAgent,
+  ): Promise<void> {
+    const goesOn = this.#resumedId !== undefined;
+    const saves = this.#config.saveInputBlobsAsArtifacts && !goesOn;
+    let actions: Partial<EventActions> = { stateDelta: this.#stateDelta };
+    if (saves) actions = { ...actions, artifactDelta: await this.#saveInputBlobs(invocation) };
+    if (this.#config.resumable && !goesOn) actions = { ...actions, agentState: toBeginning(this.#config) };
+    const content = goesOn ? message : invocation.userContent;
+    await answers?.keepCredentials(this.#session.key);
+    for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked.branch)) {
+      await committer.append(committer.stamp(createUserEvent(invocation, { ...content, parts }, actions, branch)));
+      actions = {};
+    }
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
   async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
     // Seldom needed: not loaded with the agent.
     const { resumeInvocation } = await import('./resume/resume-invocation.ts');
-    const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
-    const { requestId, customMetadata } = { ...resumed.config, ...withoutUndefined(this.#config) };
-    this.#config = { ...this.#config, requestId, customMetadata, resumable: true };
-    return resumed;
-  }
-
-  #createInvocation(
-    { session, derived }: LoadedSession,
-    lease: SessionLease,
-    message: Content,
-    past: InvocationPast | undefined,
-  ): MutableInvocation {
-    const { agent, platform, pluginManager, sessionService } = this.#runner;
-    const { artifactService, memoryService, credentialService, models, contextCacheConfig } = this.#runner;
-    return {
-      invocationId: this.#invocationId,
-      rootAgent: agent,
-      session,
-      derived,
-      past,
-      runConfig: this.#config,
-      userContent: message,
-      abort: this.#abort,
-      platform,
-      plugins: pluginManager,
-      artifactService,
-      memoryService,
-      credentialService,
-      models,
-      contextCacheConfig,
-      driveAgent,
-      runSubInvocation: (parent, request) => {
-        const committer = this.#committer;
-        if (!committer) throw new ConfigurationError('runSubInvocation: agents run when the message is stored');
-        return runSubInvocation(parent, request, committer);
-      },
-      recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
-      listToolCalls: (invocationId) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId }),
-    };
+    try {
+      const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
+      this.#config = { ...resumed.config, ...withoutUndefined(this.#config), resumable: true };
+      return resumed;
+    } catch (error) {
+      // It can never go on.
+      this.#canGoOn = false;
+      throw error;
+    }
   }
 
   /** The message that a plugin wants in place of the user's. @throws InvalidMessageError */
@@ -259,20 +288,15 @@ export class Run {
     if (!this.#isPulling) await closing;
   }
 
-  /** Gives the session back. */
-  async end(): Promise<void> {
-    this.#params.abortSignal?.removeEventListener('abort', this.#onAbort);
-    if (!this.#held) return;
-    const { sessions, keeper, active } = this.#support;
-    keeper.letGo(this.#held);
-    if (active.get(this.#sessionName) === this) active.delete(this.#sessionName);
-    if (this.#loaded) sessions.keep(this.#sessionName, this.#loaded);
-    try {
-      await this.#runner.sessionService.releaseLease(this.#held.lease);
-    } catch (error) {
-      // The lease runs out by itself; the run is what it is.
-      reportTo(this.#runner.platform, error);
-    }
+  /**
+   * Gives the session back. A resumable run stays open when it was cut off because the process is about to end, and when its failure
+   * could not be stored. One that somebody cancelled, or stopped to read, is over.
+   */
+  async end(outcome: RunOutcome): Promise<void> {
+    const { abortSignal } = this.#params;
+    abortSignal?.removeEventListener('abort', this.#onAbort);
+    const isLeftOver = outcome === 'cut off' ? ShuttingDownError.isInstance(abortSignal?.reason) : outcome === 'untold';
+    await this.#session.giveBack(this.#canGoOn && isLeftOver);
   }
 }
 
@@ -281,6 +305,3 @@ const NO_MESSAGE: Content = {};
 function withoutUndefined<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
-
-/** The invocation while its message may still be replaced. */
-type MutableInvocation = Invocation & { userContent: Content };

@@ -2,21 +2,21 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
+  createEventActions,
   type Event,
+  type EventActions,
   type Invocation,
   type Part,
   sessionKeyOf,
   setOwn,
 } from '@eventloom/core';
 
-/** What the user said, as the event that starts an invocation. Answers to calls go to the branch of the calls. */
+/** What the user said, as an event of its invocation. Answers to calls go to the branch of the calls. */
 export function createUserEvent(
   { invocationId, platform }: Invocation,
   content: Content,
-  stateDelta: Record<string, unknown>,
-  artifactDelta: Record<string, number>,
+  actions: Partial<EventActions>,
   branch: string | undefined,
-  agentState?: Record<string, unknown>,
 ): Event {
   return {
     id: platform.newEventId(),
@@ -26,8 +26,27 @@ export function createUserEvent(
     content,
     executionId: invocationId,
     ...(branch === undefined ? {} : { branch }),
-    actions: { stateDelta, artifactDelta, ...(agentState ? { agentState } : {}) },
+    actions: createEventActions(actions),
   };
+}
+
+/**
+ * The parts of a message by the branches that they are for, in order: a function response is for the branch of its call.
+ * @param calls the event with the call of each part; empty for a message that is no answer
+ * @param branch where a message goes that is none
+ */
+export function partsByBranch(
+  parts: readonly Part[],
+  calls: readonly Event[],
+  branch: string | undefined,
+): ReadonlyMap<string | undefined, Part[]> {
+  if (calls.length === 0) return new Map([[branch, [...parts]]]);
+  const byBranch = new Map<string | undefined, Part[]>();
+  for (const [index, part] of parts.entries()) {
+    const place = calls[index]?.branch;
+    byBranch.set(place, [...(byBranch.get(place) ?? []), part]);
+  }
+  return byBranch;
 }
 
 /** The message with each piece of inline data saved as an artifact and a line of text in its place. */

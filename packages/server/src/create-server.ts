@@ -17,7 +17,10 @@ import { runRoutes } from './routes/run-routes.ts';
 import { serverRoutes } from './routes/server-routes.ts';
 import { historyRoutes } from './routes/history-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
+import { GRACE_MS } from './runs/run-drain.ts';
 import { RunRegistry } from './runs/run-registry.ts';
+import { UnfinishedRuns } from './runs/unfinished-runs.ts';
+import { within } from './runs/within.ts';
 import type { ServerContext } from './server-context.ts';
 import { DEFAULT_LIMITS } from './server-limits.ts';
 import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from './server-options.ts';
@@ -33,6 +36,12 @@ export interface EventloomServer {
   readonly isGuarded: boolean;
   /** Runs in flight. */
   readonly runsInFlight: number;
+  /**
+   * Looks once for runs that other processes left, and resumes or closes them as `onUnfinishedRuns` says; those that are resumed go on
+   * behind it. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0. Never rejects.
+   * @returns after how many milliseconds there may be more, because a session is held until then; undefined when none is
+   */
+  takeUpUnfinishedRuns(): Promise<number | undefined>;
   /**
    * Takes no further run and brings those in flight to an end: they may finish for half of the time, then stop at their next
    * commit, and at its end at once. Requests that start no run are still answered. Settles at the latest a second later.
@@ -56,6 +65,8 @@ export function createServer(options: ServerOptions): EventloomServer {
     platform,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
+  const { onUnfinishedRuns: action = 'resume', runners } = options;
+  const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
   const app = new Hono();
   addGuards(app, options);
   const routes = [
@@ -72,6 +83,7 @@ export function createServer(options: ServerOptions): EventloomServer {
     report(error);
     return errorResponse(error);
   });
+  unfinished.start();
   return {
     app,
     fetch: (request) => app.fetch(request),
@@ -79,7 +91,11 @@ export function createServer(options: ServerOptions): EventloomServer {
     get runsInFlight() {
       return server.runs.inFlight;
     },
-    drain: (timeoutMs) => server.runs.drain(timeoutMs),
+    takeUpUnfinishedRuns: () => unfinished.look(),
+    async drain(timeoutMs) {
+      const stopped = within(platform, unfinished.stop(), timeoutMs + GRACE_MS);
+      await Promise.all([server.runs.drain(timeoutMs), stopped]);
+    },
   };
 }
 

@@ -112,7 +112,7 @@ export class Call {
 
 /** An integer of at least 0, from text. @throws InvalidRequestError */
 export function parseCount(name: string, text: string): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;
   throw new InvalidRequestError(`${name}: must be an integer of at least 0, is ${JSON.stringify(text)}`);
 }

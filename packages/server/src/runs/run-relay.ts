@@ -1,10 +1,13 @@
 import type { EventloomError, Platform, SessionKey } from '@eventloom/core';
 
-/** The events of a run as JSON text, numbered from 1. The oldest may be gone; the others keep their numbers. */
+/**
+ * The events of a run as JSON text, numbered from 1; of a run that is resumed from a number that is higher than all it had before.
+ * The oldest may be gone; the others keep their numbers.
+ */
 export interface RunEventLog {
   /** The number of the oldest event that is kept; one past the last when none is. */
   readonly firstSeq: number;
-  /** The number of the newest event; 0 before the first. */
+  /** The number of the newest event; before the first, one less than its number will be. */
   readonly lastSeq: number;
   /** Characters of the events that are kept. */
   readonly chars: number;
@@ -83,7 +86,10 @@ export interface RemoteRunFollower {
 export interface RunRelay {
   /** Called once, before anything else. @throws ConfigurationError when the relay belongs to another server */
   attach(host: RelayHost): void;
-  /** Tells the other processes of a run, from now to its end. The relay may fall behind, and the run never waits for it. */
+  /**
+   * Tells the other processes of a run, from now to its end. The relay may fall behind, and the run never waits for it. A run that is
+   * resumed takes the place of what was told of it before, by whichever process: it is published when it has its session.
+   */
   publish(run: RelayedRun): RunPublication;
   /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;

@@ -1,6 +1,10 @@
-import { checkName } from '../session/check-name.ts';
-import type { AuthCredential } from './auth-config.ts';
-import { BaseCredentialService, type CredentialKey, type SaveCredentialRequest } from './credential-service.ts';
+import {
+  type AuthCredential,
+  BaseCredentialService,
+  type CredentialKey,
+  type SaveCredentialRequest,
+} from '@eventloom/core';
+import { checkCredentialKey, copyCredential } from './credential-copy.ts';
 
 /** Credentials in the memory of this process: gone when it ends, and then asked for again. */
 export class InMemoryCredentialService extends BaseCredentialService {
@@ -11,7 +15,7 @@ export class InMemoryCredentialService extends BaseCredentialService {
   }
 
   override async saveCredential({ credential, ...key }: SaveCredentialRequest): Promise<void> {
-    this.#credentials.set(nameOf(key), structuredClone(credential));
+    this.#credentials.set(nameOf(key), copyCredential(credential));
   }
 
   override async deleteCredential(key: CredentialKey): Promise<void> {
@@ -19,9 +23,8 @@ export class InMemoryCredentialService extends BaseCredentialService {
   }
 }
 
-function nameOf({ appName, userId, credentialKey }: CredentialKey): string {
-  checkName('appName', appName);
-  checkName('userId', userId);
-  checkName('credentialKey', credentialKey);
-  return `${appName}\0${userId}\0${credentialKey}`;
+/** No name holds NUL. */
+function nameOf(key: CredentialKey): string {
+  checkCredentialKey(key);
+  return `${key.appName}\0${key.userId}\0${key.credentialKey}`;
 }
