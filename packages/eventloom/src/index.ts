@@ -62,6 +62,8 @@ export type {
   GetSessionRequest,
   HistoryPointer,
   ImportSessionRequest,
+  InputRequest,
+  InputRequestParams,
   Invocation,
   InvocationPast,
   InvocationProgress,
@@ -152,6 +154,7 @@ export {
   BaseSessionService,
   BaseTool,
   BaseToolset,
+  beginsResumableRun,
   branchBelow,
   BuiltInCodeExecutor,
   CallbackContext,
@@ -174,6 +177,7 @@ export {
   createEventActions,
   createLlmRequest,
   createResponseEvent,
+  CredentialBusyError,
   decodeBase64,
   effectiveEvents,
   effectiveHistory,
@@ -193,6 +197,9 @@ export {
   hasTag,
   hasTrailingCodeExecutionResult,
   hideTransfers,
+  inputOf,
+  inputRequestOf,
+  inputRequestPart,
   InvalidArtifactNameError,
   InvalidEventError,
   InvalidMessageError,
@@ -210,6 +217,7 @@ export {
   isDoneResponse,
   isEmptyActions,
   isFinalResponse,
+  isPersonRequest,
   isRunnerCompletion,
   isUserArtifact,
   isVisibleOn,
@@ -233,6 +241,7 @@ export {
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
   REQUEST_INPUT,
+  requestInput,
   ResponseAggregator,
   rewritesHistory,
   RUN_CONFIG_DEFAULTS,
@@ -350,7 +359,7 @@ export {
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';
 
-export type { CloseRunParams, RunAsyncParams, RunnerConfig, RunStream } from '@eventloom/runner';
+export type { CloseRunParams, FindAnsweredRunParams, RunAsyncParams, RunnerConfig, RunStream } from '@eventloom/runner';
 export { RUN_ABANDONED, Runner } from '@eventloom/runner';
 
 export type { InMemorySessionServiceOptions } from '@eventloom/sessions';

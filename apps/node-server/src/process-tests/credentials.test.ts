@@ -51,7 +51,13 @@ async function startReader(options: ProgramOptions, ...args: string[]) {
   };
   const eventsOf = async (sessionId: string): Promise<readonly Event[]> =>
     ((await (await fetch(`${server.url}/apps/reader/users/ann/sessions/${sessionId}`)).json()) as SessionJson).events;
-  return { run, post, eventsOf, end: server.end, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return {
+    run,
+    post,
+    eventsOf,
+    end: (signal: NodeJS.Signals) => server.end(signal),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 const asked = (events: readonly Event[]): string[] =>

@@ -69,8 +69,9 @@ export const keepRules: readonly CredentialRule[] = [
   {
     id: 'keep.at-once',
     title: 'Of several credentials that are saved at once one is kept, whole.',
-    async check({ service, another, expect }) {
-      const other = await another();
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
       const given = Array.from({ length: 20 }, (_, number) => ({
         ...token(`${number}`),
         resourceRef: `${number}`.repeat(1000),
@@ -86,8 +87,9 @@ export const keepRules: readonly CredentialRule[] = [
   {
     id: 'keep.other-process',
     title: 'What one process saved or deleted is so for every other as soon as it was acknowledged.',
-    async check({ service, another, expect }) {
-      const other = await another();
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
       await other.loadCredential(KEY);
       await service.saveCredential({ ...KEY, credential: token('one') });
       expect.same('what the other sees', await other.loadCredential(KEY), token('one'));
@@ -95,7 +97,11 @@ export const keepRules: readonly CredentialRule[] = [
       expect.same('what the one sees', await service.loadCredential(KEY), token('two'));
       await other.deleteCredential(KEY);
       expect.same('what the one sees at last', (await service.loadCredential(KEY)) === undefined, true);
-      expect.same('what one that came later sees', (await (await another()).loadCredential(KEY)) === undefined, true);
+      expect.same(
+        'what one that came later sees',
+        (await (await subject.another()).loadCredential(KEY)) === undefined,
+        true,
+      );
     },
   },
   {

@@ -18,5 +18,5 @@ export const CREDENTIALS: readonly AuthCredential[] = [
     oauth2: { clientId: 'me', accessToken: 'a', refreshToken: 'r', expiresAt: 1_767_323_045.5, expiresIn: 0 },
   },
   { authType: 'serviceAccount', serviceAccount: { private_key: 'k'.repeat(100_000), scopes: [null, true, { a: 1 }] } },
-  { authType: 'mine', resourceRef: 'ref', ...{ mine: { __proto: [1, -2.5, 1e21] } } },
+  Object.assign({ authType: 'mine', resourceRef: 'ref' }, { mine: { deep: [1, -2.5, 1e21, {}] } }),
 ];
