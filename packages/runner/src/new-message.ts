@@ -1,16 +1,14 @@
 import {
   type Content,
   copyJson,
-  enclosureOf,
   type Event,
   type FunctionResponse,
   getFunctionCalls,
-  getFunctionResponses,
   InvalidMessageError,
   newestFirst,
   type Part,
 } from '@eventloom/core';
-import { findCall } from './answered-run.ts';
+import { findCall, isAnswered } from './answered-run.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 import { faultOfUserPart } from './user-part.ts';
 
@@ -96,19 +94,13 @@ function matched(
   invocationId: string | undefined,
 ): FunctionResponse | Promise<FunctionResponse> {
   const { id = '', name } = response;
-  const asked = findCall(events, id);
+  const asked = findCall(events, id, calls);
   const call = asked && getFunctionCalls(asked).find((other) => other.id === id);
   if (!asked || !call) {
     const where = invocationId === undefined ? 'this session' : `the run ${JSON.stringify(invocationId)}`;
     return fail(`there is no call with the id ${JSON.stringify(id)} in ${where}`);
   }
-  const enclosure = enclosureOf(asked.branch);
-  const isAnswered = events
-    .slice(0, events.indexOf(asked))
-    .some(
-      (event) => enclosureOf(event.branch) === enclosure && getFunctionResponses(event).some((other) => other.id === id),
-    );
-  if (isAnswered && !asked.longRunningToolIds?.includes(id))
+  if (isAnswered(events, asked, id) && !asked.longRunningToolIds?.includes(id))
     fail(`the call ${JSON.stringify(id)} has its answer already`);
   if (name !== undefined && name !== call.name)
     fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.name)}, not of ${JSON.stringify(name)}`);
