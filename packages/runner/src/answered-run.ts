@@ -19,11 +19,6 @@ export interface FindAnsweredRunParams {
   readonly newMessage: Content;
 }
 
-/** The ids of the calls that a message answers; none for a message that is no answer. */
-export function answeredCallIds(message: Content | undefined): string[] {
-  return message?.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
-}
-
 /**
  * The event with the call of this id that a response answers: the newest one whose result comes later, and of those that one run has on
  * several branches, because models number the calls of each agent alike, one that is not answered. Without such a call, the newest.

@@ -6,7 +6,6 @@ import {
   type SessionLease,
   StaleWriterError,
 } from '@eventloom/core';
-import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { hasArtifactsToRestore } from './artifacts-to-restore.ts';
 import { coveredUntil } from './covered-until.ts';
 import type { HeldLease } from './lease-keeper.ts';
@@ -66,13 +65,14 @@ export class RunSession {
     howFor: (resumedId: string | undefined) => TakeSession,
   ): Promise<TakenSession> {
     const { sessionService } = this.#runner;
+    // Answers are seldom: what looks their run up is not loaded with the agent.
+    const answered = invocationId === undefined && callIds.length > 0 ? await import('./answered-run.ts') : undefined;
     for (;;) {
-      const resumedId = invocationId ?? (await findAnsweredRun(sessionService, this.key, callIds));
+      const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
       const how = howFor(resumedId);
       const held = await this.#take(how);
       const loaded = await this.#load(how.window, callIds, resumedId);
-      if (invocationId !== undefined || answeredRun(loaded.session.events, callIds) === resumedId)
-        return { held, loaded };
+      if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
     }
   }

@@ -13,11 +13,12 @@ import {
   StreamingMode,
   toError,
 } from '@eventloom/core';
-import { answeredCallIds, answeredRun } from './answered-run.ts';
+import { answeredCallIds } from './answered-call-ids.ts';
 import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import { checkNewMessage, type MatchedMessage, matchFunctionResponses } from './new-message.ts';
+import type { MatchedMessage } from './match-answers.ts';
+import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
@@ -145,7 +146,7 @@ export class Run {
     const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
     const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
     if (replaced) {
-      this.#checkReplaced(replaced, events);
+      await this.#checkReplaced(replaced, events);
       matched = await this.#match(replaced, events, matched.answers);
       if (!resumed) invocation.userContent = matched.message;
     }
@@ -198,17 +199,24 @@ export class Run {
   }
 
   /** What a plugin makes of a message can neither go on with a run that the message did not, nor the other way round. */
-  #checkReplaced(message: Content, events: readonly Event[]): void {
+  async #checkReplaced(message: Content, events: readonly Event[]): Promise<void> {
     const callIds = answeredCallIds(message);
-    if (this.#resumedId === undefined ? answeredRun(events, callIds) === undefined : callIds.length > 0) return;
+    if (this.#resumedId === undefined ? callIds.length === 0 : callIds.length > 0) return;
+    if (this.#resumedId === undefined) {
+      const { answeredRun } = await import('./answered-run.ts');
+      if (answeredRun(events, callIds) === undefined) return;
+    }
     throw new InvalidMessageError(
       'newMessage: onUserMessageCallback made an answer to a run that waits of another message, or another message of such an answer',
     );
   }
 
   async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
+    if (!message.parts?.some((part) => part.functionResponse)) return { message, calls: [], answers: undefined };
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
+    // Answers are seldom: what reads them is not loaded with the agent.
+    const { matchFunctionResponses } = await import('./match-answers.ts');
     return matchFunctionResponses(message, { events, platform, requestTtlMs, credentialService, invocationId }, before);
   }
 

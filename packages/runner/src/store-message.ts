@@ -1,7 +1,7 @@
 import { type Event, type EventActions, type Part, sessionKeyOf } from '@eventloom/core';
 import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
-import type { MatchedMessage } from './new-message.ts';
+import type { MatchedMessage } from './match-answers.ts';
 import { toBeginning } from './resume/run-beginning.ts';
 import { createUserEvent, saveInputBlobs } from './user-event.ts';
 
