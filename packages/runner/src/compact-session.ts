@@ -20,7 +20,7 @@ export async function compactSession(
     if (!event) return;
     const { events } = session;
     const history = pointBehindCompaction(events, event, loaded.places, session.lastSeq + 1);
-    await committer.append({ ...event, actions: { ...event.actions, history } });
+    await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
     // The events that the summary stands for need no memory.
     loaded.kept = { ...eventsThatCount(events, loaded.places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {

@@ -2,6 +2,8 @@
 export interface EventPlace {
   readonly index: number;
   readonly seq: number;
+  /** True when the run may have gaps: its events are there or later. */
+  readonly isBound?: true;
 }
 
 /** The sequence numbers of a list of events that has gaps. What is appended to the list follows its last event. */
@@ -13,9 +15,18 @@ export class EventPlaces {
     this.#places = places;
   }
 
+  /** The sequence number of an event; where it is not known (see `isExact`), one that the event is not before. */
   seqOf(index: number): number {
-    const place = this.#places.findLast((begin) => begin.index <= index);
+    const place = this.#placeOf(index);
     return place ? place.seq + index - place.index : index + 1;
+  }
+
+  isExact(index: number): boolean {
+    return !this.#placeOf(index)?.isBound;
+  }
+
+  #placeOf(index: number): EventPlace | undefined {
+    return this.#places.findLast((begin) => begin.index <= index);
   }
 }
 

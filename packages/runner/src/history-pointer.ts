@@ -2,7 +2,8 @@ import { effectiveHistory, type Event, type HistoryPointer } from '@eventloom/co
 import { type EventPlace, EventPlaces } from './event-places.ts';
 
 /**
- * What a compaction says of where to read on, once it is appended to these events.
+ * What a compaction says of where to read on, once it is appended to these events. Undefined where that is not known exactly: every
+ * later read would be longer than it has to be.
  * @param events all that count @param places theirs
  */
 export function pointBehindCompaction(
@@ -10,9 +11,10 @@ export function pointBehindCompaction(
   compaction: Event,
   places: EventPlaces,
   seq: number,
-): HistoryPointer {
+): HistoryPointer | undefined {
   const { uncovered, summaries } = effectiveHistory([...events, compaction]);
   const [first] = uncovered;
+  if (first !== undefined && !places.isExact(first)) return undefined;
   const keptFrom = first === undefined ? seq : places.seqOf(first);
   const earlier = summaries.map(({ position }) => position).filter((position) => position < events.length);
   const apart = earlier.filter((position) => places.seqOf(position) < keptFrom);
@@ -32,7 +34,11 @@ export function eventsThatCount(
 ): { readonly events: Event[]; readonly places: EventPlaces } {
   const { uncovered, summaries } = effectiveHistory(events);
   const positions = [...uncovered, ...summaries.map(({ position }) => position)].sort((one, other) => one - other);
-  const counting: EventPlace[] = positions.map((position, index) => ({ index, seq: places.seqOf(position) }));
+  const counting: EventPlace[] = positions.map((position, index) => ({
+    index,
+    seq: places.seqOf(position),
+    ...(!places.isExact(position) && { isBound: true }),
+  }));
   return { events: positions.map((position) => events[position] as Event), places: new EventPlaces(counting) };
 }
 

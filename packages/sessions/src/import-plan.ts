@@ -16,6 +16,14 @@ import { isRecord } from './is-record.ts';
 import type { SessionImport } from './session-driver.ts';
 import { checkToolCall } from './tool-call-check.ts';
 
+/** The fields of each type of record. What this program does not know it would lose. */
+const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
+  session: ['type', 'version', 'appName', 'userId', 'id', 'lastUpdateTime', 'initialState', 'state'],
+  event: ['type', 'event'],
+  toolCall: ['type', 'toolCall'],
+  end: ['type', 'events', 'toolCalls'],
+};
+
 /** The end of year 9999, the latest that an event's own time can be. */
 const MAX_SECONDS = 253_402_300_799.999;
 
@@ -49,6 +57,7 @@ class ImportReader {
     if ((record.type === 'session') !== (this.#header === undefined)) {
       throw new InvalidRequestError('the first record, and only that, must be of type session');
     }
+    checkFields(record);
     switch (record.type) {
       case 'session':
         return this.#begin(record);
@@ -132,6 +141,14 @@ class ImportReader {
       );
     }
     this.#isEnded = true;
+  }
+}
+
+function checkFields(record: SessionRecord): void {
+  const known: readonly string[] = Object.hasOwn(FIELDS, record.type) ? FIELDS[record.type] : Object.keys(record);
+  const unknown = Object.keys(record).find((field) => !known.includes(field));
+  if (unknown !== undefined) {
+    throw new InvalidRequestError(`${unknown}: is not known; a record of type ${record.type} has ${known.join(', ')}`);
   }
 }
 

@@ -138,7 +138,8 @@ const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'boolean', 'text', 'b
 /**
  * Writes what is new of some runs, in one transaction, and tells those who follow them; a run that nobody follows elsewhere sends no
  * message. The row of a run is locked by its write and by whoever begins to follow it, so one of the two sees the other. Gives a row
- * for each run that has one; an earlier write that comes late undoes nothing.
+ * for each run that has one; an earlier write that comes late undoes nothing, and of a run that ended only `announce` makes one that
+ * goes on.
  *
  * Host, then for each run: id, the oldest event that is kept, the newest that is written, characters kept, whether it ended, its
  * failure, whether it is to be forgotten, the first event of the chunk, and its events, a line each, or null. Chunks before the
@@ -163,6 +164,7 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
           ELSE ${KEPT_UNTIL} END
       FROM batch b
       WHERE r.invocation_id = b.invocation_id AND r.host = $1 AND r.last_seq <= b.last_seq
+        AND (r.state <> 'ended' OR b.is_ended)
       RETURNING r.invocation_id, r.is_followed, r.stop, b.kept_from, b.chunk_from, b.last_seq, b.events
     ), written AS (
       INSERT INTO ${chunks} (invocation_id, first_seq, last_seq, events)

@@ -143,6 +143,11 @@ export const importFaultRules: readonly SessionRule[] = [
       for (const record of [null, 'event', [], {}, { type: 'artifact' }]) {
         await refuses(subject, 'something else', [HEADER, FIRST, SECOND, LEDGER, record as SessionRecord, END]);
       }
+      const records = [HEADER, FIRST, SECOND, LEDGER, END];
+      for (const record of records) {
+        const more = records.map((other) => (other === record ? { ...record, note: 'from elsewhere' } : other));
+        await refuses(subject, `an unknown field of a record of type ${record.type}`, more);
+      }
       await accepts(subject);
     },
   },

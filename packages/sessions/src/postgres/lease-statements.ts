@@ -73,6 +73,8 @@ export function leaseStatements(tables: Tables) {
    * $4 now, $5 how long, $6 whether to take it from an owner, $7 the run or null, $8 whether it can be resumed, $9 to $11 a ticket: id,
    * since when, until when, or null. One sequence counts for all: no epoch ever comes back.
    *
+   * A ticket of which half the time is left is not written again: most claims of one who waits write nothing.
+   *
    * Whether a lease has expired is said by the last event, which a claim that waited for an append would not see: a lease that is
    * over by its time is taken only under the session's lock, when $12 says so. What is in the row it always sees as it is.
    */
@@ -98,7 +100,9 @@ export function leaseStatements(tables: Tables) {
         RETURNING epoch
       ), waiting AS (
         INSERT INTO ${tickets} (app_name, user_id, session_id, id, since, expires_at)
-        SELECT $1, $2, $3, $9, $10, $11::double precision FROM found WHERE $9 IS NOT NULL AND NOT EXISTS (SELECT FROM claimed)
+        SELECT $1, $2, $3, $9, $10, $11::double precision FROM found
+        WHERE $9 IS NOT NULL AND NOT EXISTS (SELECT FROM claimed) AND NOT EXISTS (
+          SELECT FROM ${tickets} WHERE ${THIS_SESSION} AND id = $9 AND expires_at >= ($4 + $11) / 2)
         ON CONFLICT (app_name, user_id, session_id, id) DO UPDATE SET since = excluded.since, expires_at = excluded.expires_at
       ), served AS (
         DELETE FROM ${tickets}

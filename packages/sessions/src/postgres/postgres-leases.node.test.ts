@@ -62,7 +62,7 @@ test('of those who wait the first one gets the session, and a claim without a ti
   expect(await claim(300)).toEqual({ status: 'busy', freeAtMs: 700 });
   expect(await claim(310, { ticket: second })).toEqual({ status: 'busy', freeAtMs: 700 });
   const next = await take(320, { ticket: first });
-  expect(await tickets()).toEqual([{ id: 'a', expires_at: 810 }]);
+  expect(await tickets()).toEqual([{ id: 'a', expires_at: 700 }]);
   await driver.releaseLease(next, false);
   await take(330, { ticket: second });
   expect(await tickets()).toEqual([]);
@@ -85,6 +85,20 @@ test('a ticket that has run out or was withdrawn keeps nobody waiting', async ()
   expect(await claim(699)).toEqual({ status: 'busy', freeAtMs: 700 });
   await take(700);
   expect(await tickets()).toEqual([]);
+});
+
+test('a ticket is written again only when less than half of its time is left', async () => {
+  await take(100);
+  const ticket = ticketOf('a', 150);
+  /** The ticket's row as it is stored: whoever writes or locks it is in its first two columns. */
+  const poll = async (nowMs: number): Promise<unknown> => {
+    expect(await claim(nowMs, { ticket })).toMatchObject({ status: 'busy' });
+    return (await pool.query(`SELECT xmin, xmax, expires_at FROM ${schema}.eventloom_lease_tickets`)).rows[0];
+  };
+  const left = await poll(200);
+  expect(left).toMatchObject({ expires_at: 700 });
+  for (let nowMs = 210; nowMs <= 450; nowMs += 10) expect(await poll(nowMs)).toEqual(left);
+  expect(await poll(451)).toMatchObject({ expires_at: 951 });
 });
 
 test('whoever interrupts asks for no ticket, and a lease that expired goes to the first in line', async () => {

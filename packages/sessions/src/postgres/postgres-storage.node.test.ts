@@ -136,7 +136,8 @@ test('what is removed of an app or a user is swept by the next removal, and when
     {
       type: 'session',
       version: SESSION_RECORD_VERSION,
-      ...KEY,
+      appName: 'app',
+      userId: 'user',
       id: 'imported',
       lastUpdateTime: 1,
       initialState: {},

@@ -1,4 +1,4 @@
-import type { Event, ToolLedgerEntry } from '@eventloom/core';
+import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
 import { compareText } from '../compare-text.ts';
 import type { CreatedSession, SessionImport } from '../session-driver.ts';
 import { inBatches } from './batches.ts';
@@ -35,9 +35,11 @@ export class SessionImporter {
     return this.#database.transaction(async (run) => {
       const pk = await this.#insertSession(run, session);
       if (pk === undefined) return undefined;
-      await this.#addState(run, session, pk);
+      await this.#addState(run, session, pk, session.state);
+      await this.#addInitialState(run, session, pk);
       await this.#addEvents(run, pk, session);
       await this.#addToolCalls(run, pk, session.toolCalls);
+      await this.#addSharedState(run, session, pk);
       const rows = await run(this.#reads.session, [appName, userId, sessionId, 0, 0, 0]);
       return { incarnation: pk, state: new StoredRows(appName, rows).session?.state ?? [] };
     });
@@ -50,19 +52,26 @@ export class SessionImporter {
     return row?.pk;
   }
 
-  async #addState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
-    const { appName, userId, state, sharedState, initialState } = session;
+  /** Last of all: a key is locked from here to the end of the transaction, and whoever writes it waits. */
+  async #addSharedState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
     // In the order of all writers, over the batches as well: nobody waits in a circle.
-    const shared = sharedState.toSorted(
+    const shared = session.sharedState.toSorted(
       (one, other) => compareText(one.scope, other.scope) || compareText(one.key, other.key),
     );
-    const rows = [...shared, ...state].map((write) => ({ ...write, json: stateJson(write) }));
+    await this.#addState(run, session, pk, shared);
+  }
+
+  async #addState(run: RunStatement, key: SessionKey, pk: string, writes: readonly StateWrite[]): Promise<void> {
+    const rows = writes.map((write) => ({ ...write, json: stateJson(write) }));
     for (const batch of inBatches(rows, ({ json }) => json.length)) {
       const lists = [batch.map(({ scope }) => scope), batch.map(({ key }) => key), batch.map(({ json }) => json)];
-      await run(this.#sessions.addState, [appName, userId, pk, ...lists]);
+      await run(this.#sessions.addState, [key.appName, key.userId, pk, ...lists]);
     }
-    const initialRows = initialState.map((write) => ({ key: write.key, json: stateJson(write) }));
-    for (const batch of inBatches(initialRows, ({ json }) => json.length)) {
+  }
+
+  async #addInitialState(run: RunStatement, { initialState }: SessionImport, pk: string): Promise<void> {
+    const rows = initialState.map((write) => ({ key: write.key, json: stateJson(write) }));
+    for (const batch of inBatches(rows, ({ json }) => json.length)) {
       const lists = [batch.map(({ key }) => key), batch.map(({ json }) => json)];
       await run(this.#sessions.addInitialState, [pk, ...lists]);
     }
