@@ -34,7 +34,10 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/workers/wrangler.jsonc' } })],
         test: {
           name: 'workers',
-          include: neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
+          include: [
+            ...neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
+            'packages/server/src/{cloudflare,jwt}/**/*.test.ts',
+          ],
           exclude: [...configDefaults.exclude, ...nodeOnlyTests],
           isolate: false,
         },

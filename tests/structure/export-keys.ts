@@ -14,7 +14,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node'],
   '@eventloom/runner': ['.'],
-  '@eventloom/server': ['.', './node', './postgres'],
+  '@eventloom/server': ['.', './node', './postgres', './cloudflare', './jwt'],
   '@eventloom/testing': ['.', './fake-gemini'],
   eventloom: ['.'],
 };

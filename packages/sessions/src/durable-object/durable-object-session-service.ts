@@ -13,7 +13,7 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  *
  * One object holds any number of sessions, and what they share: of the app's and the users' state it knows what was written in it.
  * With an object for each user, `user:` state is whole and `app:` state is that user's copy; carrying it from object to object
- * is not done here.
+ * is for `DurableObjectAppState`.
  *
  * One service belongs to one object: make it once, in the object's constructor, where its tables are made as well. With two of
  * them on one storage leases hold all the same, but who waits in one for a session is not woken by a release in the other and
