@@ -89,7 +89,7 @@ declare module 'cloudflare:workers' {
     delete(keys: string | string[]): Promise<void>;
     list(options?: R2ListOptions): Promise<R2Objects>;
   }
-  /** The bindings of `wrangler.jsonc`. */
+  /** The bindings of the Workers that tests run in: each has some of them. */
   export const env: {
     readonly STORAGE: DurableObjectNamespace;
     readonly EVENTLOOM_USERS: DurableObjectNamespace;
@@ -107,4 +107,6 @@ declare module 'cloudflare:test' {
   ): Promise<R>;
   export function runDurableObjectAlarm(stub: DurableObjectStub): Promise<boolean>;
   export function evictDurableObject(stub: DurableObjectStub): Promise<void>;
+  /** Deletes all objects with what they store. */
+  export function reset(): Promise<void>;
 }
