@@ -1,0 +1,50 @@
+import type { Content } from '../content/content.ts';
+import type { Event } from '../event/event.ts';
+import { CONTENT, readEvent } from '../event/parse-event.ts';
+import { documentOf, listOf, type Shape } from '../event/read-json.ts';
+import { readBody } from './read-body.ts';
+
+/** The body of `POST /run` and `POST /run_sse`. */
+export interface RunRequest {
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly newMessage?: Content;
+  readonly streaming?: boolean;
+  readonly stateDelta?: Record<string, unknown>;
+  readonly invocationId?: string;
+  readonly requestId?: string;
+  readonly customMetadata?: Record<string, unknown>;
+  readonly completionEvent?: boolean;
+  readonly onBusy?: 'queue' | 'reject' | 'interrupt';
+}
+
+/** The body that creates a session. */
+export interface CreateSessionRequest {
+  readonly sessionId?: string;
+  readonly state?: Record<string, unknown>;
+  readonly events?: Event[];
+}
+
+const RUN: Shape = { newMessage: documentOf(CONTENT) };
+const CREATE_SESSION: Shape = { events: listOf(readEvent) };
+
+/** @throws InvalidRequestError */
+export function readRunRequest(body: unknown): RunRequest {
+  return readBody('RunBody', RUN, body) as unknown as RunRequest;
+}
+
+/** None at all is an empty one. @throws InvalidRequestError */
+export function readCreateSessionRequest(body: unknown): CreateSessionRequest {
+  return readBody('CreateSessionBody', CREATE_SESSION, body ?? {});
+}
+
+/** The body that changes a session's state. @throws InvalidRequestError */
+export function readPatchSessionRequest(body: unknown): { readonly stateDelta: Record<string, unknown> } {
+  return readBody('PatchSessionBody', {}, body) as { stateDelta: Record<string, unknown> };
+}
+
+/** The body that takes a session back to before an invocation. @throws InvalidRequestError */
+export function readRewindSessionRequest(body: unknown): { readonly rewindBeforeInvocationId: string } {
+  return readBody('RewindSessionBody', {}, body) as { rewindBeforeInvocationId: string };
+}
