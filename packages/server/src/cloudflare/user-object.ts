@@ -2,7 +2,8 @@ import { systemPlatform } from '@eventloom/core';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
-import { createServer, type EventloomServer } from '../create-server.ts';
+import { Hono } from 'hono/tiny';
+import { createServerOn, type EventloomServer } from '../create-server-on.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
 import { AppStateSync } from './app-state-sync.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
@@ -49,7 +50,7 @@ export class UserObject<Env extends CloudflareBindings> {
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, systemPlatform, onError);
     this.#runs = new RunStore(storage, systemPlatform.now());
     this.#relay = new ObjectRunRelay(this.#runs, () => this.#settle());
-    this.#server = createServer({
+    this.#server = createServerOn(new Hono(), {
       ...shared,
       onError,
       runners: runners(env, { sessionService, artifactService }),

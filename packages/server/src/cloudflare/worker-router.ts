@@ -1,8 +1,8 @@
 import { EventloomError } from '@eventloom/core';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { Hono } from 'hono';
-import { createServer, type EventloomServer } from '../create-server.ts';
+import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
+import { DurableObjectSessionService } from '@eventloom/sessions/durable-object';
+import { Hono } from 'hono/tiny';
+import { createServerOn, type EventloomServer } from '../create-server-on.ts';
 import { RateLimitedError } from '../errors/rate-limited-error.ts';
 import { checkId } from '../http/check-id.ts';
 import { errorResponse } from '../http/error-response.ts';
@@ -19,6 +19,7 @@ import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { forwardedHeaders } from './forwarded-user.ts';
+import { noStorage } from './no-storage.ts';
 
 /** Whom a request is about. */
 interface Owner {
@@ -45,11 +46,11 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     this.#authenticate = options.authenticate?.(env);
     const { runners: createRunners, authenticate: _authenticate, ...shared } = options;
     const runners = createRunners(env, {
-      sessionService: new InMemorySessionService(),
-      artifactService: new InMemoryArtifactService(),
+      sessionService: new DurableObjectSessionService({ storage: noStorage }),
+      artifactService: new DurableObjectArtifactService({ storage: noStorage }),
     });
     this.#appNames = new Set(runners.map(({ appName }) => appName));
-    this.#front = createServer({ ...shared, runners, authenticate: this.#authenticate });
+    this.#front = createServerOn(new Hono(), { ...shared, runners, authenticate: this.#authenticate });
     for (const route of [...sessionRoutes, ...historyRoutes, ...artifactRoutes, ...runBufferRoutes]) {
       this.#app.on(route.method, pathOf(route), ({ req }) =>
         this.#handOn(req.raw, { appName: req.param('appName') ?? '', userId: req.param('userId') ?? '' }),
