@@ -107,6 +107,8 @@ declare module 'cloudflare:test' {
   ): Promise<R>;
   export function runDurableObjectAlarm(stub: DurableObjectStub): Promise<boolean>;
   export function evictDurableObject(stub: DurableObjectStub): Promise<void>;
+  /** Takes the memory of all objects, whatever they are doing: as when their machine dies. */
+  export function abortAllDurableObjects(): Promise<void>;
   /** Deletes all objects with what they store. */
   export function reset(): Promise<void>;
 }

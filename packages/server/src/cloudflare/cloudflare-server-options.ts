@@ -1,12 +1,14 @@
-import type { BaseArtifactService, BaseSessionService } from '@eventloom/core';
+import type { BaseArtifactService, BaseSessionService, Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { ServerOptions } from '../server-options.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 
-/** Where the agents of a user keep things. */
+/** Where the agents of a user keep things, and the clock they have: all of it is for the runners of that user. */
 export interface CloudflareServices {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService;
+  /** Its timers do not keep an object in memory that has nothing to do. */
+  readonly platform: Platform;
 }
 
 /** What a server on Cloudflare is made of. What `ServerOptions` has as well means the same here. */

@@ -11,7 +11,7 @@ import type {
 } from '../runs/run-relay.ts';
 import type { KeptRun, RunStore } from './run-store.ts';
 
-/** How long events are gathered before they are stored, so that the pieces of an answer lie many to a row. */
+/** How long the pieces of an answer are gathered before they are stored, so that they lie many to a row. */
 const GATHER_MS = 200;
 /** Characters of events that are stored at once. */
 const GATHER_CHARS = 128 * 1024;
@@ -63,13 +63,14 @@ export class ObjectRunRelay implements RunRelay {
     };
     return {
       announced: Promise.resolve(),
-      notify: () => {
+      notify: (isCommitted) => {
         if (run.isEnded) {
           store();
           if (!isForgotten) this.#store.end(pk, this.#now(), run.failureText);
           this.#running.delete(invocationId);
           this.#onChange();
-        } else if (buffer.chars - storedChars > GATHER_CHARS) {
+        } else if (isCommitted || buffer.chars - storedChars > GATHER_CHARS) {
+          // In the turn in which the event was handed to readers: it is stored before any of them has it.
           store();
         } else {
           callOff ??= this.#host?.platform.schedule(GATHER_MS, store);

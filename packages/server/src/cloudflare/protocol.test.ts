@@ -1,3 +1,4 @@
+import { systemPlatform } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
@@ -6,7 +7,11 @@ import { protocolRunners } from './fixtures/protocol-runners.ts';
 import { protocolTranscript } from './fixtures/protocol-transcript.ts';
 
 test('a server of one process answers every route of the protocol', async () => {
-  const services = { sessionService: new InMemorySessionService(), artifactService: new InMemoryArtifactService() };
+  const services = {
+    sessionService: new InMemorySessionService(),
+    artifactService: new InMemoryArtifactService(),
+    platform: systemPlatform,
+  };
   const server = createServer({
     runners: protocolRunners(services),
     limits: { maxBodyBytes: 4000 },

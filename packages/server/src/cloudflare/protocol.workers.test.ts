@@ -1,3 +1,4 @@
+import { systemPlatform } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { env } from 'cloudflare:workers';
@@ -13,7 +14,11 @@ test('the Worker answers every route with the bytes that a server of one process
 });
 
 test.each(['/version', '/openapi.json'])('the Worker answers %s as a server of one process does', async (path) => {
-  const services = { sessionService: new InMemorySessionService(), artifactService: new InMemoryArtifactService() };
+  const services = {
+    sessionService: new InMemorySessionService(),
+    artifactService: new InMemoryArtifactService(),
+    platform: systemPlatform,
+  };
   const server = createServer({ runners: protocolRunners(services) });
   const request = new Request(`http://localhost${path}`);
   const [here, there] = [await protocolServer.handler.fetch(request, env), await server.fetch(request)];

@@ -1,4 +1,3 @@
-import { systemPlatform } from '@eventloom/core';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
@@ -9,6 +8,7 @@ import { AppStateSync } from './app-state-sync.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { forwardedOf } from './forwarded-user.ts';
+import { ObjectPlatform } from './object-platform.ts';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
 
@@ -31,6 +31,7 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
+  readonly #platform = new ObjectPlatform();
   readonly #server: EventloomServer;
   readonly #runs: RunStore;
   readonly #relay: ObjectRunRelay;
@@ -41,19 +42,21 @@ export class UserObject<Env extends CloudflareBindings> {
 
   constructor({ id, storage }: ObjectState, env: Env, options: CloudflareServerOptions<Env>) {
     const { runners, authenticate, limits, onError = (error: unknown) => console.error(error), ...shared } = options;
+    const platform = this.#platform;
     this.#storage = storage;
     this.#keepRunsMs = limits?.keepRunsMs ?? DEFAULT_LIMITS.keepRunsMs;
-    const sessionService = new DurableObjectSessionService({ storage });
+    const sessionService = new DurableObjectSessionService({ storage, platform });
     const bucket = env.EVENTLOOM_ARTIFACTS;
     const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
     const replica = new DurableObjectAppState(storage);
-    this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, systemPlatform, onError);
-    this.#runs = new RunStore(storage, systemPlatform.now());
+    this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
+    this.#runs = new RunStore(storage, platform.now());
     this.#relay = new ObjectRunRelay(this.#runs, () => this.#settle());
     this.#server = createServerOn(new Hono(), {
       ...shared,
       onError,
-      runners: runners(env, { sessionService, artifactService }),
+      platform,
+      runners: runners(env, { sessionService, artifactService, platform }),
       authenticate: authenticate && ((request) => forwardedOf(request)?.user),
       // What has ended is read from storage, and no timer for it keeps the object in memory.
       limits: { ...OBJECT_LIMITS, ...limits, maxKeptRuns: 0 },
@@ -72,19 +75,20 @@ export class UserObject<Env extends CloudflareBindings> {
 
   async alarm(): Promise<void> {
     this.#alarmMs = Infinity;
-    this.#runs.sweep(systemPlatform.now() - this.#keepRunsMs);
+    this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#sync.deliver();
     this.#setAlarm();
   }
 
-  /** Delivers what was written; the alarm is set first, in case that fails. */
+  /** Delivers what was written; the alarm is set first, in case that fails. An object without runs comes to rest. */
   #settle(): void {
     this.#setAlarm();
-    if (this.#sync.hasPending) systemPlatform.background(this.#sync.deliver());
+    if (this.#relay.running === 0) this.#platform.rest();
+    if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver());
   }
 
   #setAlarm(): void {
-    const now = systemPlatform.now();
+    const now = this.#platform.now();
     const dueMs = Math.min(
       this.#relay.running > 0 ? now + KEEP_ALIVE_MS : Infinity,
       this.#sync.hasPending ? now + RETRY_MS : Infinity,
@@ -92,6 +96,6 @@ export class UserObject<Env extends CloudflareBindings> {
     );
     if (dueMs >= this.#alarmMs) return;
     this.#alarmMs = dueMs;
-    systemPlatform.background(this.#storage.setAlarm(dueMs));
+    this.#platform.background(this.#storage.setAlarm(dueMs));
   }
 }

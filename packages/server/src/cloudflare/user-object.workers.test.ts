@@ -1,4 +1,4 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import { beforeEach, expect, test } from 'vitest';
 import { ObjectRunRelay } from './object-run-relay.ts';
@@ -40,13 +40,11 @@ async function stateOf(userId: string): Promise<Record<string, unknown>> {
   return session.state;
 }
 
-/** What an object answers that has the storage of this one and none of its memory, as after an eviction. */
-function askAnew(path: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
-  return runInDurableObject(objectOf(user), async (_instance, state) => {
-    const anew = new protocolServer.UserObject(state, env);
-    const response = await anew.fetch(new Request(`http://localhost${path}`, { headers }));
-    return { status: response.status, text: await response.text() };
-  });
+/** What an object answers that was evicted: it has its storage and none of its memory. */
+async function askAnew(path: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+  await evictDurableObject(objectOf(user));
+  const response = await ask(path, { headers });
+  return { status: response.status, text: await response.text() };
 }
 
 test('a run is read to its end after the object lost its memory: nothing is missed and nothing comes twice', async () => {
@@ -59,6 +57,17 @@ test('a run is read to its end after the object lost its memory: nothing is miss
   expect(await askAnew(run)).toEqual({ status: 200, text: whole });
   expect(await askAnew(run, { 'last-event-id': '4' })).toEqual({ status: 204, text: '' });
 });
+
+test.each(['/run', '/run_sse'])(
+  'an object comes to rest after %s: no timer keeps it from being evicted',
+  async (path) => {
+    await open(user);
+    await (await tell('hello', user, 's', path)).text();
+    await evictDurableObject(objectOf(user));
+    const session = (await (await ask(sessionOf(user))).json()) as { events: object[] };
+    expect(session.events).toHaveLength(2);
+  },
+);
 
 test('a run goes on when its client leaves', async () => {
   await open(user);
@@ -82,6 +91,23 @@ test('a run that was going on when the object lost its memory says that it is lo
     waiting.gate.resolve();
   });
   await reader?.cancel();
+});
+
+test('what is committed can be read after the object died in mid-run; pieces that were not stored are missed by nobody who had them', async () => {
+  await open(user);
+  const response = await tell('pause');
+  const reader = response.body?.getReader();
+  let seen = '';
+  while (!seen.includes('id: 4\n')) seen += new TextDecoder().decode((await reader?.read())?.value);
+  await abortAllDurableObjects();
+  await expect(reader?.read()).rejects.toThrow();
+  const run = `${sessionOf(user)}/runs/${idOf(response)}`;
+  const anew = await (await ask(run)).text();
+  const frames = anew.split('\n\n').filter((frame) => frame !== '');
+  expect(seen.startsWith(`${frames[0]}\n\n`)).toBe(true);
+  expect(frames.at(-1)).toContain('RUN_HOST_LOST');
+  const late = await ask(run, { headers: { 'last-event-id': '4' } });
+  expect([late.status, ((await late.json()) as { code: string }).code]).toEqual([410, 'RUN_HOST_LOST']);
 });
 
 test('the pieces of an answer lie in one row, and the alarm deletes them when their time is over', async () => {

@@ -1,4 +1,4 @@
-import { EventloomError } from '@eventloom/core';
+import { EventloomError, systemPlatform } from '@eventloom/core';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
@@ -48,6 +48,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     const runners = createRunners(env, {
       sessionService: new DurableObjectSessionService({ storage: noStorage }),
       artifactService: new DurableObjectArtifactService({ storage: noStorage }),
+      platform: systemPlatform,
     });
     this.#appNames = new Set(runners.map(({ appName }) => appName));
     this.#front = createServerOn(new Hono(), { ...shared, runners, authenticate: this.#authenticate });

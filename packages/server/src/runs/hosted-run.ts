@@ -135,7 +135,7 @@ export class HostedRun extends FollowedRun {
     }
     this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);
-    this.#publication?.notify();
+    this.#publication?.notify(true);
     this.#opened.resolve();
     this.#ended.resolve();
   }
@@ -147,7 +147,7 @@ export class HostedRun extends FollowedRun {
     this.#host.appended(this, text.length);
     this.#opened.resolve();
     this.notifyFollowers();
-    this.#publication?.notify();
+    this.#publication?.notify(event.partial !== true);
   }
 
   async #within(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
