@@ -14,7 +14,10 @@ const agentEntry = 'tests/size/in-memory-agent.ts';
 const agent = await measure(agentEntry, { platform: 'browser', splitting: true, outdir: 'bundle' });
 const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.js' });
 
-/** As wrangler bundles a Worker that says `keep_names: false`: all in one file. */
+/**
+ * As wrangler bundles a Worker that says `keep_names: false`: all in one file. With Gemini the limit is the 170 KiB that wrangler reports;
+ * 84 kB of it are @google/genai and jose.
+ */
 const workerd: BuildOptions = {
   platform: 'browser',
   conditions: ['workerd', 'worker', 'browser'],
@@ -22,8 +25,8 @@ const workerd: BuildOptions = {
 };
 const workers = [
   { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 60_000 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 89_000 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 178_000 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 86_000 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 174_080 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
