@@ -44,8 +44,9 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/worker-server/wrangler.jsonc' } })],
         test: {
           name: 'worker-server',
-          include: ['packages/server/src/{cloudflare,jwt}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...nodeOnlyTests],
+          include: ['packages/server/src/**/*.test.ts'],
+          // The processes that PostgreSQL joins are those of Node.
+          exclude: [...configDefaults.exclude, ...nodeOnlyTests, 'packages/server/src/postgres/**'],
           setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],
           isolate: false,
         },
