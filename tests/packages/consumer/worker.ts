@@ -9,7 +9,8 @@ class Echo extends BaseLlm {
     super({ model: 'echo' });
   }
 
-  override async *generateContentAsync(_request: LlmRequest): AsyncGenerator<LlmResponse, void> {
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    if (contents.at(-1)?.parts?.[0]?.text === 'wait') await new Promise(() => undefined);
     yield { content: { role: 'model', parts: [{ text: 'hello' }] } };
   }
 }

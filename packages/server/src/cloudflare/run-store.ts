@@ -41,6 +41,12 @@ export interface KeptRun {
   readonly failureText: string | undefined;
 }
 
+/** A run that went on when the object lost its memory. */
+export interface LostRun {
+  readonly key: SessionKey;
+  readonly invocationId: string;
+}
+
 /** Events of a run that lie in one row. */
 export interface KeptChunk {
   readonly firstSeq: number;
@@ -51,12 +57,26 @@ export interface KeptChunk {
 export class RunStore {
   readonly #storage: ObjectStorage;
   readonly #encoder = new TextEncoder();
+  /** What went on when the object lost its memory, the last time that it did. */
+  readonly lost: readonly LostRun[];
 
-  /** @param nowMs when the runs that go on without their object's memory are taken to have ended */
+  /** @param nowMs when the runs that went on are taken to have ended */
   constructor(storage: ObjectStorage, nowMs: number) {
     this.#storage = storage;
     this.#all(TABLES);
-    this.#all('UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL', nowMs);
+    const rows = this.#all(
+      `UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL
+       RETURNING app_name, user_id, session_id, invocation_id`,
+      nowMs,
+    );
+    this.lost = rows.map((row) => ({
+      key: {
+        appName: String(row['app_name']),
+        userId: String(row['user_id']),
+        sessionId: String(row['session_id']),
+      },
+      invocationId: String(row['invocation_id']),
+    }));
   }
 
   /** A new run; what was kept under its name goes. */

@@ -51,6 +51,7 @@ export class UserObject<Env extends CloudflareBindings> {
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
     this.#runs = new RunStore(storage, platform.now());
+    for (const { key } of this.#runs.lost) sessionService.abandonLease(key);
     this.#relay = new ObjectRunRelay(this.#runs, () => this.#settle());
     this.#server = createServerOn(new Hono(), {
       ...shared,

@@ -110,6 +110,24 @@ test('what is committed can be read after the object died in mid-run; pieces tha
   expect([late.status, ((await late.json()) as { code: string }).code]).toEqual([410, 'RUN_HOST_LOST']);
 });
 
+test('a session is free at once when the object died that ran it', async () => {
+  await open(user);
+  const response = await tell('wait');
+  await abortAllDurableObjects();
+  await expect(response.text()).rejects.toThrow();
+  const next = await tell('hello', user, 's', '/run');
+  expect([next.status, ((await next.json()) as object[]).length]).toEqual([200, 1]);
+});
+
+test('an alarm rings while a run goes on, and is set again', async () => {
+  await open(user);
+  const response = await tell('wait');
+  expect(await runDurableObjectAlarm(objectOf(user))).toBe(true);
+  expect(await runDurableObjectAlarm(objectOf(user))).toBe(true);
+  await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
+  expect(await response.text()).toContain('id: 4\n');
+});
+
 test('the pieces of an answer lie in one row, and the alarm deletes them when their time is over', async () => {
   await open(user);
   await (await tell('hello')).text();
