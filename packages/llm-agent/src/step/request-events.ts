@@ -13,11 +13,6 @@ import {
   setOwn,
 } from '@eventloom/core';
 
-/** True when a person is asked something before a call goes on. */
-export function asksPerson({ requestedAuthConfigs, requestedToolConfirmations }: EventActions): boolean {
-  return requestedAuthConfigs !== undefined || requestedToolConfirmations !== undefined;
-}
-
 /**
  * What the model is told of a call while a person is asked about it: what the tool said, or that it waits. An agent that is called
  * as a tool cannot wait: its questions are taken back, and its model is told so.
@@ -27,7 +22,6 @@ export function whileAsking(
   actions: EventActions,
   response: Record<string, unknown> | undefined,
 ): Record<string, unknown> | undefined {
-  if (!asksPerson(actions)) return response;
   if (enclosureOf(context.branch) !== '') {
     delete actions.requestedAuthConfigs;
     delete actions.requestedToolConfirmations;

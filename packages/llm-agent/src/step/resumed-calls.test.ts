@@ -1,7 +1,8 @@
 import type { Event } from '@eventloom/core';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { readAnswers } from './resumed-calls.ts';
+import { answeredIds } from './answered-ids.ts';
+import { type Answers, answersTo } from './resumed-calls.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
   return functionCallEvent(
@@ -16,6 +17,11 @@ function answering(author: string, ...ids: string[]): Event {
     author,
     ids.map((id) => ({ id, name: 'f', response: {} })),
   );
+}
+
+function readAnswers(events: readonly Event[], agentName: string): Answers | undefined {
+  const ids = answeredIds(events);
+  return ids.length > 0 ? answersTo(events, ids, agentName) : undefined;
 }
 
 function waits(events: readonly Event[]): boolean {

@@ -115,7 +115,7 @@ class Answered {
 }
 
 /**
- * What a message of function responses means to the agent that made the calls; undefined when what the user said last is none.
+ * What answers to these calls and questions mean to the agent that made the calls, whichever messages they came with.
  *
  * The model is asked when it can be told all results of a reply: while long-running calls of it have none, or a person was asked
  * about one and did not answer, the agent waits. Any other call without an answer was cut off and will never have one.
@@ -123,13 +123,6 @@ class Answered {
  * A call that a person was asked about has a first response, which says that it waits; with a second one the questions are over.
  * It is run when all that was asked about it is answered, and is over with the first refusal.
  */
-export function readAnswers(events: readonly Event[], agentName: string): Answers | undefined {
-  const message = events.findLast(({ author }) => author === 'user');
-  const ids = message ? getFunctionResponses(message).map(({ id = '' }) => id) : [];
-  return ids.length === 0 ? undefined : answersTo(events, ids, agentName);
-}
-
-/** The same of the answers to these calls and questions, whichever messages they came with. */
 export function answersTo(events: readonly Event[], ids: readonly string[], agentName: string): Answers {
   const answered = new Answered(events, ids);
   const resumed = new Map<string, ResumedCall>();

@@ -4,17 +4,18 @@ import {
   type EventActions,
   type FunctionCall,
   getOwn,
+  type InvocationContext,
   toError,
   ToolContext,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { callListener } from './call-listener.ts';
 import { findEarlierRun, INTERRUPTED, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import { recordedActions } from './recorded-actions.ts';
 import { refusedTransfer } from './refused-transfer.ts';
-import { asksPerson, whileAsking } from './request-events.ts';
 import type { ResumedCall } from './resumed-calls.ts';
 import { toToolResponse } from './tool-response.ts';
 
@@ -62,7 +63,8 @@ export async function runFunctionCall(
   }
   await invocation.recordToolCall({ ...entry, status: 'started' });
   const answered = await answer(step, tool, call, toolContext, emitted);
-  const response = refusedTransfer(step, actions) ?? whileAsking(context, actions, answered);
+  const response =
+    refusedTransfer(step, actions) ?? (asksPerson(actions) ? await whileAsking(context, actions, answered) : answered);
   const changed = recordedActions(context, actions);
   await invocation.recordToolCall({
     ...entry,
@@ -71,6 +73,12 @@ export async function runFunctionCall(
     ...(changed ? { actions: changed } : {}),
   });
   return { response, actions };
+}
+
+async function whileAsking(context: InvocationContext, actions: EventActions, answered: Answer): Promise<Answer> {
+  // Seldom needed: not loaded with the agent.
+  const requests = await import('./request-events.ts');
+  return requests.whileAsking(context, actions, answered);
 }
 
 /** One call under way. */

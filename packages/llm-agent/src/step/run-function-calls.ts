@@ -2,6 +2,7 @@ import {
   type BaseTool,
   createEventActions,
   type Event,
+  type EventActions,
   type FunctionCall,
   isEmptyActions,
   mergeEventActions,
@@ -9,11 +10,11 @@ import {
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
+import { asksPerson } from './asks-person.ts';
 import type { CallOrigin } from './call-origin.ts';
 import { isTransfer } from './is-transfer.ts';
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from './emitted-events.ts';
-import { asksPerson, requestEvents } from './request-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';
 import { type FunctionCallOutcome, runFunctionCall } from './run-function-call.ts';
 
@@ -50,7 +51,7 @@ export async function runFunctionCalls(
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
-  const requests = asksPerson(actions) ? requestEvents(context, calls, actions, origin.asked) : [];
+  const requests = asksPerson(actions) ? await askPerson(step, calls, actions, origin) : [];
   const isWaiting = parts.length < calls.length || requests.length > 0 || (origin.asked?.length ?? 0) > 0;
   if (parts.length === 0 && changed.length === 0) return { event: undefined, requests, isWaiting };
   const event = context.createEvent({
@@ -59,6 +60,17 @@ export async function runFunctionCalls(
     actions,
   });
   return { event, requests, isWaiting };
+}
+
+async function askPerson(
+  { context }: Step,
+  calls: readonly FunctionCall[],
+  actions: EventActions,
+  { asked }: CallOrigin,
+): Promise<readonly Event[]> {
+  // Seldom needed: not loaded with the agent.
+  const { requestEvents } = await import('./request-events.ts');
+  return requestEvents(context, calls, actions, asked);
 }
 
 /** Results in the order of the inputs, at most `limit` at work. The first failure stops what has not begun. */

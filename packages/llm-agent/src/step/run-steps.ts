@@ -13,6 +13,7 @@ import { isMismatch, OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
+import { answeredIds } from './answered-ids.ts';
 import { describeMismatch, readFinalOutput, saveOutput } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
@@ -20,7 +21,7 @@ import { callsToRun } from './open-calls.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
-import { readAnswers } from './resumed-calls.ts';
+import type { Answers } from './resumed-calls.ts';
 import { runCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 import { structuredAnswer } from './structured-answer.ts';
@@ -34,9 +35,10 @@ const MAX_MISMATCHES = 3;
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
   const { past } = context;
-  // In an invocation that goes on, what was answered is the concern of the agent that asked.
-  const answers = context.invocation.past ? undefined : readAnswers(context.session.events, agent.name);
   const step: Step = { agent, model: resolveModel(agent, context), context };
+  // In an invocation that goes on, what was answered is the concern of the agent that asked.
+  const answered = context.invocation.past ? [] : answeredIds(context.session.events);
+  const answers = answered.length > 0 ? await readAnswers(step, answered) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor?.startRun(context);
   let mismatches = past?.events.filter(isMismatch).length ?? 0;
@@ -129,6 +131,12 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
     if (endsTurn(context, outcome)) return;
   }
+}
+
+async function readAnswers({ agent, context }: Step, answered: readonly string[]): Promise<Answers> {
+  // Seldom needed: not loaded with the agent.
+  const { answersTo } = await import('./resumed-calls.ts');
+  return answersTo(context.session.events, answered, agent.name);
 }
 
 /** Calls that a person's answer sets off have an event each. */
