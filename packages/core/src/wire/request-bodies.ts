@@ -1,7 +1,6 @@
 import type { Content } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
-import { CONTENT, readEvent } from '../event/parse-event.ts';
-import { documentOf, listOf, type Shape } from '../event/read-json.ts';
+import { parseContent, readEvent } from '../event/parse-event.ts';
 import { readBody } from './read-body.ts';
 
 /** The body of `POST /run` and `POST /run_sse`. */
@@ -26,8 +25,8 @@ export interface CreateSessionRequest {
   readonly events?: Event[];
 }
 
-const RUN: Shape = { newMessage: documentOf(CONTENT) };
-const CREATE_SESSION: Shape = { events: listOf(readEvent) };
+const RUN = { newMessage: parseContent };
+const CREATE_SESSION = { events: readEvents };
 
 /** @throws InvalidRequestError */
 export function readRunRequest(body: unknown): RunRequest {
@@ -47,4 +46,9 @@ export function readPatchSessionRequest(body: unknown): { readonly stateDelta: R
 /** The body that takes a session back to before an invocation. @throws InvalidRequestError */
 export function readRewindSessionRequest(body: unknown): { readonly rewindBeforeInvocationId: string } {
   return readBody('RewindSessionBody', {}, body) as { rewindBeforeInvocationId: string };
+}
+
+/** What is no list is for the schema to refuse. */
+function readEvents(events: unknown, path: string): unknown {
+  return Array.isArray(events) ? events.map((event, at) => readEvent(event, `${path}[${at}]`)) : events;
 }
