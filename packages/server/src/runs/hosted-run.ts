@@ -157,7 +157,7 @@ export class HostedRun extends FollowedRun {
     }
     this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);
-    this.#publication?.notify();
+    this.#publication?.notify(true);
     this.#opened.resolve();
     this.#ended.resolve();
   }
@@ -169,7 +169,7 @@ export class HostedRun extends FollowedRun {
     this.#host.appended(this, text.length);
     this.#opened.resolve();
     this.notifyFollowers();
-    this.#publication?.notify();
+    this.#publication?.notify(event.partial !== true);
   }
 
   /** An agent that never waits for anything would otherwise keep every reader, and every other run, from their turn. */

@@ -30,8 +30,11 @@ export interface RelayedRun {
 export interface RunPublication {
   /** Settles when every process can find the run, or when an attempt to tell them failed. Never rejects. */
   readonly announced: Promise<void>;
-  /** There are more events, or the run ended. The relay looks at the run itself, when it likes. */
-  notify(): void;
+  /**
+   * There are more events, or the run ended. The relay looks at the run itself, when it likes.
+   * @param isCommitted true when the newest event is in the session: it will not be said anew by a run that is resumed
+   */
+  notify(isCommitted: boolean): void;
   /** Nobody may find the run any more. Who follows it is still told of its end. */
   forget(): void;
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError, createEvent, SessionBusyError } from '@eventloom/core';
+import { ConfigurationError, createEvent, SessionBusyError, StaleWriterError } from '@eventloom/core';
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, type DurableObjectStub, env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
@@ -109,3 +109,16 @@ test('a second service on the same storage sees the same sessions and leases', (
     await expect(service.appendEvent({ session, event: event('two'), lease })).rejects.toThrow('lease');
     expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);
   }));
+
+test('a session whose holder went with the memory of the object is free at once, and the holder is a stale writer', async () => {
+  await inObject(newObject(), async (service) => {
+    const session = await service.createSession(KEY);
+    const held = await service.acquireLease({ ...KEY, ttlMs: 10_000 });
+    await expect(service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    service.abandonLease({ ...KEY, sessionId: 'another' });
+    await expect(service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    service.abandonLease(KEY);
+    await service.acquireLease({ ...KEY, onBusy: 'reject' });
+    await expect(service.appendEvent({ session, event: event('late'), lease: held })).rejects.toThrow(StaleWriterError);
+  });
+});

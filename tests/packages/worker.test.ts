@@ -1,0 +1,55 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorkerProject, runIn, startDevServer } from './worker-project.ts';
+
+const UPLOAD = /Total Upload: [\d.]+ KiB \/ gzip: ([\d.]+) KiB/;
+
+describe('an empty Worker project that installs the packages from tarballs', () => {
+  let project = '';
+  beforeAll(async () => {
+    project = await createWorkerProject();
+  });
+  afterAll(() => rmSync(project, { recursive: true }));
+
+  test('type-checks the Worker of the example', async () => {
+    expect(await runIn(project, 'tsc', ['-p', project])).toBe('');
+  });
+
+  test('can be deployed, and stays within what it was when this was written', async () => {
+    const output = await runIn(project, 'wrangler', ['deploy', '--dry-run', '--minify']);
+    expect(Number(UPLOAD.exec(output)?.[1])).toBeLessThanOrEqual(174);
+  });
+
+  test('answers under wrangler dev; when that is killed in mid-run it knows what was said, and takes the next run at once', async () => {
+    const session = '/apps/app/users/ann/sessions/s';
+    const say = (text: string): object => {
+      const newMessage = { role: 'user', parts: [{ text }] };
+      return { appName: 'app', userId: 'ann', sessionId: 's', newMessage };
+    };
+    const first = await startDevServer(project, 'src/keyless-worker.ts');
+    let run = '';
+    try {
+      expect((await post(first.origin, session, {})).status).toBe(200);
+      const events = (await (await post(first.origin, '/run', say('hi'))).json()) as object[];
+      expect(events).toMatchObject([{ author: 'echo', content: { parts: [{ text: 'hello' }] } }]);
+      const waiting = await post(first.origin, '/run_sse', say('wait'));
+      run = `${session}/runs/${waiting.headers.get('eventloom-invocation-id')}`;
+    } finally {
+      await first.stop();
+    }
+    const second = await startDevServer(project, 'src/keyless-worker.ts');
+    try {
+      const known = (await (await fetch(`${second.origin}${session}`)).json()) as { events: object[] };
+      expect(known.events).toMatchObject([{ author: 'user' }, { author: 'echo' }, { author: 'user' }]);
+      const lost = (await (await fetch(`${second.origin}${run}`)).json()) as { code: string };
+      expect(lost.code).toBe('RUN_HOST_LOST');
+      expect(await (await post(second.origin, '/run', say('hi'))).json()).toMatchObject([{ author: 'echo' }]);
+    } finally {
+      await second.stop();
+    }
+  });
+});
+
+function post(origin: string, path: string, body: object): Promise<Response> {
+  return fetch(`${origin}${path}`, { method: 'POST', body: JSON.stringify(body) });
+}
