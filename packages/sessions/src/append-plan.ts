@@ -54,7 +54,7 @@ function checkedState({ actions }: Event): Pick<AppendPlan, 'stateDelta' | 'remo
   const isRemoving = Array.isArray(removedState) && removedState.length > 0 && removedState.every(isText);
   if (isRemoving) for (const key of removedState) checkStateKey(key);
   return {
-    stateDelta: isRecord(stateDelta) && hasKeys(stateDelta) ? checkStateDelta(stateDelta) : undefined,
+    stateDelta: hasKeys(stateDelta) ? checkStateDelta(stateDelta) : undefined,
     removedState: isRemoving ? removedState : undefined,
   };
 }

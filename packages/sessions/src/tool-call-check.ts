@@ -22,22 +22,22 @@ export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntr
   if (status !== 'started' && status !== 'finished') {
     throw new InvalidRequestError(`${path}status: must be started or finished, is ${JSON.stringify(status)}`);
   }
-  if (actions !== undefined) checkActions(`${path}actions`, actions);
   return {
     invocationId,
     callId,
     name,
     status,
     ...(response === undefined ? {} : { response: toRecord(`${path}response`, response) }),
-    ...(actions === undefined ? {} : { actions: toRecord(`${path}actions`, actions) }),
+    ...(actions === undefined ? {} : { actions: toActions(`${path}actions`, actions) }),
   };
 }
 
 /** They become those of an event when a run is resumed. */
-function checkActions(path: string, actions: Partial<EventActions>): void {
-  if (!isRecord(actions)) throw new InvalidRequestError(`${path}: must be an object`);
+function toActions(path: string, value: unknown): Partial<EventActions> {
+  const actions = toRecord(path, value);
   const event = inField(path, () => sealEvent(createEvent({ actions })));
   checkStoredActions(path, event.actions);
+  return actions;
 }
 
 function toRecord(field: string, value: unknown): Record<string, unknown> {
