@@ -38,7 +38,7 @@ export interface EventloomServer {
   readonly runsInFlight: number;
   /**
    * Looks once for runs that other processes left, and resumes or closes them as `onUnfinishedRuns` says; those that are resumed go on
-   * behind it. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0. Never rejects.
+   * behind it, and can be followed when it settles. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0. Never rejects.
    * @returns after how many milliseconds there may be more, because a session is held until then; undefined when none is
    */
   takeUpUnfinishedRuns(): Promise<number | undefined>;

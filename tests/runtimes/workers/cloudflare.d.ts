@@ -11,10 +11,12 @@ declare module 'cloudflare:workers' {
     readonly sql: SqlStorage;
     transactionSync<T>(closure: () => T): T;
     setAlarm(scheduledTimeMs: number): Promise<void>;
+    sync(): Promise<void>;
   }
   export interface DurableObjectState {
     readonly id: DurableObjectId;
     readonly storage: DurableObjectStorage;
+    abort(reason?: string): void;
   }
   export interface DurableObjectId {
     toString(): string;

@@ -7,6 +7,7 @@ export interface ObjectStorage {
   };
   transactionSync<T>(work: () => T): T;
   setAlarm(scheduledTimeMs: number): Promise<void>;
+  sync(): Promise<void>;
 }
 
 /** What is used of a Durable Object's state: the first argument of its constructor. */

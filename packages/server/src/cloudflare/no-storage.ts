@@ -5,4 +5,5 @@ export const noStorage: ObjectStorage = {
   sql: { exec: () => ({ toArray: () => [] }) },
   transactionSync: (work) => work(),
   setAlarm: () => Promise.resolve(),
+  sync: () => Promise.resolve(),
 };

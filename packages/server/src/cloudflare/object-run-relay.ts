@@ -89,6 +89,10 @@ export class ObjectRunRelay implements RunRelay {
     return Promise.resolve(remote);
   }
 
+  lastSeqOf(key: SessionKey, invocationId: string): number | undefined {
+    return this.#store.find(key, invocationId)?.lastSeq;
+  }
+
   follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
     let isLeft = false;
     queueMicrotask(() => {

@@ -41,12 +41,6 @@ export interface KeptRun {
   readonly failureText: string | undefined;
 }
 
-/** A run that went on when the object lost its memory. */
-export interface LostRun {
-  readonly key: SessionKey;
-  readonly invocationId: string;
-}
-
 /** Events of a run that lie in one row. */
 export interface KeptChunk {
   readonly firstSeq: number;
@@ -57,29 +51,15 @@ export interface KeptChunk {
 export class RunStore {
   readonly #storage: ObjectStorage;
   readonly #encoder = new TextEncoder();
-  /** What went on when the object lost its memory, the last time that it did. */
-  readonly lost: readonly LostRun[];
 
   /** @param nowMs when the runs that went on are taken to have ended */
   constructor(storage: ObjectStorage, nowMs: number) {
     this.#storage = storage;
     this.#all(TABLES);
-    const rows = this.#all(
-      `UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL
-       RETURNING app_name, user_id, session_id, invocation_id`,
-      nowMs,
-    );
-    this.lost = rows.map((row) => ({
-      key: {
-        appName: String(row['app_name']),
-        userId: String(row['user_id']),
-        sessionId: String(row['session_id']),
-      },
-      invocationId: String(row['invocation_id']),
-    }));
+    this.#all('UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL', nowMs);
   }
 
-  /** A new run; what was kept under its name goes. */
+  /** A run that begins, or goes on: what was kept under its name goes, because one that goes on tells all of it anew. */
   open({ appName, userId, sessionId }: SessionKey, invocationId: string): number {
     return this.#storage.transactionSync(() => {
       this.#delete('invocation_id = ?1', invocationId);

@@ -26,8 +26,9 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
 
 /**
  * Everything of one user of one app: the sessions, the user's state, the runs and their buffers. Serves the routes that name
- * this user. A run belongs to the object: it goes on when its request ends, and an alarm keeps the object while there is one. The
- * same alarm delivers app state that could not be delivered, and deletes the buffers of runs that ended.
+ * this user. A run belongs to the object: it goes on when its request ends, and an alarm keeps the object while there is one, or wakes
+ * it when it died: then resumable runs go on. The same alarm delivers app state that could not be delivered, and deletes the buffers
+ * of runs that ended.
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
@@ -37,6 +38,8 @@ export class UserObject<Env extends CloudflareBindings> {
   readonly #relay: ObjectRunRelay;
   readonly #sync: AppStateSync;
   readonly #keepRunsMs: number;
+  /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
+  readonly #ready: Promise<void>;
   /** When it is looked for unfinished runs again; infinite when there are none. */
   #takeUpMs = Infinity;
   /** When the alarm rings; infinite when none is set. */
@@ -53,7 +56,7 @@ export class UserObject<Env extends CloudflareBindings> {
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
     this.#runs = new RunStore(storage, platform.now());
-    for (const { key } of this.#runs.lost) sessionService.abandonLease(key);
+    sessionService.abandonLeases();
     this.#relay = new ObjectRunRelay(this.#runs, () => this.#settle());
     this.#server = createServerOn(new Hono(), {
       ...shared,
@@ -67,10 +70,11 @@ export class UserObject<Env extends CloudflareBindings> {
       relay: this.#relay,
     });
     this.#setAlarm();
-    platform.background(this.#takeUpRuns());
+    this.#ready = this.#takeUpRuns();
   }
 
   async fetch(request: Request): Promise<Response> {
+    await this.#ready;
     const appName = forwardedOf(request)?.appName;
     if (appName !== undefined) await this.#sync.refresh(appName);
     const response = await this.#server.fetch(request);
@@ -81,8 +85,8 @@ export class UserObject<Env extends CloudflareBindings> {
   async alarm(): Promise<void> {
     this.#alarmMs = Infinity;
     this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
-    await this.#sync.deliver();
     await this.#takeUpRuns();
+    await this.#sync.deliver();
     this.#setAlarm();
   }
 

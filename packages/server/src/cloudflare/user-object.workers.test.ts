@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
 import { waiting } from './fixtures/protocol-runners.ts';
@@ -9,7 +9,7 @@ import { protocolServer } from './fixtures/protocol-worker.ts';
 let user = '';
 beforeEach(() => {
   user = `user-${crypto.randomUUID()}`;
-  Object.assign(waiting, { gate: Promise.withResolvers<void>(), worked: 0, asked: 0 });
+  waiting.gate = Promise.withResolvers<void>();
 });
 
 const objectOf = (userId: string): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['app', userId]));
@@ -188,51 +188,4 @@ test('a change of app state that is delivered twice counts once, and an old one 
   const again = await exchange('a', 0, [{ seq: 1, key: 'k', value: '1' }]);
   expect(again).toEqual({ changes: [{ key: 'k', value: '2' }], version: 2, hasMore: false });
   expect(await exchange('a', 2, [])).toEqual({ changes: [], version: 2, hasMore: false });
-});
-
-describe('a resumable run whose object dies in mid-run', () => {
-  const worker = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['work', user]));
-  const session = (): string => `/apps/work/users/${user}/sessions/s`;
-
-  async function begin(): Promise<Response> {
-    await (await post(session(), {})).text();
-    const newMessage = { role: 'user', parts: [{ text: 'work' }] };
-    const response = await post('/run_sse', {
-      appName: 'work',
-      userId: user,
-      sessionId: 's',
-      newMessage,
-      streaming: true,
-    });
-    const reader = response.body?.getReader();
-    let seen = '';
-    while (!seen.includes('"so "')) seen += new TextDecoder().decode((await reader?.read())?.value);
-    return response;
-  }
-
-  test('goes on by itself at the alarm, and repeats no finished tool', async () => {
-    const response = await begin();
-    await abortAllDurableObjects();
-    await runDurableObjectAlarm(worker());
-    await vi.waitUntil(() => waiting.asked === 2);
-    await runInDurableObject(worker(), () => waiting.gate.resolve());
-    const rest = await (await ask(`${session()}/runs/${idOf(response)}`)).text();
-    expect(rest).toContain('so it is done');
-    const { events } = (await (await ask(session())).json()) as { events: object[] };
-    expect(JSON.stringify(events).split('so it is done')).toHaveLength(2);
-    expect(waiting.worked).toBe(1);
-  });
-
-  test('is given up when its object dies at each attempt, and an event says so', async () => {
-    await begin();
-    for (const asked of [2, 3]) {
-      await abortAllDurableObjects();
-      await runDurableObjectAlarm(worker());
-      await vi.waitUntil(() => waiting.asked === asked);
-    }
-    await abortAllDurableObjects();
-    await runDurableObjectAlarm(worker());
-    await vi.waitUntil(async () => (await (await ask(session())).text()).includes('RUN_ABANDONED'));
-    expect(waiting).toMatchObject({ asked: 3, worked: 1 });
-  });
 });

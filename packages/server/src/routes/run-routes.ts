@@ -1,4 +1,10 @@
-import { InvalidRequestError, RUN_CONFIG_DEFAULTS, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
+import {
+  InvalidRequestError,
+  RUN_CONFIG_DEFAULTS,
+  type RunConfig,
+  type SessionKey,
+  StreamingMode,
+} from '@eventloom/core';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';

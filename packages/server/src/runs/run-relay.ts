@@ -96,6 +96,11 @@ export interface RunRelay {
   publish(run: RelayedRun): RunPublication;
   /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;
+  /**
+   * The number of the last thing that readers of a run can have, where that is known at once: a run that goes on has higher ones. Without
+   * it only the time tells its attempts apart, and two of them must not begin in the same second.
+   */
+  lastSeqOf?(key: SessionKey, invocationId: string): number | undefined;
   /** Follows a run that was found, from behind this event. The returned function leaves it: nothing comes any more. */
   follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void;
   /** Asks the host of a run to end it. Settles when it is asked; a run that ended, or is unknown, is left alone. @throws RunRelayError */

@@ -1,4 +1,4 @@
-import type { SessionKey } from '@eventloom/core';
+import type { AcquireLeaseRequest, SessionLease } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
@@ -23,7 +23,7 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  * Work on the storage is synchronous: no other request of the object runs inside a call's transaction. What a call wrote is
  * durable before any answer or message leaves the object: its output gate waits for that. A call that returned and was followed
  * by no answer may be lost with the machine, each call whole. A lease outlives the object's memory: after an eviction its
- * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLease` that the holder is gone.
+ * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLeases` that its holders are gone.
  *
  * Limits: an event, a state value or the response of a tool call takes up to 1,950,000 bytes as JSON, because a row takes 2 MB;
  * more is a SizeLimitError. An object takes 10 GB; a write beyond is an error of the storage that changes nothing. No statement
@@ -39,12 +39,26 @@ export class DurableObjectSessionService extends DriverSessionService {
   }
 
   /**
-   * Frees a session at once whose lease was held by what the object did before it was evicted. Only its memory can hold one, so what
-   * held it is gone; without this, the session is free when the lease is over. Whoever holds a lease all the same is a stale writer.
+   * As in every service. The attempt at a run that goes on is durable before its lease is given: a run that takes the object's memory
+   * with it each time, before anything leaves the object, would else be tried for ever.
    */
-  abandonLease({ appName, userId, sessionId }: SessionKey): void {
-    const query =
-      'UPDATE eventloom_sessions SET lease_until = 0 WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3';
-    this.#storage.sql.exec(query, appName, userId, sessionId).toArray();
+  override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
+    const lease = await super.acquireLease(request);
+    if (request.resumable === true && this.#isFurtherAttempt(lease)) await this.#storage.sync?.();
+    return lease;
+  }
+
+  /**
+   * Frees at once the sessions whose leases were held by what the object did before it lost its memory, which is gone. To be called
+   * before anything takes a lease, as in the object's constructor; without this, a session is free when its lease is over.
+   */
+  abandonLeases(): void {
+    this.#storage.sql.exec('UPDATE eventloom_sessions SET lease_until = 0 WHERE lease_until > 0').toArray();
+  }
+
+  #isFurtherAttempt({ appName, userId, sessionId }: SessionLease): boolean {
+    const query = `SELECT 1 FROM eventloom_sessions
+      WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3 AND open_run IS NOT NULL AND open_attempts > 1`;
+    return this.#storage.sql.exec(query, appName, userId, sessionId).toArray().length > 0;
   }
 }
