@@ -1,4 +1,4 @@
-import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { AppendOutcome, EventAppend, EventWindow, LeaseClaim, OpenRunPage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
 import { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from '@eventloom/sessions';
@@ -81,7 +81,7 @@ export class DocumentSessionDriver implements SessionDriver {
     return this.#change(lease, (_, session) => keepLease(session, lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: boolean) {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen) {
     return this.#change(lease, (_, session) => endLease(session, lease, leaveOpen));
   }
 

@@ -176,7 +176,13 @@ export type {
 } from './session/session.ts';
 export { sessionKeyOf, toSessionJson } from './session/session.ts';
 export type { ListOpenRunsRequest, ListOpenRunsResponse, OpenRun } from './session/open-run.ts';
-export type { AcquireLeaseRequest, OnBusy, ReleaseLeaseOptions, SessionLease } from './session/session-lease.ts';
+export type {
+  AcquireLeaseRequest,
+  LeaveOpen,
+  OnBusy,
+  ReleaseLeaseOptions,
+  SessionLease,
+} from './session/session-lease.ts';
 export type {
   AppendEventRequest,
   CreateSessionRequest,

@@ -70,6 +70,7 @@ export type {
   JsonFault,
   JsonObject,
   JsonValue,
+  LeaveOpen,
   ListEventsRequest,
   ListEventsResponse,
   ListOpenRunsRequest,

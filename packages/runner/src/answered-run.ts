@@ -19,27 +19,37 @@ export interface FindAnsweredRunParams {
   readonly newMessage: Content;
 }
 
-/** The ids of the calls that a message answers; none for a message that is no answer. */
-export function answeredCallIds(message: Content | undefined): string[] {
-  return message?.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
+/**
+ * The event with the call of this id that a response answers: the newest one whose result comes later, and of those that one run has on
+ * several branches, because models number the calls of each agent alike, one that is not answered. Without such a call, the newest.
+ * What an agent does that is called as a tool is between it and its caller, unless it waits in a run that is open: its call goes on
+ * with the answer.
+ * @param events the newest first
+ * @param taken those that the message answers already
+ */
+export function findCall(events: readonly Event[], callId: string, taken: readonly Event[] = []): Event | undefined {
+  const isLater = ({ longRunningToolIds }: Event): boolean => longRunningToolIds?.includes(callId) === true;
+  const calls = events.filter(
+    (event) =>
+      getFunctionCalls(event).some(({ id }) => id === callId) &&
+      (enclosureOf(event.branch) === '' || (isLater(event) && isOpen(events, event.invocationId))),
+  );
+  // One that came after it on its branch stands in its place.
+  const waiting = calls.filter(
+    (event) => isLater(event) && calls.find(({ branch }) => branch === event.branch) === event,
+  );
+  const [newest] = waiting;
+  const isUnanswered = (event: Event): boolean =>
+    event.invocationId === newest?.invocationId && !taken.includes(event) && !isAnswered(events, event, callId);
+  return waiting.find(isUnanswered) ?? newest ?? calls[0];
 }
 
-/**
- * The newest event with a call of this id that can be answered. What an agent does that is called as a tool is between it and its
- * caller, unless it waits in a run that is open: its call goes on with the answer.
- * @param events the newest first
- */
-export function findCall(events: readonly Event[], callId: string): Event | undefined {
-  let enclosure = '';
-  for (const { branch, invocationId, longRunningToolIds } of events) {
-    if (longRunningToolIds?.includes(callId) !== true) continue;
-    enclosure = enclosureOf(branch);
-    if (enclosure === '' || isOpen(events, invocationId)) break;
-    enclosure = '';
-  }
-  return events.find(
-    (event) => enclosureOf(event.branch) === enclosure && getFunctionCalls(event).some(({ id }) => id === callId),
-  );
+/** True when a call has a response: one that came after it, on its branch. @param events the newest first */
+export function isAnswered(events: readonly Event[], asked: Event, callId: string): boolean {
+  return events.slice(0, events.indexOf(asked)).some(({ branch, content }) => {
+    if (branch !== asked.branch) return false;
+    return content?.parts?.some(({ functionResponse }) => functionResponse?.id === callId) ?? false;
+  });
 }
 
 /** True for a run that can be resumed and did not come to its end. */
@@ -55,6 +65,7 @@ function isOpen(events: readonly Event[], invocationId: string): boolean {
  * @throws InvalidMessageError when such a run is one of several that made the calls
  */
 export function answeredRun(events: readonly Event[], callIds: readonly string[]): string | undefined {
+  if (callIds.length === 0) return undefined;
   const newest = [...newestFirst(events)];
   const ids = new Set<string | undefined>();
   for (const callId of callIds) {

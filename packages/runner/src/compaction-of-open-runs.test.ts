@@ -52,7 +52,10 @@ async function setUp(cutOff: 'said' | 'called', steps: readonly ScriptedStep[]) 
     name: 'bot',
     model,
     tools: [look],
-    beforeModelCallback: () => (cutOff === 'said' && !abort.signal.aborted ? void abort.abort() : undefined),
+    beforeModelCallback: () => {
+      if (cutOff === 'said') abort.abort();
+      return undefined;
+    },
   });
   const eventsCompaction = { summarizer: new NamingSummarizer(), compactionInterval: 1 };
   const make = () => new Runner({ appName: 'app', agent, sessionService, platform, eventsCompaction, resumable: true });

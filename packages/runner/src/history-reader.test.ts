@@ -158,7 +158,7 @@ test('windows leave a bounded number of summaries, and a cold turn reads these a
 
 test('what was appended after a compaction is seen, also when it is dated before its end', async () => {
   const { turns, cold, append, agent } = await setUp();
-  await turns(43);
+  await turns(63);
   await append(userEvent('from elsewhere', { id: 'late', timestamp: 1 }));
   await cold();
   expect(agent.seen.map(({ id }) => id)).toContain('late');

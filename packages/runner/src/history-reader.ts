@@ -18,20 +18,17 @@ interface Piece {
   readonly events: readonly Event[];
 }
 
-/** How many events are read first; then four times as many, and so on. */
-const FIRST_PAGE = 100;
-
 /**
  * Reads a session back from its newest event, up to its last compaction or else to its begin. What was rewound is leapt over. So
  * the cost is that of the events since the last compaction that counts, wherever it is and however long the session.
  *
  * Only sequence numbers are looked at: an event that is dated before what it follows is read like any other. Where a compaction or a
  * rewind does not say where to read on, as those of other programs do not, all events are read.
+ * @param session with some of its newest events; four times as many are read next, and so on
  */
-export async function readHistory(read: ReadSession): Promise<ReadHistory> {
-  const session = await read({ numRecentEvents: FIRST_PAGE });
+export async function readHistory(session: Session, read: ReadSession): Promise<ReadHistory> {
   const later: Piece[] = [];
-  let size = FIRST_PAGE;
+  let size = session.events.length;
   let events: readonly Event[] = session.events;
   let first = session.lastSeq - events.length + 1;
   let leaptFrom = session.lastSeq;

@@ -94,11 +94,7 @@ test('an agent without tools answers a call with that', async () => {
 
 test.each([
   ['zod', z.object({ n: z.number().int() }), 'n: Invalid input: expected number, received string'],
-  [
-    'JSON Schema',
-    { type: 'object', properties: { n: { type: 'integer' } } },
-    'n: must be an integer, is a string',
-  ],
+  ['JSON Schema', { type: 'object', properties: { n: { type: 'integer' } } }, 'n: must be an integer, is a string'],
   [
     'the genai dialect',
     { type: 'OBJECT', properties: { n: { type: 'INTEGER' } } },

@@ -1,7 +1,8 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { checkNewMessage, type MatchedMessage, matchFunctionResponses } from './new-message.ts';
+import { type MatchedMessage, matchFunctionResponses } from './match-answers.ts';
+import { checkNewMessage } from './new-message.ts';
 
 test('a message of text, data and files is taken, and gets the role of the user', () => {
   const parts = [
@@ -84,11 +85,6 @@ test('a function response gets the name of its call', async () => {
     role: 'user',
     parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { ok: true } } }],
   });
-});
-
-test('a message without function responses comes back as it is', async () => {
-  const message: Content = { role: 'user', parts: [{ text: 'hi' }] };
-  expect((await match(message, [])).message).toBe(message);
 });
 
 const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);

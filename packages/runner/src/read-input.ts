@@ -1,5 +1,5 @@
 import type { InputRequest } from '@eventloom/core';
-import type { ValueSchema } from '@eventloom/tools';
+import { ValueSchema } from '@eventloom/tools';
 import { failAnswer, parseJson } from './unwrapped-answer.ts';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
@@ -17,9 +17,7 @@ export async function readInput(
   const keys = Object.keys(response);
   const value = keys.length === 1 && keys[0] === 'result' ? response['result'] : response;
   if (!responseSchema) return { result: value };
-  // Seldom needed: not loaded with the runner.
-  const tools = await import('@eventloom/tools');
-  const schema = new tools.ValueSchema(responseSchema, `request ${JSON.stringify(id)}`);
+  const schema = new ValueSchema(responseSchema, `request ${JSON.stringify(id)}`);
   const issues = await issuesOf(schema, value);
   if (issues.length === 0) return { result: value };
   const parsed = typeof value === 'string' ? parseJson(value) : undefined;

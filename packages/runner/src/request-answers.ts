@@ -3,7 +3,6 @@ import {
   type AuthCredential,
   type BaseCredentialService,
   ConfigurationError,
-  enclosureOf,
   type Event,
   type FunctionCall,
   type FunctionResponse,
@@ -98,16 +97,15 @@ export class RequestAnswers {
     let isSaid = false;
     for (const event of this.#since(asked)) {
       if (isSaid && getFunctionResponses(event).some((response) => response.id === id)) return true;
-      isSaid ||= event.author === asked.author && event.branch === asked.branch;
+      isSaid ||= event.author === asked.author;
     }
     return false;
   }
 
-  /** What was said after a question, the newest first. Calls in other enclosures may have the same ids. */
+  /** What was said after a question, the newest first. Calls on other branches may have the same ids. */
   #since(asked: Event): Event[] {
     const { events } = this.#params;
-    const enclosure = enclosureOf(asked.branch);
-    return events.slice(0, events.indexOf(asked)).filter((event) => enclosureOf(event.branch) === enclosure);
+    return events.slice(0, events.indexOf(asked)).filter(({ branch }) => branch === asked.branch);
   }
 
   #take(id: string, { args }: FunctionCall, given: JsonRecord, isLate: boolean): JsonRecord {

@@ -1,5 +1,6 @@
 import {
   type GetSessionConfig,
+  type LeaveOpen,
   type RunConfig,
   type SessionKey,
   type SessionLease,
@@ -21,14 +22,15 @@ export interface TakeSession {
   readonly resumable: boolean;
   /** True when the session may be made, if there is none. */
   readonly canBegin: boolean;
+  /** The part of its events that is read; undefined for all that counts. */
+  readonly window: GetSessionConfig | undefined;
   readonly abortSignal: AbortSignal | undefined;
 }
 
-/** What a run reads of its session: see `SessionLoader.load`. */
-export interface ReadSession {
-  readonly window: GetSessionConfig | undefined;
-  readonly callIds: readonly string[];
-  readonly invocationId: string | undefined;
+/** A session that a run has and read. */
+export interface TakenSession {
+  readonly held: HeldLease;
+  readonly loaded: LoadedSession;
 }
 
 /** The session of one run: taken before it is read, kept while the run lasts, and given back. */
@@ -50,8 +52,33 @@ export class RunSession {
     this.#name = `${key.userId}\0${key.sessionId}`;
   }
 
+  /**
+   * Takes the session and reads it. Answers go on with the run that asked, if that can be: it is looked up before, because the session is
+   * taken for a run, and again when nobody else can change it any more.
+   * @param invocationId the run that goes on, if the caller names one
+   * @param callIds what is answered: these calls are among the events that are read
+   * @param howFor how it is taken for the run that goes on, or for one that begins
+   */
+  async takeForRun(
+    invocationId: string | undefined,
+    callIds: readonly string[],
+    howFor: (resumedId: string | undefined) => TakeSession,
+  ): Promise<TakenSession> {
+    const { sessionService } = this.#runner;
+    // Answers are seldom: what looks their run up is not loaded with the agent.
+    const answered = invocationId === undefined && callIds.length > 0 ? await import('./answered-run.ts') : undefined;
+    for (;;) {
+      const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
+      const how = howFor(resumedId);
+      const held = await this.#take(how);
+      const loaded = await this.#load(how.window, callIds, resumedId);
+      if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
+      await this.giveBack(false);
+    }
+  }
+
   /** Takes the session: waits for it, or takes it from the run that has it, as `onBusy` says. */
-  async take({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<HeldLease> {
+  async #take({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<HeldLease> {
     const { sessions, keeper, active } = this.#support;
     if (runConfig.onBusy === 'interrupt') {
       const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
@@ -70,7 +97,11 @@ export class RunSession {
     return held;
   }
 
-  async load({ window, callIds, invocationId }: ReadSession): Promise<LoadedSession> {
+  async #load(
+    window: GetSessionConfig | undefined,
+    callIds: readonly string[],
+    invocationId: string | undefined,
+  ): Promise<LoadedSession> {
     const loaded = await this.#support.sessions.load(this.key, this.#name, window, callIds, invocationId);
     this.#loaded = loaded;
     await this.#finishRewind(loaded);
@@ -86,8 +117,7 @@ export class RunSession {
     await restoreArtifacts(this.#runner, { session, lease: this.#held.lease, coveredUntil: covered });
   }
 
-  /** @param leaveOpen true for a run that is to go on later */
-  async giveBack(leaveOpen: boolean): Promise<void> {
+  async giveBack(leaveOpen: LeaveOpen): Promise<void> {
     if (!this.#held) return;
     const { sessions, keeper, active } = this.#support;
     const { lease } = this.#held;

@@ -3,7 +3,6 @@ import {
   checkStateDelta,
   type Content,
   type Event,
-  type EventActions,
   type EventloomError,
   type GetSessionConfig,
   InvalidMessageError,
@@ -14,11 +13,12 @@ import {
   StreamingMode,
   toError,
 } from '@eventloom/core';
-import { answeredCallIds, answeredRun, findAnsweredRun } from './answered-run.ts';
-import { createInvocation, type MutableInvocation } from './create-invocation.ts';
+import { answeredCallIds } from './answered-call-ids.ts';
+import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
-import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
-import { checkNewMessage, type MatchedMessage, matchFunctionResponses } from './new-message.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import type { MatchedMessage } from './match-answers.ts';
+import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
@@ -26,10 +26,9 @@ import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
-import { toBeginning } from './resume/run-beginning.ts';
 import type { ResumedInvocation } from './resume/resume-invocation.ts';
-import { RunSession } from './run-session.ts';
-import { createUserEvent, partsByBranch, saveInputBlobs } from './user-event.ts';
+import { RunSession, type TakenSession } from './run-session.ts';
+import { storeMessage } from './store-message.ts';
 
 /** What a runner keeps for all of its runs. */
 export interface RunSupport {
@@ -147,6 +146,7 @@ export class Run {
     const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
     const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
     if (replaced) {
+      await this.#checkReplaced(replaced, events);
       matched = await this.#match(replaced, events, matched.answers);
       if (!resumed) invocation.userContent = matched.message;
     }
@@ -156,9 +156,36 @@ export class Run {
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
-    if (this.#message) await this.#storeMessage(invocation, committer, matched, picked);
+    if (this.#message) {
+      await storeMessage(invocation, committer, matched, {
+        goesOn: resumed !== undefined,
+        stateDelta: this.#stateDelta,
+        branch: picked.branch,
+      });
+    }
     this.#canGoOn = this.#config.resumable === true;
     return { context, committer, picked, loaded };
+  }
+
+  /** Takes the session and reads it, once it is known which run it is taken for. */
+  async #take(): Promise<TakenSession> {
+    const { abortSignal, invocationId } = this.#params;
+    if (invocationId !== undefined && this.#message && !this.#isAnswer)
+      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
+    const callIds = answeredCallIds(this.#message);
+    return this.#session.takeForRun(invocationId, callIds, (resumedId) => {
+      this.#resumedId = resumedId;
+      const goesOn = resumedId !== undefined;
+      this.#canGoOn = goesOn;
+      return {
+        runConfig: this.#config,
+        invocationId: this.invocationId,
+        resumable: goesOn || this.#config.resumable === true,
+        canBegin: !this.#isAnswer && !goesOn,
+        window: this.#window,
+        abortSignal,
+      };
+    });
   }
 
   /** True for a message that answers calls. It needs the session that has the calls, and these, however long ago they were made. */
@@ -171,63 +198,26 @@ export class Run {
     return this.#isAnswer || this.#resumedId !== undefined ? undefined : this.#config.getSessionConfig;
   }
 
-  /**
-   * Takes the session and reads it. Answers go on with the run that asked, if that can be: it is looked up before, because the
-   * session is taken for a run, and again when nobody else can change it any more.
-   */
-  async #take(): Promise<{ readonly held: HeldLease; readonly loaded: LoadedSession }> {
-    const { abortSignal, invocationId } = this.#params;
-    const { sessionService } = this.#runner;
-    const callIds = answeredCallIds(this.#message);
-    if (invocationId !== undefined && this.#message && !this.#isAnswer)
-      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
-    for (;;) {
-      const resumedId = invocationId ?? (await findAnsweredRun(sessionService, this.#session.key, callIds));
-      this.#resumedId = resumedId;
-      const goesOn = resumedId !== undefined;
-      const held = await this.#session.take({
-        runConfig: this.#config,
-        invocationId: this.invocationId,
-        resumable: goesOn || this.#config.resumable === true,
-        canBegin: !this.#isAnswer && !goesOn,
-        abortSignal,
-      });
-      this.#canGoOn = goesOn;
-      const loaded = await this.#session.load({ window: this.#window, callIds, invocationId: resumedId });
-      if (invocationId !== undefined || answeredRun(loaded.session.events, callIds) === resumedId)
-        return { held, loaded };
-      await this.#session.giveBack(false);
+  /** What a plugin makes of a message can neither go on with a run that the message did not, nor the other way round. */
+  async #checkReplaced(message: Content, events: readonly Event[]): Promise<void> {
+    const callIds = answeredCallIds(message);
+    if (this.#resumedId === undefined ? callIds.length === 0 : callIds.length > 0) return;
+    if (this.#resumedId === undefined) {
+      const { answeredRun } = await import('./answered-run.ts');
+      if (answeredRun(events, callIds) === undefined) return;
     }
-  }
-
-  async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
-    const { platform, requestTtlMs, credentialService } = this.#runner;
-    const invocationId = this.#resumedId;
-    return matchFunctionResponses(
-      message,
-      { events, platform, requestTtlMs, credentialService, invocationId },
-      before,
+    throw new InvalidMessageError(
+      'newMessage: onUserMessageCallback made an answer to a run that waits of another message, or another message of such an answer',
     );
   }
 
-  /** Stores the message, or the answers: those to calls on one branch are one event, which is seen there. */
-  async #storeMessage(
-    invocation: MutableInvocation,
-    committer: EventCommitter,
-    { message, calls, answers }: MatchedMessage,
-    picked: PickedAgent,
-  ): Promise<void> {
-    const goesOn = this.#resumedId !== undefined;
-    const saves = this.#config.saveInputBlobsAsArtifacts && !goesOn;
-    let actions: Partial<EventActions> = { stateDelta: this.#stateDelta };
-    if (saves) actions = { ...actions, artifactDelta: await this.#saveInputBlobs(invocation) };
-    if (this.#config.resumable && !goesOn) actions = { ...actions, agentState: toBeginning(this.#config) };
-    const content = goesOn ? message : invocation.userContent;
-    await answers?.keepCredentials(this.#session.key);
-    for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked.branch)) {
-      await committer.append(committer.stamp(createUserEvent(invocation, { ...content, parts }, actions, branch)));
-      actions = {};
-    }
+  async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
+    if (!message.parts?.some((part) => part.functionResponse)) return { message, calls: [], answers: undefined };
+    const { platform, requestTtlMs, credentialService } = this.#runner;
+    const invocationId = this.#resumedId;
+    // Answers are seldom: what reads them is not loaded with the agent.
+    const { matchFunctionResponses } = await import('./match-answers.ts');
+    return matchFunctionResponses(message, { events, platform, requestTtlMs, credentialService, invocationId }, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
@@ -250,16 +240,6 @@ export class Run {
     const { pluginManager } = this.#runner;
     const replaced = await pluginManager.first('onUserMessageCallback', { invocationContext, userMessage });
     return replaced && checkNewMessage(replaced);
-  }
-
-  async #saveInputBlobs(invocation: MutableInvocation): Promise<Record<string, number>> {
-    const { content, artifactDelta } = await saveInputBlobs(
-      invocation,
-      invocation.userContent,
-      this.#runner.artifactService,
-    );
-    invocation.userContent = content;
-    return artifactDelta;
   }
 
   /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
@@ -295,8 +275,8 @@ export class Run {
   async end(outcome: RunOutcome): Promise<void> {
     const { abortSignal } = this.#params;
     abortSignal?.removeEventListener('abort', this.#onAbort);
-    const isLeftOver = outcome === 'cut off' ? ShuttingDownError.isInstance(abortSignal?.reason) : outcome === 'untold';
-    await this.#session.giveBack(this.#canGoOn && isLeftOver);
+    const isStopped = outcome === 'cut off' && ShuttingDownError.isInstance(abortSignal?.reason);
+    await this.#session.giveBack(this.#canGoOn && (isStopped ? 'uncounted' : outcome === 'untold'));
   }
 }
 

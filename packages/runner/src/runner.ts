@@ -17,13 +17,13 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
-import { answeredCallIds, findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
-import { compactSession } from './compact-session.ts';
+import { answeredCallIds } from './answered-call-ids.ts';
+import type { FindAnsweredRunParams } from './answered-run.ts';
 import { completionEvent, completionOfUnbegun } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage } from './new-message.ts';
 import type { RewindParams } from './rewind.ts';
-import { Run, type RunOutcome, type RunSupport } from './run.ts';
+import { Run, type RunOutcome, type RunScope, type RunSupport } from './run.ts';
 import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import type { CloseRunParams } from './resume/close-run.ts';
 import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
@@ -142,7 +142,10 @@ export class Runner {
    */
   async findAnsweredRun({ userId, sessionId, newMessage }: FindAnsweredRunParams): Promise<string | undefined> {
     const key: SessionKey = { appName: this.appName, userId, sessionId };
-    return findAnsweredRun(this.sessionService, key, answeredCallIds(checkNewMessage(newMessage)));
+    const callIds = answeredCallIds(checkNewMessage(newMessage));
+    if (callIds.length === 0) return undefined;
+    const answered = await import('./answered-run.ts');
+    return answered.findAnsweredRun(this.sessionService, key, callIds);
   }
 
   /**
@@ -226,7 +229,7 @@ export class Runner {
         if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
         if (context.isResumable && !context.isPaused) await storeEnd(scope);
         outcome = 'over';
-        if (this.#compactor) await compactSession(this.#compactor, scope, this.sessionService);
+        if (this.#compactor) await this.#compact(this.#compactor, scope);
       } catch (thrown) {
         failure = toRunError(thrown, run.abortReason);
         const event = await tellFailure(scope, failure, thrown, route.context);
@@ -247,5 +250,11 @@ export class Runner {
       if (!isDone) run.stop();
       await run.end(outcome);
     }
+  }
+
+  async #compact(compactor: EventsCompactor, scope: RunScope): Promise<void> {
+    // Only runners that compact need it: not loaded with the agent.
+    const { compactSession } = await import('./compact-session.ts');
+    await compactSession(compactor, scope, this.sessionService);
   }
 }

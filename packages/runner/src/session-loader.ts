@@ -13,7 +13,7 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { type EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
-import { readAll, type ReadHistory, readHistory, type ReadSession } from './history-reader.ts';
+import type { ReadHistory, ReadSession } from './history-reader.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
 
 /** A session as a run works on it. */
@@ -36,6 +36,8 @@ export interface SessionLoaderOptions {
 }
 
 const DEFAULT_LEASE_TTL_MS = 15_000;
+/** How many of a session's newest events are read first, when this process does not know it. */
+const FIRST_PAGE = 100;
 const NO_RUN = {};
 
 /** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
@@ -114,10 +116,25 @@ export class SessionLoader {
 
   async #loadCold(key: SessionKey, callIds: readonly string[], invocationId?: string): Promise<LoadedSession> {
     const read = this.#reader(key);
-    let found: ReadHistory = await readHistory(read);
+    const newest = await read({ numRecentEvents: FIRST_PAGE });
+    const found = isPartial(newest)
+      ? await this.#readBack(newest, read, callIds, invocationId)
+      : { session: newest, places: FROM_THE_BEGIN };
+    return { ...found, derived: new Map(), isKept: newest.lastSeq > 0 };
+  }
+
+  /** What counts of a session of which there is more than its newest events. */
+  async #readBack(
+    newest: Session,
+    read: ReadSession,
+    callIds: readonly string[],
+    invocationId: string | undefined,
+  ): Promise<ReadHistory> {
+    // Most sessions are short: not loaded with the agent.
+    const { readAll, readHistory } = await import('./history-reader.ts');
+    const found = await readHistory(newest, read);
     const { session } = found;
-    if (isPartial(session) && lacksSomething(session.events, callIds, invocationId)) found = await readAll(read);
-    return { ...found, derived: new Map(), isKept: found.session.lastSeq > 0 };
+    return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;
   }
 
   /** Reads a session that may be deleted and made anew between two reads. */

@@ -30,25 +30,6 @@ export function createUserEvent(
   };
 }
 
-/**
- * The parts of a message by the branches that they are for, in order: a function response is for the branch of its call.
- * @param calls the event with the call of each part; empty for a message that is no answer
- * @param branch where a message goes that is none
- */
-export function partsByBranch(
-  parts: readonly Part[],
-  calls: readonly Event[],
-  branch: string | undefined,
-): ReadonlyMap<string | undefined, Part[]> {
-  if (calls.length === 0) return new Map([[branch, [...parts]]]);
-  const byBranch = new Map<string | undefined, Part[]>();
-  for (const [index, part] of parts.entries()) {
-    const place = calls[index]?.branch;
-    byBranch.set(place, [...(byBranch.get(place) ?? []), part]);
-  }
-  return byBranch;
-}
-
 /** The message with each piece of inline data saved as an artifact and a line of text in its place. */
 export async function saveInputBlobs(
   { session, invocationId }: Invocation,

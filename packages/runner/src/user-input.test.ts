@@ -27,14 +27,11 @@ async function setUp(config: Partial<RunnerConfig> = {}) {
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   /** Each run has a runner of its own, as in a new process. */
+  const runnerOf = (agent: BaseAgent) => new Runner({ appName: 'app', agent, sessionService, platform, ...config });
   const run = (agent: BaseAgent, params: Partial<RunAsyncParams> = HI): Promise<Event[]> =>
-    new Runner({ appName: 'app', agent, sessionService, platform, ...config }).run({
-      userId: 'u',
-      sessionId: 's',
-      ...params,
-    });
+    runnerOf(agent).run({ userId: 'u', sessionId: 's', ...params });
   const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
-  return { run, stored, platform };
+  return { run, runnerOf, stored, platform };
 }
 
 type Execute = (args: Record<string, unknown>, context: ToolContext) => unknown;
@@ -53,7 +50,8 @@ const ORDER = { calls: [{ id: 'o1', name: 'order' }] } satisfies ScriptedStep;
 const questions = (events: readonly Event[]) =>
   events.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_input');
 const responses = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ response }) => response);
-const textsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts?.flatMap(({ text }) => text ?? []) ?? []);
+const textsOf = (events: readonly Event[]) =>
+  events.flatMap(({ content }) => content?.parts?.flatMap(({ text }) => text ?? []) ?? []);
 
 /** Answers to the questions in events, in their order. */
 function answer(events: readonly Event[], ...results: unknown[]) {
@@ -125,7 +123,12 @@ describe.each([false, true])('a tool that asks for input, in a run that can be r
 
   test('several calls of a reply ask each for itself, and one message answers all', async () => {
     const { run } = await setUp({ resumable });
-    const two = { calls: [{ id: 'o1', name: 'order' }, { id: 'o2', name: 'order' }] } satisfies ScriptedStep;
+    const two = {
+      calls: [
+        { id: 'o1', name: 'order' },
+        { id: 'o2', name: 'order' },
+      ],
+    } satisfies ScriptedStep;
     const asked = await run(agentOf('bot', [two]));
     const rest = await run(agentOf('bot', ['ok']), answer(asked, 'small', 'large'));
     expect(responses(rest)).toEqual([{ ordered: 'small' }, { ordered: 'large' }]);
@@ -220,9 +223,11 @@ class Clerk extends BaseAgent {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const size = yield* requestInput(context, { key: 'size', responseSchema: { type: 'integer' } });
     if (size === undefined) return;
-    const colour = yield* requestInput(context, { key: 'colour', message: `Which colour in ${String(size)}?` });
+    const colour = yield* requestInput(context, { key: 'colour', message: `Which colour in ${JSON.stringify(size)}?` });
     if (colour === undefined) return;
-    yield context.createEvent({ content: { parts: [{ text: `${String(colour)} in ${String(size)}` }] } });
+    yield context.createEvent({
+      content: { parts: [{ text: `${JSON.stringify(colour)} in ${JSON.stringify(size)}` }] },
+    });
   }
 }
 
@@ -235,7 +240,7 @@ describe('an agent of one’s own that asks for input', () => {
     const second = await run(new Clerk(), answer(first, 5));
     expect(questions(second)).toMatchObject([{ args: { key: 'colour', message: 'Which colour in 5?' } }]);
     const third = await run(new Clerk(), answer(second, 'red'));
-    expect(textsOf(third)).toEqual(['red in 5']);
+    expect(textsOf(third)).toEqual(['"red" in 5']);
     await expect(run(new Clerk(), answer(first, 6))).rejects.toThrow('was answered already');
   });
 
@@ -248,7 +253,7 @@ describe('an agent of one’s own that asks for input', () => {
     expect(questions(await run(flow([]), { invocationId: first[0]?.invocationId }))).toEqual([]);
     const second = await run(flow([]), answer(first, 5));
     const third = await run(flow(['the end']), answer(second, 'red'));
-    expect(textsOf(third)).toEqual(['red in 5', 'the end']);
+    expect(textsOf(third)).toEqual(['"red" in 5', 'the end']);
     expect(new Set([...first, ...second, ...third].map(({ invocationId }) => invocationId)).size).toBe(1);
   });
 
@@ -263,7 +268,16 @@ describe('an agent of one’s own that asks for input', () => {
       answerPart(byAuthor.get('right')?.id, { result: 'blue' }),
       answerPart(byAuthor.get('left')?.id, { result: 'red' }),
     ];
-    expect(textsOf(await run(flow(), { newMessage: { parts } })).toSorted()).toEqual(['blue in 2', 'red in 1']);
+    expect(textsOf(await run(flow(), { newMessage: { parts } })).toSorted()).toEqual(['"blue" in 2', '"red" in 1']);
+  });
+
+  test('can be answered in a run of its own when its run is given up', async () => {
+    const { run, stored, runnerOf } = await setUp({ resumable: true });
+    const first = await run(new Clerk());
+    const invocationId = first[0]?.invocationId ?? '';
+    await runnerOf(new Clerk()).closeRun({ userId: 'u', sessionId: 's', invocationId, reason: 'enough' });
+    expect(responses(await stored())).toEqual([]);
+    expect(questions(await run(new Clerk(), answer(first, 5)))).toMatchObject([{ args: { key: 'colour' } }]);
   });
 
   test('asks again when it is spoken to anew', async () => {

@@ -1,4 +1,4 @@
-import type { OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import {
   type AppRecord,
   createAppRecord,
@@ -121,7 +121,7 @@ export class InMemorySessionDriver implements SessionDriver {
     return keepLease(this.#find(lease), lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: boolean): void {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): void {
     const record = this.#find(lease);
     endLease(record, lease, leaveOpen);
     if (record) noteOpenRun(record);

@@ -1,4 +1,4 @@
-import type { Event, OpenRun, SessionKey, SessionLease, StateWrite, ToolLedgerEntry } from '@eventloom/core';
+import type { Event, LeaveOpen, OpenRun, SessionKey, SessionLease, StateWrite, ToolLedgerEntry } from '@eventloom/core';
 
 /** An answer given at once by a back end that can (node:sqlite, Durable Object storage), or later by one that cannot. */
 export type MaybePromise<T> = T | Promise<T>;
@@ -230,8 +230,11 @@ export interface SessionDriver {
   /** Keeps a live lease for another `ttlMs`; false when it is not live. */
   renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean>;
 
-  /** Ends a live lease and, unless `leaveOpen`, the open run that it was for. One that is not live: a no-op. */
-  releaseLease(lease: SessionLease, leaveOpen: boolean): MaybePromise<void>;
+  /**
+   * Ends a live lease and the open run that it was for. With `leaveOpen` that run stays, and has one attempt less when that is
+   * `uncounted`. One that is not live: a no-op.
+   */
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void>;
 
   /** Removes a ticket that a claim left. One that is not there: a no-op. Called only when the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;

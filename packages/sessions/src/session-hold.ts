@@ -1,4 +1,4 @@
-import type { SessionLease } from '@eventloom/core';
+import type { LeaveOpen, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
 import type { AppendOutcome, ClaimOutcome, EventAppend, LeaseClaim, LeaseTicket } from './session-driver.ts';
 
@@ -11,7 +11,7 @@ export interface SessionHold {
   epoch: number;
   /** When the latest lease expires, in milliseconds since the epoch; 0 when it is over. */
   leaseUntilMs: number;
-  /** The run, and how often a lease was taken for it; undefined when no run is open. */
+  /** The run, and how often a lease was taken for it and counts; undefined when no run is open. */
   openRun?: { readonly invocationId: string; readonly attempts: number } | undefined;
   /** Of those who wait, with when they run out; undefined for none, and always in a driver that is not `shared`. */
   tickets?: readonly StoredTicket[] | undefined;
@@ -60,11 +60,13 @@ export function keepLease(hold: SessionHold | undefined, lease: SessionLease, no
 }
 
 /** As `SessionDriver.releaseLease`. */
-export function endLease(hold: SessionHold | undefined, lease: SessionLease, leaveOpen: boolean): void {
+export function endLease(hold: SessionHold | undefined, lease: SessionLease, leaveOpen: LeaveOpen): void {
   if (!isLeaseLive(hold, lease)) return;
   hold.leaseUntilMs = 0;
-  const { invocationId } = lease;
-  if (!leaveOpen && invocationId !== undefined && hold.openRun?.invocationId === invocationId) hold.openRun = undefined;
+  const { openRun } = hold;
+  if (!openRun || openRun.invocationId !== lease.invocationId) return;
+  if (leaveOpen === 'uncounted') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };
+  else if (!leaveOpen) hold.openRun = undefined;
 }
 
 /** As `SessionDriver.withdrawTicket`. */

@@ -7,11 +7,11 @@ export class OpenCalls {
   readonly #executionId: string;
   readonly #open = new Set<string>();
 
-  constructor({ executionId, past, session }: InvocationContext) {
+  constructor({ executionId, branch, past, session }: InvocationContext) {
     this.#executionId = executionId;
     for (const event of past?.events ?? []) this.add(event);
     if (this.isEmpty) return;
-    for (const event of session.events) if (event.author === 'user') this.#close(event);
+    for (const event of session.events) if (event.author === 'user' && event.branch === branch) this.#close(event);
   }
 
   get isEmpty(): boolean {

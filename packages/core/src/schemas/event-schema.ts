@@ -1,6 +1,11 @@
 import * as z from 'zod';
 import type { Event } from '../event/event.ts';
-import { createEventActions, type EventActions, type InputRequest, type ToolConfirmation } from '../event/event-actions.ts';
+import {
+  createEventActions,
+  type EventActions,
+  type InputRequest,
+  type ToolConfirmation,
+} from '../event/event-actions.ts';
 import { ACTIONS } from '../event/event-shape.ts';
 import { readEvent } from '../event/parse-event.ts';
 import { documentOf } from '../event/read-json.ts';

@@ -5,7 +5,10 @@ import type { SessionKey } from './session.ts';
  */
 export interface OpenRun extends SessionKey {
   readonly invocationId: string;
-  /** How often a lease was taken for it, one after the other: 1 for a run that was never resumed. */
+  /**
+   * How often a lease was taken for it, those left out that were released `uncounted`: 1 for a run that is under way for the first time,
+   * more for one whose processes were lost.
+   */
   readonly attempts: number;
   /**
    * Until when somebody holds the session, unless they renew; milliseconds since the epoch. A time that has come, or 0: nobody does,

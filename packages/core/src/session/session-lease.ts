@@ -35,8 +35,14 @@ export interface AcquireLeaseRequest extends SessionKey {
   readonly resumable?: boolean | undefined;
 }
 
+/**
+ * Whether the run of a lease that is given back stays the session's open run, because it is to go on later. `uncounted` says that it
+ * was stopped in order: the attempt does not count.
+ */
+export type LeaveOpen = boolean | 'uncounted';
+
 /** How a lease is given back. */
 export interface ReleaseLeaseOptions {
-  /** True for a run that is to go on later: it stays the session's open run. Default false: it is over. */
-  readonly leaveOpen?: boolean | undefined;
+  /** Default false: the run is over. */
+  readonly leaveOpen?: LeaveOpen | undefined;
 }

@@ -100,4 +100,3 @@ export function storedInput(value: unknown): Record<string, unknown> {
 export function inputOf(response: Readonly<Record<string, unknown>> | undefined): unknown {
   return response?.['expired'] === true ? undefined : response?.['result'];
 }
-

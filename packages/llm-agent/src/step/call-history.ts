@@ -1,6 +1,5 @@
 import {
   askedCallId,
-  enclosureOf,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
@@ -11,7 +10,7 @@ import {
 /**
  * What became of the calls of a reply whose run goes on: what its own run did about them, and what others did. An answer may have begun
  * a run, of the agent that asked alone. Models may give calls of several runs the same ids: a run that made such a call itself tells
- * nothing of this one.
+ * nothing of this one, nor does an agent on another branch.
  */
 export class CallHistory {
   /** The reply, and what counts of what came after it, in order. */
@@ -24,8 +23,7 @@ export class CallHistory {
   constructor({ session, invocationId, branch, agent }: InvocationContext, reply: Event) {
     this.#agentName = agent.name;
     this.#invocationId = invocationId;
-    const enclosure = enclosureOf(branch);
-    const newest = [...newestFirst(session.events)].filter((event) => enclosureOf(event.branch) === enclosure);
+    const newest = [...newestFirst(session.events)].filter((event) => event.branch === branch);
     const calls = new Set(getFunctionCalls(reply).map(({ id = '' }) => id));
     const others = newest.filter((event) => event.invocationId !== invocationId);
     const repeating = new Set(

@@ -59,8 +59,7 @@ export function requestEvents(
   const events: Event[] = [];
   const wasAsked = (name: string, { id: callId }: FunctionCall, key?: string): boolean =>
     before.some(
-      (earlier) =>
-        earlier.name === name && askedCallId(earlier) === callId && inputRequestOf(earlier)?.key === key,
+      (earlier) => earlier.name === name && askedCallId(earlier) === callId && inputRequestOf(earlier)?.key === key,
     );
   const ask = (partsOf: (call: FunctionCall, callId: string) => readonly Part[]): void => {
     const parts = calls.flatMap((call) => partsOf(call, call.id ?? ''));

@@ -131,7 +131,10 @@ class CutOffStep {
 
   /** The ids of the calls that were answered since a place in what was said, an answer each. */
   #responses(since = 0): string[] {
-    return this.#said.slice(since).flatMap(getFunctionResponses).map(({ id = '' }) => id);
+    return this.#said
+      .slice(since)
+      .flatMap(getFunctionResponses)
+      .map(({ id = '' }) => id);
   }
 
   /** True while a long-running call has no response, or a call that a person was asked about not its second one since then. */

@@ -1,6 +1,5 @@
 import {
   askedCallId,
-  enclosureOf,
   type Event,
   type FunctionCall,
   getFunctionCalls,
@@ -78,12 +77,12 @@ class Answered {
   readonly #responses = new Map<string, Answer[]>();
   #seen = 0;
 
-  constructor(events: readonly Event[], ids: readonly string[], enclosure: string) {
+  constructor(events: readonly Event[], ids: readonly string[], branch: string | undefined) {
     const wanted = new Set(ids);
     for (const event of newestFirst(events)) {
       if (wanted.size === 0) return;
-      // Calls of an agent that is called as a tool may have the same ids.
-      if (enclosureOf(event.branch) === enclosure) this.#add(event, wanted);
+      // Calls of agents that run beside this one may have the same ids.
+      if (event.branch === branch) this.#add(event, wanted);
     }
   }
 
@@ -152,7 +151,7 @@ class Answered {
  * It is run when all that was asked about it is answered, and is over with the first refusal.
  */
 export function answersTo(events: readonly Event[], ids: readonly string[], { agent, branch }: Asking): Answers {
-  const answered = new Answered(events, ids, enclosureOf(branch));
+  const answered = new Answered(events, ids, branch);
   const resumed = new Map<string, ResumedCall>();
   for (const [id, call] of answered.asked) {
     const questions = answered.questions(id);

@@ -52,8 +52,7 @@ function openCalls(events: readonly Event[]): Map<Event, FunctionCall[]> {
     for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
       const place = `${event.branch ?? ''}\0${functionCall?.id ?? functionResponse?.id ?? ''}`;
       if (functionResponse) open.delete(place);
-      if (functionCall && !isPersonRequest(functionCall))
-        open.set(place, { asking: event, call: functionCall });
+      if (functionCall && !isPersonRequest(functionCall)) open.set(place, { asking: event, call: functionCall });
     }
   }
   const byEvent = new Map<Event, FunctionCall[]>();

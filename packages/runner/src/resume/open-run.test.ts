@@ -117,14 +117,14 @@ describe('an open run', () => {
     controller.abort(shuttingDown());
     await expect(running).rejects.toThrow(RunAbortedError);
     const [left] = await open();
-    expect(left).toMatchObject({ attempts: 1, heldUntilMs: 0 });
+    expect(left).toMatchObject({ attempts: 0, heldUntilMs: 0 });
     const { invocationId = '' } = left ?? {};
     const again = new AbortController();
     const resuming = runner.runAsync({ ...KEY, invocationId, abortSignal: again.signal });
     await resuming.next();
     again.abort(shuttingDown());
     await expect(resuming.next()).rejects.toThrow(RunAbortedError);
-    expect(await open()).toMatchObject([{ invocationId, heldUntilMs: 0 }]);
+    expect(await open()).toMatchObject([{ invocationId, attempts: 0, heldUntilMs: 0 }]);
     gate.open();
     await runner.run({ ...KEY, invocationId });
     expect(await open()).toEqual([]);
@@ -244,6 +244,6 @@ describe('a run that is resumed', () => {
     const onBegin = () => expect.unreachable();
     await expect(runner.run({ ...params, onBegin, runConfig: { onBusy: 'reject' } })).rejects.toThrow(SessionBusyError);
     await sessionService.releaseLease(lease);
-    expect((await runner.listOpenRuns()).runs).toMatchObject([{ attempts: 1 }]);
+    expect((await runner.listOpenRuns()).runs).toMatchObject([{ attempts: 0 }]);
   });
 });

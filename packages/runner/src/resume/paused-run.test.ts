@@ -1,5 +1,6 @@
 import {
   BaseAgent,
+  BasePlugin,
   createEvent,
   type Event,
   getFunctionCalls,
@@ -12,7 +13,7 @@ import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agen
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RunAsyncParams } from '../run-params.ts';
 import { Runner } from '../runner.ts';
 
@@ -195,6 +196,15 @@ describe('an answer alone goes on with the run that asked', () => {
     await expect(run(flow([], []), { invocationId: newer.invocationId })).rejects.toThrow(/is over/);
   });
 
+  test('and a run that is named takes answers to its own calls alone', async () => {
+    const { run, begin, stored } = await setUp();
+    const { invocationId } = await begin(flow([WAIT], []));
+    await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
+    const before = await stored();
+    await expect(run(flow([], []), { invocationId, ...answer('c2') })).rejects.toThrow(InvalidMessageError);
+    expect(await stored()).toEqual(before);
+  });
+
   test('and not with several at once, which are to be answered one after the other', async () => {
     const { run, begin, stored } = await setUp();
     await begin(flow([WAIT], []));
@@ -239,6 +249,42 @@ describe('an answer alone goes on with the run that asked', () => {
     ]);
   });
 
+  test('of several agents side by side whose models gave their calls the same id, in one message or in two', async () => {
+    const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
+      new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
+    const together = await setUp();
+    await together.begin(tree([WAIT], [WAIT]));
+    const both = await together.run(tree(['left'], ['right']), answer('c1', 'c1'));
+    expect(textsOf(both).toSorted()).toEqual(['left: left', 'right: right']);
+    const apart = await setUp();
+    await apart.begin(tree([WAIT], [WAIT]));
+    const first = await apart.run(tree(['left'], ['right']), answer('c1'));
+    const second = await apart.run(tree(['left'], ['right']), answer('c1'));
+    expect([...textsOf(first), ...textsOf(second)].toSorted()).toEqual(['left: left', 'right: right']);
+  });
+
+  test.each([true, false])(
+    'a confirmation, of agents side by side whose calls have the same id: %s',
+    async (resumable) => {
+      const { run, begin } = await setUp();
+      let paid = 0;
+      const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => ++paid });
+      const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
+      const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
+        new ParallelAgent({
+          name: 'par',
+          subAgents: [agentOf('left', left, { tools: [look] }), agentOf('right', right, { tools: [pay] })],
+        });
+      const call = (name: string): ScriptedStep => ({ calls: [{ id: 'c1', name }] });
+      const { events } = await begin(tree([call('look'), call('look'), 'seen'], [call('pay')]), resumable);
+      const { id = '' } =
+        events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation') ?? {};
+      const newMessage = { parts: [{ functionResponse: { id, response: { confirmed: true } } }] };
+      expect(textsOf(await run(tree([], ['paid']), { newMessage }, resumable))).toEqual(['right: paid']);
+      expect(paid).toBe(1);
+    },
+  );
+
   test('which cannot be resumed: agents side by side are answered one after the other, and one message for both is refused', async () => {
     const { run, begin } = await setUp();
     const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
@@ -250,15 +296,40 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(textsOf(await run(tree(['left'], []), answer('l'), false))).toEqual(['left: left']);
   });
 
+  test('but not when a plugin makes it of something else, or something else of it', async () => {
+    const { begin, stored, sessionService } = await setUp();
+    await begin(flow([WAIT], []));
+    const before = await stored();
+    const text = { newMessage: { parts: [{ text: 'hm' }] } };
+    for (const [given, made] of [[text, answer('c1')] as const, [answer('c1'), text] as const]) {
+      class Changing extends BasePlugin {
+        override onUserMessageCallback() {
+          return made.newMessage;
+        }
+      }
+      const plugins = [new Changing('changing')];
+      const runner = new Runner({ appName: 'app', agent: flow([], []), sessionService, resumable: true, plugins });
+      const run = runner.run({ userId: 'u', sessionId: 's', ...given });
+      await expect(run).rejects.toThrow(/onUserMessageCallback made/);
+    }
+    expect(await stored()).toEqual(before);
+  });
+
   test('is looked up again when the session is there: the run may have come to its end meanwhile', async () => {
     const { begin, run, sessionService } = await setUp();
     await begin(flow([WAIT], []));
-    vi.spyOn(sessionService, 'acquireLease');
     const lease = await sessionService.acquireLease(KEY);
+    const bothAsked = Promise.withResolvers<void>();
+    let asked = 0;
+    const acquire = sessionService.acquireLease.bind(sessionService);
+    sessionService.acquireLease = (request) => {
+      if (++asked === 2) bothAsked.resolve();
+      return acquire(request);
+    };
     const first = run(flow(['first'], ['followed']), answer('c1'));
     const second = run(flow(['second'], []), answer('c1'));
     // Both have found the run by now, and wait for the session.
-    await vi.waitFor(() => expect(sessionService.acquireLease).toHaveBeenCalledTimes(3));
+    await bothAsked.promise;
     await sessionService.releaseLease(lease);
     expect(textsOf(await first)).toEqual(['asks: first', 'follows: followed']);
     expect(textsOf(await second)).toEqual(['asks: second']);

@@ -80,7 +80,9 @@ const answered = (id: string | undefined, response: object) => ({ functionRespon
 const asked = (events: readonly Event[]) => events.flatMap(({ longRunningToolIds }) => longRunningToolIds ?? []);
 const responses = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ response }) => response);
 const textsOf = (events: readonly Event[]) =>
-  events.flatMap(({ author, content }) => content?.parts?.flatMap(({ text }) => (text ? `${author}: ${text}` : [])) ?? []);
+  events.flatMap(
+    ({ author, content }) => content?.parts?.flatMap(({ text }) => (text ? `${author}: ${text}` : [])) ?? [],
+  );
 
 const REPLIES = [
   ['the result of a long-running call', 'wait', { ready: true }],
@@ -158,13 +160,18 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
         agentOf('right', calling('wait', 'r'), 'right'),
       ],
     });
-    const { post } = await open(tree);
+    const { post, sessionService } = await open(tree);
     await post(HI);
     const left = post([answered('l', {})]);
     await gate.reached;
     const busy = await post([answered('r', {})], { onBusy: 'reject' });
     expect([busy.status, busy.json]).toMatchObject([409, { code: 'SESSION_BUSY' }]);
+    // Opened when the server has found the run that the other answer is for.
+    const found = Promise.withResolvers<void>();
+    const listEvents = sessionService.listEvents.bind(sessionService);
+    sessionService.listEvents = (request) => listEvents(request).finally(() => setImmediate(found.resolve));
     const right = post([answered('r', {})]);
+    await found.promise;
     gate.open();
     expect(textsOf((await left).events)).toEqual(['left: left']);
     expect(textsOf((await right).events)).toEqual(['right: right']);
@@ -209,12 +216,12 @@ describe('a request for input', () => {
     class Clerk extends BaseAgent {
       protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
         const size = yield* requestInput(context, { message: 'Which size?' });
-        if (size !== undefined) yield context.createEvent({ content: { parts: [{ text: String(size) }] } });
+        if (size !== undefined) yield context.createEvent({ content: { parts: [{ text: JSON.stringify(size) }] } });
       }
     }
     const { post } = await open(flowOf(new Clerk({ name: 'clerk' }), agentOf('last', 'the end')));
     const first = await post(HI);
     const rest = await post([answered(asked(first.events)[0], { result: 'large' })]);
-    expect(textsOf(rest.events)).toEqual(['clerk: large', 'last: the end']);
+    expect(textsOf(rest.events)).toEqual(['clerk: "large"', 'last: the end']);
   });
 });

@@ -182,7 +182,7 @@ describe('a server that starts', () => {
       if (ms === 0) await server.takeUpUnfinishedRuns();
       await gates[1]?.reached;
       expect(server.runsInFlight).toBe(2);
-      expect(await open()).toMatchObject([{ attempts: 2 }, { attempts: 2 }, { attempts: 1 }]);
+      expect(await open()).toMatchObject([{ attempts: 1 }, { attempts: 1 }, { attempts: 0 }]);
       gates[0]?.open();
       await gates[2]?.reached;
       gates[1]?.open();
@@ -200,7 +200,7 @@ describe('a server that starts', () => {
     await Promise.all([one.takeUpUnfinishedRuns(), two.takeUpUnfinishedRuns()]);
     await gate.reached;
     await vi.waitFor(() => expect(one.runsInFlight + two.runsInFlight).toBe(1));
-    expect(await open()).toMatchObject([{ attempts: 2 }]);
+    expect(await open()).toMatchObject([{ attempts: 1 }]);
     gate.open();
     const [host, other] = (await follow(one, run)).status === 200 ? [one, two] : [two, one];
     expect((await follow(other, run)).status).toBe(404);
@@ -237,7 +237,7 @@ describe('a server that starts', () => {
     const drained = server.drain(0);
     platform.advance(0);
     await drained;
-    expect(await open()).toMatchObject([{ attempts: 2, heldUntilMs: 0 }]);
+    expect(await open()).toMatchObject([{ attempts: 0, heldUntilMs: 0 }]);
     expect(partsOf(await followed(serve(['done']), run)).at(-1)).toBe('done');
   });
 

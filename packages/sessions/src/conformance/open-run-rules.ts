@@ -85,9 +85,10 @@ export const openRunRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
-      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
       await openRun(subject, 'e-1', { ttlMs: 1000 });
-      expect.same('after being left', await openRunsOf(subject), ['e-1: 2']);
+      platform.advance(1000);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      expect.same('after being lost', await openRunsOf(subject), ['e-1: 2']);
       platform.advance(1000);
       const lease = await openRun(subject, 'e-1');
       expect.same('after expiry', await openRunsOf(subject), ['e-1: 3']);
@@ -98,6 +99,26 @@ export const openRunRules: readonly SessionRule[] = [
       await service.releaseLease(await openRun(subject, 'e-1', { onBusy: 'interrupt' }));
       await openRun(subject, 'e-1');
       expect.same('after its end', await openRunsOf(subject), ['e-1: 1']);
+    },
+  },
+  {
+    id: 'open.uncounted',
+    title:
+      'A lease that is released uncounted leaves its run open and is no attempt, however often; others stay counted.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      platform.advance(1000);
+      for (const turn of ['first', 'second', 'third']) {
+        await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: 'uncounted' });
+        expect.same(`the open runs after the ${turn}`, await openRunsOf(subject), ['e-1: 1']);
+      }
+      const lease = await service.acquireLease({ ...KEY, onBusy: 'reject' });
+      await service.releaseLease(lease, { leaveOpen: 'uncounted' });
+      expect.same('the open runs after a lease for no run', await openRunsOf(subject), ['e-1: 1']);
+      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      expect.same('the open runs after one that counts', await openRunsOf(subject), ['e-1: 2']);
     },
   },
   {
@@ -173,13 +194,14 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.stale-release',
-    title: 'Releasing a lease that is no longer the session’s ends no run.',
+    title: 'Releasing a lease that is no longer the session’s ends no run, and gives back no attempt.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
       const first = await openRun(subject, 'e-1');
       const second = await openRun(subject, 'e-1', { onBusy: 'interrupt', ttlMs: 1000 });
       await service.releaseLease(first);
+      await service.releaseLease(first, { leaveOpen: 'uncounted' });
       expect.same('after the release of one taken over', await openRunsOf(subject), ['e-1: 2']);
       platform.advance(1000);
       await appendAll(service, session, ['one']);

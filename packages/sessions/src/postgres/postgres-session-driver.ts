@@ -1,4 +1,4 @@
-import type { OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type {
   AppendOutcome,
   ClaimOutcome,
@@ -134,10 +134,15 @@ export class PostgresSessionDriver implements SessionDriver {
     return rows.length > 0;
   }
 
-  async releaseLease(lease: SessionLease, leaveOpen: boolean): Promise<void> {
+  async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): Promise<void> {
     this.#positions.delete(lease.epoch);
-    const over = leaveOpen ? null : (lease.invocationId ?? null);
-    await this.#run(this.#leases.release, [...keyOf(lease), lease.epoch, over]);
+    await this.#run(this.#leases.release, [
+      ...keyOf(lease),
+      lease.epoch,
+      lease.invocationId ?? null,
+      leaveOpen !== false,
+      leaveOpen === 'uncounted',
+    ]);
   }
 
   async withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {

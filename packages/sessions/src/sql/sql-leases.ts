@@ -111,6 +111,11 @@ export class SqlLeases {
     this.#sql.endRun.run(appName, userId, sessionId, epoch, invocationId);
   }
 
+  /** As `end`, which takes back that the open run of this id was attempted. */
+  leaveRun({ appName, userId, sessionId, epoch }: SessionLease, invocationId: string): void {
+    this.#sql.leaveRun.run(appName, userId, sessionId, epoch, invocationId);
+  }
+
   listOpenRuns({ appName, limit, after }: OpenRunPage): OpenRun[] {
     const rows = this.#sql.openRuns.all(appName, after?.userId ?? '', after?.sessionId ?? '', limit);
     return rows.map((row) => ({

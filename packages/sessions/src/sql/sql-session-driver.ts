@@ -1,4 +1,4 @@
-import type { OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type {
   AppendOutcome,
   ClaimOutcome,
@@ -165,9 +165,10 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#leases.renew(lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: boolean): void {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): void {
     const { invocationId } = lease;
-    if (leaveOpen || invocationId === undefined) this.#leases.end(lease);
+    if (leaveOpen === true || invocationId === undefined) this.#leases.end(lease);
+    else if (leaveOpen === 'uncounted') this.#leases.leaveRun(lease, invocationId);
     else this.#leases.endRun(lease, invocationId);
   }
 

@@ -166,6 +166,10 @@ const SQL = {
   endRun: `
     UPDATE eventloom_sessions SET lease_until = 0, open_run = nullif(open_run, ?5)
     WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  /** As `endLease`, with one attempt less at the open run ?5. */
+  leaveRun: `
+    UPDATE eventloom_sessions SET lease_until = 0, open_attempts = open_attempts - (open_run IS ?5)
+    WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
   /** Until when tickets hold at ?2: those before ?3, ?4, and that one. */
   tickets: `
     SELECT max(iif((since, id) < (?3, ?4), expires_at, 0)) AS before_until, max(iif(id = ?4, expires_at, 0)) AS own_until

@@ -1,4 +1,4 @@
-import type { OpenRun, Platform, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, Platform, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type {
   AppendOutcome,
   ClaimOutcome,
@@ -71,7 +71,7 @@ export class SqliteSessionDriver implements SessionDriver {
     return this.#lock.write(() => this.#driver.renewLease(lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: boolean): MaybePromise<void> {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void> {
     return this.#lock.write(() => this.#driver.releaseLease(lease, leaveOpen));
   }
 

@@ -57,6 +57,29 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts })),
     };
   }),
+  brokenDriver('open.uncounted', 'counts every attempt', (driver) => {
+    let left = 0;
+    return {
+      releaseLease(lease, leaveOpen) {
+        driver.releaseLease(lease, leaveOpen);
+        if (leaveOpen === 'uncounted' && lease.invocationId !== undefined) left++;
+      },
+      listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: run.attempts + left })),
+    };
+  }),
+  brokenDriver('open.uncounted', 'begins to count anew when a run is left', (driver) => {
+    let isLeft = false;
+    return {
+      releaseLease(lease, leaveOpen) {
+        driver.releaseLease(lease, leaveOpen);
+        isLeft = leaveOpen !== false;
+      },
+      listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: isLeft ? 0 : run.attempts })),
+    };
+  }),
+  brokenDriver('open.uncounted', 'counts no attempt of a run that is left', (driver) => ({
+    releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen && 'uncounted'),
+  })),
   brokenClaim('open.replaced', 'keeps the run that is open', (claim, open) =>
     open && open.invocationId !== claim.invocationId ? { ...claim, ...NO_RUN } : claim,
   ),
