@@ -48,8 +48,13 @@ export async function runIn(project: string, program: string, args: readonly str
 }
 
 /** Starts `wrangler dev` on a free port, and settles when it answers. */
-export async function startDevServer(project: string, entry: string): Promise<DevServer> {
+export async function startDevServer(
+  project: string,
+  entry: string,
+  vars: Readonly<Record<string, string>> = {},
+): Promise<DevServer> {
   const args = ['dev', entry, '--local', '--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'];
+  for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
   // A group of its own: the runtime is a child of a child, and ends with it.
   const child = spawn('wrangler', args, { cwd: project, env, detached: true });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

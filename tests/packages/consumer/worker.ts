@@ -1,8 +1,14 @@
-/** What a user of the Worker server writes, with a model of their own that needs no key. */
+/** What a user of the Worker server writes, with models of their own that need no key. */
 import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
+import { FunctionTool } from '@eventloom/tools';
+
+interface Env extends CloudflareBindings {
+  /** Is told of each step of the app `work`, which goes on when that is answered. */
+  readonly WATCHER?: string;
+}
 
 class Echo extends BaseLlm {
   constructor() {
@@ -15,9 +21,47 @@ class Echo extends BaseLlm {
   }
 }
 
-const server = createCloudflareServer<CloudflareBindings>({
-  runners: (_env, services) => [
+/** Has its tool work, and then tells of it. */
+class Worker extends BaseLlm {
+  readonly #tell: (name: string, step: string) => Promise<void>;
+
+  constructor(tell: (name: string, step: string) => Promise<void>) {
+    super({ model: 'worker' });
+    this.#tell = tell;
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    const name = contents[0]?.parts?.[0]?.text ?? '';
+    if (!contents.at(-1)?.parts?.[0]?.functionResponse) {
+      yield { content: { role: 'model', parts: [{ functionCall: { name: 'work', args: { name } } }] } };
+      return;
+    }
+    await this.#tell(name, 'answer');
+    yield { content: { role: 'model', parts: [{ text: 'so ' }] }, partial: true };
+    await this.#tell(name, 'stream');
+    yield { content: { role: 'model', parts: [{ text: 'so it is done' }] } };
+  }
+}
+
+function createWorker({ WATCHER = '' }: Env): LlmAgent {
+  const tell = async (name: string, step: string): Promise<void> => {
+    await (await fetch(`${WATCHER}/${name}/${step}`)).text();
+  };
+  const work = new FunctionTool({
+    name: 'work',
+    description: 'Works.',
+    execute: async ({ name }) => {
+      await tell(String(name), 'work');
+      return { worked: true };
+    },
+  });
+  return new LlmAgent({ name: 'worker', model: new Worker(tell), tools: [work] });
+}
+
+const server = createCloudflareServer<Env>({
+  runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
+    new Runner({ appName: 'work', agent: createWorker(env), resumable: true, ...services }),
   ],
 });
 
