@@ -9,7 +9,13 @@ import { protocolServer } from './fixtures/protocol-worker.ts';
 let user = '';
 beforeEach(() => {
   user = `user-${crypto.randomUUID()}`;
-  Object.assign(work, { passed: [], haltAt: undefined, isHalted: false, onHalt: () => undefined });
+  Object.assign(work, {
+    passed: [],
+    haltAt: undefined,
+    isHalted: false,
+    onUnfinishedRuns: 'resume',
+    onHalt: () => undefined,
+  });
 });
 
 const objectOf = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['work', user]));
@@ -128,6 +134,29 @@ describe('a resumable run whose object dies', () => {
       const rest = await readOn(run, seq);
       expect(rest).toEqual({ seqs: whole.seqs.slice(at + 1), events: whole.events.slice(at + 1) });
     }
+  });
+
+  test('is closed by itself at the alarm, when that is what the server is told', async () => {
+    await beginAndHalt('stream');
+    work.onUnfinishedRuns = 'close';
+    await abortAllDurableObjects();
+    await wakeByAlarm();
+    await isOver();
+    expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
+    expect(times('answer')).toBe(1);
+  });
+
+  test('is left to whoever asks for it, when that is what the server is told: its session is free at once', async () => {
+    const run = await beginAndHalt('stream');
+    work.onUnfinishedRuns = 'leave';
+    await abortAllDurableObjects();
+    await wakeByAlarm();
+    expect((await history()).at(-1)?.object).not.toBe('runner.end');
+    expect(await (await ask(run)).text()).toContain('RUN_HOST_LOST');
+    const invocationId = run.split('/').at(-1);
+    const rest = await post('/run', { appName: 'work', userId: user, sessionId: 's', invocationId });
+    expect(await rest.text()).toContain('so it is done');
+    expect(times('work')).toBe(1);
   });
 
   test.each(['stream', 'work'] as const)(
