@@ -70,6 +70,8 @@ async function measure(entry: string, options: BuildOptions): Promise<{ minified
     write: false,
     logLevel: 'error',
     metafile: true,
+    // An engine is no code of the project.
+    loader: { '.wasm': 'empty' },
   });
   const outputs = metafile?.outputs ?? {};
   const loaded = new Set(Object.keys(outputs).filter((name) => outputs[name]?.entryPoint === entry));
