@@ -41,6 +41,18 @@ export default defineConfig({
         },
       },
       {
+        // Apart from the project above, whose tests call `vi.resetModules()`: an object that lives on when its class was loaded anew breaks.
+        plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/worker-server/wrangler.jsonc' } })],
+        test: {
+          name: 'worker-server',
+          include: ['packages/server/src/**/*.test.ts'],
+          // The processes that PostgreSQL joins are those of Node.
+          exclude: [...configDefaults.exclude, ...nodeOnlyTests, 'packages/server/src/postgres/**'],
+          setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],
+          isolate: false,
+        },
+      },
+      {
         test: {
           name: 'packages',
           include: ['tests/packages/**/*.test.ts'],

@@ -4,7 +4,7 @@ export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
 
 /** The entry points of every package. A key added or removed here is a decision about the public surface. */
 export const pinnedKeys: PinnedKeys = {
-  '@eventloom/core': ['.', './schemas', './conformance'],
+  '@eventloom/core': ['.', './schemas', './wire', './conformance'],
   '@eventloom/sessions': ['.', './sqlite', './postgres', './durable-object', './conformance'],
   '@eventloom/artifacts': ['.', './fs', './r2', './durable-object', './conformance'],
   '@eventloom/memory': ['.', './sqlite', './conformance'],
@@ -15,7 +15,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/runner': ['.'],
-  '@eventloom/server': ['.', './node', './postgres'],
+  '@eventloom/server': ['.', './node', './postgres', './cloudflare', './jwt'],
   '@eventloom/testing': ['.', './fake-gemini'],
   eventloom: ['.'],
 };

@@ -19,6 +19,7 @@ export type {
 } from './runs/run-relay.ts';
 
 export { AppNotFoundError } from './errors/app-not-found-error.ts';
+export { AppStateUnreachableError } from './errors/app-state-unreachable-error.ts';
 export { ArtifactNotFoundError } from './errors/artifact-not-found-error.ts';
 export { BodyTooLargeError } from './errors/body-too-large-error.ts';
 export { ForbiddenError } from './errors/forbidden-error.ts';

@@ -10,7 +10,7 @@ export interface ServerLimits {
   readonly maxKeptChars: number;
   /** How long a finished run can still be read, in milliseconds. Default 5 minutes. */
   readonly keepRunsMs: number;
-  /** Finished runs that are kept. Default 1,000. */
+  /** Finished runs that are kept in memory; 0 keeps none. Default 1,000. */
   readonly maxKeptRuns: number;
   /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
   readonly maxReadersPerRun: number;

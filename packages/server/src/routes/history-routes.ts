@@ -1,11 +1,11 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
-import { rewindSessionBodySchema } from '@eventloom/core/schemas';
+import { readRewindSessionRequest } from '@eventloom/core/wire';
 import type { Call } from '../http/call.ts';
 import { jsonTextResponse } from '../http/json-response.ts';
 import { NEXT_CURSOR } from '../http/next-cursor.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 
-const REWIND = { component: 'RewindSessionBody', schema: rewindSessionBodySchema } satisfies BodySpec;
+const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
 const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
 
 async function listEvents(call: Call): Promise<Response> {

@@ -5,7 +5,7 @@ import {
   type SessionKey,
   StreamingMode,
 } from '@eventloom/core';
-import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas';
+import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
@@ -15,7 +15,7 @@ import type { BodySpec, Route } from '../http/route.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
 import type { HostedRun } from '../runs/hosted-run.ts';
 
-const RUN = { component: 'RunBody', schema: runBodySchema } satisfies BodySpec;
+const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
 
 async function run(call: Call): Promise<Response> {
   const hosted = await start(call, await readRunBody(call), StreamingMode.NONE);
@@ -44,7 +44,7 @@ function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
  * Starts a run, or goes on with one. Answers to calls go on with the run that asked, if it can be resumed: whether the client names it
  * or not. While that is in flight here, they wait for its end, as others wait for their session.
  */
-async function start(call: Call, body: RunBody, streamingMode: StreamingMode): Promise<HostedRun> {
+async function start(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<HostedRun> {
   const { appName, userId, sessionId, newMessage, stateDelta, onBusy = RUN_CONFIG_DEFAULTS.onBusy } = body;
   checkId('userId', userId);
   checkId('sessionId', sessionId);
@@ -79,10 +79,10 @@ async function start(call: Call, body: RunBody, streamingMode: StreamingMode): P
   }
 }
 
-async function readRunBody(call: Call): Promise<RunBody> {
+async function readRunBody(call: Call): Promise<RunRequest> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
-  const body = parseBody(runBodySchema, json);
+  const body = readRunRequest(json);
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',

@@ -51,6 +51,7 @@ export class HostedRun extends FollowedRun {
   #publication: RunPublication | undefined;
   readonly #controller: AbortController;
   readonly #opened = Promise.withResolvers<void>();
+  readonly #settled = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #failure: Error | undefined;
   #wasFollowed = false;
@@ -74,6 +75,12 @@ export class HostedRun extends FollowedRun {
   #begun(): void {
     this.#publication ??= this.#host.publish(this);
     this.#host.begun(this);
+    this.#settled.resolve();
+  }
+
+  /** For a run that goes on: settles when it has its session, or does not get it. Never rejects. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
   }
 
   get isUpToDate(): boolean {
@@ -157,8 +164,9 @@ export class HostedRun extends FollowedRun {
     }
     this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);
-    this.#publication?.notify();
+    this.#publication?.notify(true);
     this.#opened.resolve();
+    this.#settled.resolve();
     this.#ended.resolve();
   }
 
@@ -169,7 +177,7 @@ export class HostedRun extends FollowedRun {
     this.#host.appended(this, text.length);
     this.#opened.resolve();
     this.notifyFollowers();
-    this.#publication?.notify();
+    this.#publication?.notify(event.partial !== true);
   }
 
   /** An agent that never waits for anything would otherwise keep every reader, and every other run, from their turn. */

@@ -67,8 +67,9 @@ export class HostedRuns implements RunHost {
       throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
     }
     if (!resumed) return this.#show(new HostedRun(key, this, begin));
-    const before = this.#memory.kept.get(resumed.invocationId);
-    const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), before?.finalSeq));
+    const { invocationId } = resumed;
+    const lastSeq = this.#memory.kept.get(invocationId)?.finalSeq ?? this.#relay?.lastSeqOf?.(key, invocationId);
+    const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), lastSeq));
     if (!resumed.isUnasked) return this.#show(run);
     this.#unseen.set(run.invocationId, run);
     return run;

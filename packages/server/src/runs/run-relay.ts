@@ -30,8 +30,11 @@ export interface RelayedRun {
 export interface RunPublication {
   /** Settles when every process can find the run, or when an attempt to tell them failed. Never rejects. */
   readonly announced: Promise<void>;
-  /** There are more events, or the run ended. The relay looks at the run itself, when it likes. */
-  notify(): void;
+  /**
+   * There are more events, or the run ended. The relay looks at the run itself, when it likes.
+   * @param isCommitted true when the newest event is in the session: it will not be said anew by a run that is resumed
+   */
+  notify(isCommitted: boolean): void;
   /** Nobody may find the run any more. Who follows it is still told of its end. */
   forget(): void;
 }
@@ -93,6 +96,11 @@ export interface RunRelay {
   publish(run: RelayedRun): RunPublication;
   /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;
+  /**
+   * The number of the last thing that readers of a run can have, where that is known at once: a run that goes on has higher ones. Without
+   * it only the time tells its attempts apart, and two of them must not begin in the same second.
+   */
+  lastSeqOf?(key: SessionKey, invocationId: string): number | undefined;
   /** Follows a run that was found, from behind this event. The returned function leaves it: nothing comes any more. */
   follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void;
   /** Asks the host of a run to end it. Settles when it is asked; a run that ended, or is unknown, is left alone. @throws RunRelayError */

@@ -42,6 +42,8 @@ export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
   /** Runs in flight that were resumed here. */
   #resumed = 0;
+  /** Of the runs that were resumed in this look: they have their session, or did not get it. */
+  readonly #begins: Promise<void>[] = [];
   /** True when there were more to be resumed than are at once. */
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
@@ -71,7 +73,8 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Looks once at all open runs: resumes or closes those that were left. The runs that are resumed go on behind it. Never rejects.
+   * Looks once at all open runs: resumes or closes those that were left. Settles when the runs that are resumed have their
+   * sessions; they go on behind it. Never rejects.
    * @returns after how many milliseconds the first session is free of those that are held by others now; undefined when there is none
    */
   look(): Promise<number | undefined> {
@@ -113,6 +116,7 @@ export class UnfinishedRuns {
         this.#hasFailed = true;
       }
     }
+    await Promise.all(this.#begins.splice(0));
     return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
   }
 
@@ -166,6 +170,7 @@ export class UnfinishedRuns {
         { invocationId, isUnasked: true },
       );
       this.#resumed++;
+      this.#begins.push(hosted.settled);
       void hosted.ended.then(() => this.#ended(runner, run, hosted.failure));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;
