@@ -116,7 +116,7 @@ async function startHeld() {
   await publication.announced;
   holding.holdNextWrite();
   run.say('one');
-  publication.notify();
+  publication.notify(true);
   await expect.poll(() => holding.isHolding, SOON).toBe(true);
   return { run, publication };
 }
@@ -124,7 +124,7 @@ async function startHeld() {
 test('a write that comes after the end of its run does not bring it back to life', async () => {
   const { run, publication } = await startHeld();
   run.isEnded = true;
-  publication.notify();
+  publication.notify(true);
   const end = { state: 'ended', last_seq: 1, is_over: true };
   await expect.poll(row, SOON).toEqual(end);
   await holding.deliver();
@@ -134,7 +134,7 @@ test('a write that comes after the end of its run does not bring it back to life
 test('a write that comes after a later one takes nothing of it back', async () => {
   const { run, publication } = await startHeld();
   run.say('two');
-  publication.notify();
+  publication.notify(true);
   const later = { state: 'running', last_seq: 2, is_over: false };
   await expect.poll(row, SOON).toEqual(later);
   await holding.deliver();
@@ -148,7 +148,7 @@ test('a run that ended and goes on in the same process lives again, and its form
   holding.holdNextWrite();
   run.say('one');
   run.isEnded = true;
-  publication.notify();
+  publication.notify(true);
   await expect.poll(row, SOON).toMatchObject({ state: 'ended' });
   const firstSeq = firstSeqOfAttempt(Date.now(), 1);
   const again = new SaidRun(invocationId, firstSeq);
@@ -159,6 +159,6 @@ test('a run that ended and goes on in the same process lives again, and its form
   await holding.deliver();
   expect(await row()).toEqual({ ...alive, last_seq: firstSeq - 1 });
   again.say('two');
-  goingOn.notify();
+  goingOn.notify(true);
   await expect.poll(row, SOON).toEqual({ ...alive, last_seq: firstSeq });
 });
