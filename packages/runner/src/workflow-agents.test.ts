@@ -225,20 +225,38 @@ describe('LoopAgent', () => {
     expect(said.slice(-2)).toEqual(['helper', 'helper leaves']);
   });
 
-  test('ends when a tool of one’s own escalates, and its model is not asked again', async () => {
+  test.each([
+    ['it finishes its turn', false, 2],
+    ['its model is not asked again with skipSummarization', true, 1],
+  ])('ends when a tool of one’s own escalates: %s', async (_, skipSummarization, modelCalls) => {
     const judge = new FunctionTool({
       name: 'judge',
       description: '',
-      execute: (_, { actions }) => {
+      execute: (_args, { actions }) => {
+        actions.escalate = true;
+        if (skipSummarization) actions.skipSummarization = true;
+        return 'good';
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
+    const critic = new LlmAgent({ name: 'critic', model, tools: [judge] });
+    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
+    expect(new Set((await run()).map((event) => event.author))).toEqual(new Set(['critic']));
+    expect(model.calls).toBe(modelCalls);
+  });
+
+  test('escalating where there is no loop leaves the answer to the model', async () => {
+    const judge = new FunctionTool({
+      name: 'judge',
+      description: '',
+      execute: (_args, { actions }) => {
         actions.escalate = true;
         return 'good';
       },
     });
-    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }]);
-    const critic = new LlmAgent({ name: 'critic', model, tools: [judge] });
-    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
-    expect((await run()).map((event) => event.author)).toEqual(['critic', 'critic']);
-    expect(model.calls).toBe(1);
+    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
+    const { run } = await setUp(new LlmAgent({ name: 'critic', model, tools: [judge] }));
+    expect((await run()).at(-1)?.content?.parts).toEqual([{ text: 'it is good' }]);
   });
 
   test('begins no agent once the run is aborted, whether its agents listen or not', async () => {

@@ -58,7 +58,7 @@ export interface EventActions {
   artifactDelta: Record<string, number>;
   /** Hand control to the agent of this name. */
   transferToAgent?: string;
-  /** Leave the innermost loop around the agent. From a tool it ends the agent's turn: its model is not asked again. */
+  /** Leave the innermost loop around the agent, once its turn is over. */
   escalate?: boolean;
   /** The function response is the answer: the model is not asked to put it into words. */
   skipSummarization?: boolean;
