@@ -54,7 +54,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   test('goes on by itself with the runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
     const watcher = await startWatcher();
     const names = ['tool', 'commits', 'stream'];
-    const session = (name: string): string => `/apps/work/users/ann/sessions/${name}`;
+    const session = (name: string): string => `/apps/shop/users/ann/sessions/${name}`;
     const vars = { WATCHER: watcher.origin };
     const entry = 'src/keyless-worker.ts';
     watcher.held = new Set(['/tool/work', '/commits/answer', '/stream/stream']);
@@ -64,7 +64,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       for (const name of names) {
         await (await post(first.origin, session(name), {})).text();
         const newMessage = { role: 'user', parts: [{ text: name }] };
-        const run = { appName: 'work', userId: 'ann', sessionId: name, newMessage, streaming: true };
+        const run = { appName: 'shop', userId: 'ann', sessionId: name, newMessage, streaming: true };
         void post(first.origin, '/run_sse', run)
           .then(
             (response) => response.text(),

@@ -61,7 +61,7 @@ function createWorker({ WATCHER = '' }: Env): LlmAgent {
 const server = createCloudflareServer<Env>({
   runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
-    new Runner({ appName: 'work', agent: createWorker(env), resumable: true, ...services }),
+    new Runner({ appName: 'shop', agent: createWorker(env), resumable: true, ...services }),
   ],
 });
 

@@ -18,8 +18,8 @@ beforeEach(() => {
   });
 });
 
-const objectOf = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['work', user]));
-const session = (): string => `/apps/work/users/${user}/sessions/s`;
+const objectOf = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['shop', user]));
+const session = (): string => `/apps/shop/users/${user}/sessions/s`;
 const times = (step: WorkStep): number => work.passed.filter((passed) => passed === step).length;
 
 function ask(path: string, init: RequestInit = {}): Promise<Response> {
@@ -43,7 +43,7 @@ async function beginAndHalt(haltAt: WorkStep): Promise<string> {
   Object.assign(work, { haltAt, isHalted: false });
   const newMessage = { role: 'user', parts: [{ text: 'work' }] };
   const response = await post('/run_sse', {
-    appName: 'work',
+    appName: 'shop',
     userId: user,
     sessionId: 's',
     newMessage,
@@ -154,7 +154,7 @@ describe('a resumable run whose object dies', () => {
     expect((await history()).at(-1)?.object).not.toBe('runner.end');
     expect(await (await ask(run)).text()).toContain('RUN_HOST_LOST');
     const invocationId = run.split('/').at(-1);
-    const rest = await post('/run', { appName: 'work', userId: user, sessionId: 's', invocationId });
+    const rest = await post('/run', { appName: 'shop', userId: user, sessionId: 's', invocationId });
     expect(await rest.text()).toContain('so it is done');
     expect(times('work')).toBe(1);
   });
@@ -178,7 +178,7 @@ describe('a resumable run whose object dies', () => {
       });
       expect(times('work')).toBe(1);
       const next = {
-        appName: 'work',
+        appName: 'shop',
         userId: user,
         sessionId: 's',
         newMessage: { role: 'user', parts: [{ text: 'again' }] },
