@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { defineConfig, type UserConfig } from 'tsdown';
 
 // One config for every package: tsdown runs in the package folder, and the entries are the sources its manifest exports.
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, string> };
-const names = Object.values(exports).map((source) => source.replace(/^\.\/src\/|\.ts$/g, ''));
+const names = Object.values(exports)
+  .filter((source) => source.endsWith('.ts'))
+  .map((source) => source.replace(/^\.\/src\/|\.ts$/g, ''));
 const entries = (folder: string, extension: string): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, `./${folder}/${name}${extension}`]));
 
@@ -17,7 +19,15 @@ const shared: UserConfig = {
 };
 
 export default defineConfig([
-  { ...shared, entry: entries('src', '.ts'), dts: false, sourcemap: true, outExtensions: () => ({ js: '.js' }) },
+  {
+    ...shared,
+    entry: entries('src', '.ts'),
+    dts: false,
+    sourcemap: true,
+    outExtensions: () => ({ js: '.js' }),
+    // What is published as it is, with its licence.
+    copy: globSync('src/*.{wasm,txt,d.ts}'),
+  },
   {
     // `tsc -b` wrote these declarations, so what is published is what was checked.
     ...shared,

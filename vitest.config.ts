@@ -11,6 +11,7 @@ const neutralPackages = [
   'sessions',
   'artifacts',
   'memory',
+  'credentials',
   'tools',
   'multi-agent',
   'llm-agent',
@@ -39,6 +40,18 @@ export default defineConfig({
           name: 'workers',
           include: neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
           exclude: [...configDefaults.exclude, ...nodeOnlyTests],
+          isolate: false,
+        },
+      },
+      {
+        // Apart from the project above, whose tests call `vi.resetModules()`: an object that lives on when its class was loaded anew breaks.
+        plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/worker-server/wrangler.jsonc' } })],
+        test: {
+          name: 'worker-server',
+          include: ['packages/server/src/**/*.test.ts'],
+          // The processes that PostgreSQL joins are those of Node.
+          exclude: [...configDefaults.exclude, ...nodeOnlyTests, 'packages/server/src/postgres/**'],
+          setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],
           isolate: false,
         },
       },

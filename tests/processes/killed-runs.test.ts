@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { confirming, createAskingRunner } from './fixtures/asking-agent.ts';
 import { createResumableRunner, KEY } from './fixtures/resumable-agent.ts';
 import { startFixture } from './run-fixture.ts';
 
@@ -82,4 +83,61 @@ test('kill -9 after each commit of a run with tools that are not idempotent: non
     }
   }
   expect(interrupted).toBeGreaterThan(3);
+}, 120_000);
+
+/** Runs, and confirms, in a process that kills itself after a commit (0: never); then resumes the run in this one, and confirms it here. */
+async function askKilledAt(commit: number) {
+  const file = join(folder, `asking-${commit}.db`);
+  const ranFile = join(folder, `asked-${commit}`);
+  const fixture = startFixture('asking-process', [file, ranFile, String(commit)]);
+  expect(await fixture.ended).toEqual({ faults: '', code: commit === 0 ? 0 : null });
+  const service = new SqliteSessionService({ path: file });
+  const read = async () => (await service.getSession(KEY))?.events ?? [];
+  const { userId, sessionId } = KEY;
+  const runner = createAskingRunner(service, ranFile);
+  const run = (params: object) => runner.run({ userId, sessionId, ...params, runConfig: { onBusy: 'interrupt' } });
+  const invocationId = (await read())[0]?.invocationId;
+  if (invocationId !== undefined && commit > 0) {
+    await run({ invocationId }).catch((error: unknown) => {
+      if (!InvalidRequestError.isInstance(error)) throw error;
+    });
+    const answer = confirming(await read());
+    if (answer) await run(answer);
+  }
+  const events = await read();
+  const state = { ...(await service.getSession(KEY))?.state };
+  service.close();
+  const ran = existsSync(ranFile) ? readFileSync(ranFile, 'utf8').trimEnd().split('\n') : [];
+  return { events, state, ran, commits: Number(fixture.lines[0]) };
+}
+
+/** What is told on each branch: agents side by side take turns as it comes. Questions have an id of their own in each run. */
+function toldByBranch(events: readonly Event[]): Record<string, string[]> {
+  const byBranch: Record<string, string[]> = {};
+  for (const { author, branch = '', content, actions, object } of events) {
+    const text = JSON.stringify({ author, content, actions, object }).replaceAll(/adk-[\da-f-]+/g, 'adk');
+    (byBranch[branch] ??= []).push(text);
+  }
+  return byBranch;
+}
+
+test('kill -9 after each commit of a run with parallel agents, an agent tool and a confirmation: it comes to the same end', async () => {
+  const whole = await askKilledAt(0);
+  expect(whole.commits).toBeGreaterThan(25);
+  expect(whole.ran.toSorted()).toEqual(['dig', 'look', 'pay']);
+  expect(new Set(whole.events.map(({ invocationId }) => invocationId)).size).toBe(1);
+  for (let commit = 1; commit <= whole.commits; commit++) {
+    const { events, state, ran } = await askKilledAt(commit);
+    const paid = events.flatMap(getFunctionResponses).findLast(({ name }) => name === 'pay')?.response;
+    if (paid?.['error'] === undefined) {
+      expect(toldByBranch(events), `killed at ${commit}`).toEqual(toldByBranch(whole.events));
+      expect(state).toEqual(whole.state);
+    } else {
+      // What a person confirmed is not done twice: it had begun, and is reported.
+      expect(paid, `killed at ${commit}`).toMatchObject({ error: 'interrupted' });
+    }
+    expect(ran.filter((each) => each === 'pay').length, `killed at ${commit}`).toBeLessThanOrEqual(1);
+    expect(ran.length - whole.ran.length, `killed at ${commit}`).toBeLessThanOrEqual(2);
+    expect(events.at(-1)?.object, `killed at ${commit}`).toBe('runner.end');
+  }
 }, 120_000);

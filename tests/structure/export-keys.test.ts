@@ -44,6 +44,12 @@ describe('the rules', () => {
     ]);
   });
 
+  test('report a WebAssembly module at another place', () => {
+    expect(misplacedEntries([sample({ './a.wasm': './src/a.wasm', './b.wasm': './src/c.wasm' })])).toEqual([
+      '@eventloom/sample: ./b.wasm is ./src/c.wasm',
+    ]);
+  });
+
   test('report an entry that is missing', () => {
     expect(misplacedEntries([sample({ '.': './src/index.ts' })])).toEqual([
       '@eventloom/sample: ./src/index.ts is missing',

@@ -4,17 +4,18 @@ export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
 
 /** The entry points of every package. A key added or removed here is a decision about the public surface. */
 export const pinnedKeys: PinnedKeys = {
-  '@eventloom/core': ['.', './schemas', './conformance'],
+  '@eventloom/core': ['.', './schemas', './wire', './conformance'],
   '@eventloom/sessions': ['.', './sqlite', './postgres', './durable-object', './conformance'],
   '@eventloom/artifacts': ['.', './fs', './r2', './durable-object', './conformance'],
   '@eventloom/memory': ['.', './sqlite', './conformance'],
+  '@eventloom/credentials': ['.', './sqlite', './conformance'],
   '@eventloom/tools': ['.'],
   '@eventloom/multi-agent': ['.'],
   '@eventloom/llm-agent': ['.'],
   '@eventloom/gemini': ['.'],
-  '@eventloom/quickjs': ['.', './node'],
+  '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/runner': ['.'],
-  '@eventloom/server': ['.', './node', './postgres'],
+  '@eventloom/server': ['.', './node', './postgres', './cloudflare', './jwt'],
   '@eventloom/testing': ['.', './fake-gemini'],
   eventloom: ['.'],
 };
@@ -31,10 +32,12 @@ export function exportKeyChanges(packages: readonly Workspace[], pinned: PinnedK
   });
 }
 
-/** Export keys whose source is not where the key says: `.` is `src/index.ts`, `./x` is `src/x/index.ts`. */
+/** Export keys whose source is not where the key says: `.` is `src/index.ts`, `./x` is `src/x/index.ts`, `./x.wasm` is `src/x.wasm`. */
 export function misplacedEntries(packages: readonly Workspace[]): string[] {
   return packages.flatMap(({ folder, manifest, files }) =>
     Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {
+      if (key.endsWith('.wasm'))
+        return source === `./src${key.slice(1)}` ? [] : [`${manifest.name}: ${key} is ${source}`];
       const expected = `./src${key.slice(1)}/index.ts`;
       if (source !== expected) return [`${manifest.name}: ${key} is ${source}, not ${expected}`];
       const exists = files.some(({ path }) => path === `${folder}/${expected.slice(2)}`);

@@ -3,6 +3,7 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/sessions/src/sqlite',
   'packages/artifacts/src/fs',
   'packages/memory/src/sqlite',
+  'packages/credentials/src/sqlite',
   'packages/server/src/node',
   'packages/testing/src/fake-gemini',
   'packages/quickjs/src/node',

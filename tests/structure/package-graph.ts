@@ -13,6 +13,7 @@ export const allowedEdges: AllowedEdges = {
   sessions: [],
   artifacts: [],
   memory: [],
+  credentials: [],
   tools: [],
   gemini: [],
   quickjs: [],
@@ -20,7 +21,7 @@ export const allowedEdges: AllowedEdges = {
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
-  runner: ['multi-agent'],
+  runner: ['tools', 'multi-agent'],
   server: ['runner', 'sessions', 'artifacts'],
   eventloom: 'all',
 };

@@ -5,6 +5,7 @@ import type { SourceFile, Workspace } from './repository.ts';
 export function publicApi(packages: readonly Workspace[]): string {
   const sections = packages.flatMap((workspace) =>
     Object.entries(workspace.manifest.exports ?? {}).map(([key, source]) => {
+      if (source.endsWith('.wasm')) return `${workspace.manifest.name}${key.slice(1)}`;
       const entry = workspace.files.find(({ path }) => path === `${workspace.folder}/${source.slice(2)}`);
       const names = entry ? exportedNames(entry).map(({ kind, name }) => `${kind} ${name ?? '*'}`) : ['missing'];
       return [`${workspace.manifest.name}${key.slice(1)}`, ...names.toSorted().map((line) => `  ${line}`)].join('\n');

@@ -4,6 +4,7 @@ import { createRunners } from './create-runners.ts';
 import { isBelow } from './services/is-below.ts';
 import { makeDataFolder } from './services/make-data-folder.ts';
 import { openArtifacts } from './services/open-artifacts.ts';
+import { openCredentials, type OpenCredentials } from './services/open-credentials.ts';
 import { openMemory, type OpenMemory } from './services/open-memory.ts';
 import { openSessions } from './services/open-sessions.ts';
 import type { Settings } from './settings.ts';
@@ -19,18 +20,27 @@ export interface Application {
 
 /** @param warn told, a line each, of what is left out or goes wrong beside the runs */
 export async function openApplication(settings: Settings, warn: (line: string) => void): Promise<Application> {
-  const { dataFolder, sessions, artifacts, memory } = settings;
-  if ([sessions, artifacts, memory].some((place) => isKeptIn(dataFolder, place))) makeDataFolder(dataFolder);
+  const { dataFolder, sessions, artifacts, memory, credentials } = settings;
+  if ([sessions, artifacts, memory, credentials].some((place) => isKeptIn(dataFolder, place)))
+    makeDataFolder(dataFolder);
   const artifactService = openArtifacts(artifacts);
   const open = await openSessions(sessions, warn);
   let remembered: OpenMemory | undefined;
+  let trusted: OpenCredentials | undefined;
   const closeStorage = async (): Promise<void> => {
+    trusted?.close();
     remembered?.close();
     await open.close();
   };
   try {
     remembered = await openMemory(memory);
-    const services = { sessionService: open.service, artifactService, memoryService: remembered.service };
+    trusted = await openCredentials(credentials);
+    const services = {
+      sessionService: open.service,
+      artifactService,
+      memoryService: remembered.service,
+      credentialService: trusted.service,
+    };
     const runners = await createRunners(settings, services, (failure) => warn(failure.message));
     return {
       runners,
@@ -46,7 +56,10 @@ export async function openApplication(settings: Settings, warn: (line: string) =
   }
 }
 
-function isKeptIn(folder: string, place: Settings['sessions'] | Settings['artifacts'] | Settings['memory']): boolean {
+function isKeptIn(
+  folder: string,
+  place: Settings['sessions'] | Settings['artifacts'] | Settings['memory'] | Settings['credentials'],
+): boolean {
   if (place.kind === 'memory' || place.kind === 'postgres') return false;
   return isBelow(folder, place.kind === 'sqlite' ? place.file : place.folder);
 }

@@ -1,4 +1,9 @@
-import type { BaseArtifactService, BaseMemoryService, BaseSessionService } from '@eventloom/core';
+import type {
+  BaseArtifactService,
+  BaseCredentialService,
+  BaseMemoryService,
+  BaseSessionService,
+} from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { loadAgents } from './agents/load-agents.ts';
 import { lendEventloom } from './agents/eventloom-imports.ts';
@@ -13,6 +18,7 @@ export interface Services {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService;
   readonly memoryService: BaseMemoryService;
+  readonly credentialService: BaseCredentialService;
 }
 
 /**
@@ -21,18 +27,19 @@ export interface Services {
  * @throws AgentLoadError when none can, UsageError when the folder is none
  */
 export async function createRunners(
-  { agentsFolder, gemini, demoModel }: Settings,
+  { agentsFolder, gemini, demoModel, resumable, requestTtlMs }: Settings,
   services: Services,
   onFailure: (failure: AgentLoadError) => void,
 ): Promise<Runner[]> {
   const models = modelsOf(gemini);
+  const shared = { models, resumable, requestTtlMs, ...services };
   if (agentsFolder === undefined) {
     const agent = createDemoAgent(gemini ? demoModel : new OfflineDemoModel());
-    return [new Runner({ appName: 'demo', agent, models, ...services })];
+    return [new Runner({ appName: 'demo', agent, ...shared })];
   }
   lendEventloom();
   const { agents, failures } = await loadAgents(agentsFolder);
   for (const failure of failures) onFailure(failure);
   if (agents.length === 0) throw new AgentLoadError(`no agent of ${agentsFolder} can be served`);
-  return agents.map(({ appName, agent }) => new Runner({ appName, agent, models, ...services }));
+  return agents.map(({ appName, agent }) => new Runner({ appName, agent, ...shared }));
 }

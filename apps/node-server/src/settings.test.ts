@@ -16,7 +16,11 @@ describe('settings', () => {
       sessions: { kind: 'sqlite', file: '/srv/app/.eventloom/sessions.sqlite' },
       artifacts: { kind: 'file', folder: '/srv/app/.eventloom/artifacts' },
       memory: { kind: 'sqlite', file: '/srv/app/.eventloom/memory.sqlite' },
+      credentials: { kind: 'sqlite', file: '/srv/app/.eventloom/credentials.sqlite', keys: undefined },
       agentsFolder: undefined,
+      resumable: false,
+      unfinishedRuns: 'resume',
+      requestTtlMs: undefined,
       gemini: undefined,
       demoModel: 'gemini-flash-latest',
     });
@@ -55,6 +59,38 @@ describe('settings', () => {
     expect(memory).toEqual({ kind: 'sqlite', file: '/srv/app/m.db' });
   });
 
+  test('keep credentials as long as sessions, unless they have a place of their own', () => {
+    expect(settingsOf(['--sessions', 'memory:']).credentials).toEqual({ kind: 'memory' });
+    expect(settingsOf(['--credentials', 'memory:']).credentials).toEqual({ kind: 'memory' });
+    const { credentials } = settingsOf(['--sessions', 'memory:', '--credentials', 'sqlite:c.db']);
+    expect(credentials).toEqual({ kind: 'sqlite', file: '/srv/app/c.db', keys: undefined });
+  });
+
+  test('take the key of credentials, and former ones behind it, and quote none that they refuse', () => {
+    const [key, former] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+    const text = [key, former].map((bytes) => Buffer.from(bytes).toString('base64')).join(', ');
+    expect(settingsOf([], { EVENTLOOM_CREDENTIALS_KEY: text }).credentials).toMatchObject({ keys: [key, former] });
+    expect(settingsOf([], { EVENTLOOM_CREDENTIALS_KEY: '' }).credentials).toMatchObject({ keys: undefined });
+    const read = () => settingsOf([], { EVENTLOOM_CREDENTIALS_KEY: `${text},hunter2` });
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow('the variable EVENTLOOM_CREDENTIALS_KEY');
+    expect(read).not.toThrow(/hunter2|AQEB/);
+  });
+
+  test.each([
+    ['90s', 90_000],
+    ['15m', 900_000],
+    ['24h', 86_400_000],
+    ['7d', 604_800_000],
+  ])('say how long a question can be answered: %s', (text, requestTtlMs) => {
+    expect(settingsOf(['--request-ttl', text])).toMatchObject({ requestTtlMs });
+  });
+
+  test('say whether runs can be resumed, and what becomes of those that were left', () => {
+    const { resumable, unfinishedRuns } = settingsOf(['--resumable', '--unfinished-runs', 'close']);
+    expect([resumable, unfinishedRuns]).toEqual([true, 'close']);
+  });
+
   test('take the port from the command line before the environment', () => {
     expect([settingsOf([], { PORT: '1' }).port, settingsOf(['--port', '2'], { PORT: '1' }).port]).toEqual([1, 2]);
   });
@@ -79,6 +115,15 @@ describe('settings', () => {
     [['--sessions', 'sqlite:'], '--sessions sqlite:: must be'],
     [['--memory', 'x'], '--memory x: must be sqlite:<file> or memory:'],
     [['--memory', 'sqlite::memory:'], '--memory sqlite::memory:: write memory: to keep memories in memory'],
+    [['--unfinished-runs', 'drop'], '--unfinished-runs drop: must be resume, close or leave'],
+    [['--credentials', 'x'], '--credentials x: must be sqlite:<file> or memory:'],
+    [
+      ['--credentials', 'sqlite::memory:'],
+      '--credentials sqlite::memory:: write memory: to keep credentials in memory',
+    ],
+    [['--request-ttl', '15'], '--request-ttl 15: must be a number of seconds, minutes, hours or days'],
+    [['--request-ttl', '0s'], '--request-ttl 0s'],
+    [['--request-ttl', '9999999d'], '--request-ttl 9999999d'],
     [['--artifacts', 's3://x'], '--artifacts s3://x: must be file:<folder> or memory:'],
   ])('refuse %j', (args, message) => {
     expect(() => settingsOf(args)).toThrow(message);

@@ -1,5 +1,8 @@
 import { join, resolve } from 'node:path';
+import { EventloomError } from '@eventloom/core';
+import { parseEncryptionKey } from '@eventloom/credentials';
 import type { GeminiOptions } from '@eventloom/gemini';
+import type { OnUnfinishedRuns } from '@eventloom/server';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors/usage-error.ts';
 
@@ -15,6 +18,16 @@ export type ArtifactsPlace = { readonly kind: 'file'; readonly folder: string } 
 /** Where memories are kept. */
 export type MemoryPlace = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' };
 
+/** Where users' credentials are kept. */
+export type CredentialsPlace =
+  | {
+      readonly kind: 'sqlite';
+      readonly file: string;
+      /** What they are encrypted with, the newest first; absent when that is in a file beside them. */
+      readonly keys: readonly Uint8Array[] | undefined;
+    }
+  | { readonly kind: 'memory' };
+
 /** How Gemini is reached. */
 export type GeminiSettings = Omit<GeminiOptions, 'model'>;
 
@@ -25,10 +38,17 @@ export interface Settings {
   readonly sessions: SessionsPlace;
   readonly artifacts: ArtifactsPlace;
   readonly memory: MemoryPlace;
+  readonly credentials: CredentialsPlace;
   /** The folder that they are in, unless they are told to be elsewhere. */
   readonly dataFolder: string;
   /** The folder of the agents; the demo agent when absent. */
   readonly agentsFolder: string | undefined;
+  /** True when runs store how far they come, so that they can be resumed. */
+  readonly resumable: boolean;
+  /** What becomes of the runs that a server left. */
+  readonly unfinishedRuns: OnUnfinishedRuns;
+  /** How long what a tool asks a person can be answered; for good when absent. */
+  readonly requestTtlMs: number | undefined;
   /** Absent without a key. */
   readonly gemini: GeminiSettings | undefined;
   /** The Gemini model of the demo agent. */
@@ -36,6 +56,9 @@ export interface Settings {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Holds what credentials are encrypted with. */
+const KEY_VARIABLE = 'EVENTLOOM_CREDENTIALS_KEY';
 
 /** An alias that Google keeps pointing at its newest model of this kind. */
 const DEMO_MODEL = 'gemini-flash-latest';
@@ -49,8 +72,12 @@ export function readSettings(line: CommandLine, environment: Environment, workin
     sessions: readSessions(line.sessions, dataFolder, workingFolder),
     artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),
     memory: readMemory(line, dataFolder, workingFolder),
+    credentials: readCredentials(line, environment, dataFolder, workingFolder),
     dataFolder,
     agentsFolder: line.agents === undefined ? undefined : resolve(workingFolder, line.agents),
+    resumable: line.resumable,
+    unfinishedRuns: readUnfinishedRuns(line.unfinishedRuns),
+    requestTtlMs: readRequestTtl(line.requestTtl),
     gemini: readGemini(environment),
     demoModel: line.model ?? DEMO_MODEL,
   };
@@ -65,6 +92,11 @@ function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw new UsageError(`port ${JSON.stringify(text)}: must be an integer from 0 to 65535`);
+}
+
+function readUnfinishedRuns(text = 'resume'): OnUnfinishedRuns {
+  if (text === 'resume' || text === 'close' || text === 'leave') return text;
+  throw new UsageError(`--unfinished-runs ${text}: must be resume, close or leave`);
 }
 
 function readSessions(text: string | undefined, dataFolder: string, workingFolder: string): SessionsPlace {
@@ -105,6 +137,44 @@ function readMemory({ memory: text, sessions }: CommandLine, dataFolder: string,
   if (file === ':memory:') throw new UsageError(`--memory ${text}: write memory: to keep memories in memory`);
   if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
   throw new UsageError(`--memory ${text}: must be sqlite:<file> or memory:`);
+}
+
+/** Credentials last as long as the sessions they are asked for in, unless it is said otherwise. */
+function readCredentials(
+  { credentials: text, sessions }: CommandLine,
+  environment: Environment,
+  dataFolder: string,
+  workingFolder: string,
+): CredentialsPlace {
+  if (text === 'memory:' || (text === undefined && sessions === 'memory:')) return { kind: 'memory' };
+  const keys = readEncryptionKeys(set(environment[KEY_VARIABLE]));
+  if (text === undefined) return { kind: 'sqlite', file: join(dataFolder, 'credentials.sqlite'), keys };
+  const file = /^sqlite:(.+)$/s.exec(text)?.[1];
+  if (file === ':memory:') throw new UsageError(`--credentials ${text}: write memory: to keep credentials in memory`);
+  if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file), keys };
+  throw new UsageError(`--credentials ${text}: must be sqlite:<file> or memory:`);
+}
+
+/** Nothing of what the variable holds is in the message of an error. */
+function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | undefined {
+  try {
+    return text?.split(',').map(parseEncryptionKey);
+  } catch (error) {
+    if (!EventloomError.isInstance(error)) throw error;
+    throw new UsageError(`the variable ${KEY_VARIABLE}: ${error.message}`);
+  }
+}
+
+const MS_OF: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function readRequestTtl(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  const unitMs = MS_OF[unit];
+  if (unitMs !== undefined) return Number(count) * unitMs;
+  throw new UsageError(
+    `--request-ttl ${text}: must be a number of seconds, minutes, hours or days, as 90s, 15m, 24h or 7d`,
+  );
 }
 
 function readGemini(environment: Environment): GeminiSettings | undefined {

@@ -22,6 +22,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     const server = createServer({
       runners: application.runners,
       relay: application.relay,
+      onUnfinishedRuns: settings.unfinishedRuns,
       allowUnauthenticated: line.allowUnauthenticated,
       origins: line.origins,
       onError: (error) => console.error(error),

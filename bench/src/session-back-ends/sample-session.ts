@@ -6,8 +6,8 @@ export function answerEvent(): Event {
   return sampleEvent('agent', systemPlatform.now() / 1000);
 }
 
-/** An event that sums up all that was said until now. */
-export function compactionEvent(): Event {
+/** An event that sums up all that was said until now, and is appended with this number. */
+export function compactionEvent(seq: number): Event {
   const endTimestamp = systemPlatform.now() / 1000;
   const compactedContent = { role: 'model', parts: [{ text: 'There were questions and answers.' }] };
   return createEvent({
@@ -15,7 +15,10 @@ export function compactionEvent(): Event {
     invocationId: 'e-bench',
     author: 'user',
     timestamp: endTimestamp,
-    actions: { compaction: { startTimestamp: 0, endTimestamp, compactedContent } },
+    actions: {
+      compaction: { startTimestamp: 0, endTimestamp, compactedContent },
+      history: { seq, keptFrom: seq },
+    },
   });
 }
 

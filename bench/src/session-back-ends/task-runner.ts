@@ -54,9 +54,11 @@ export class TaskRunner {
       case 'insert':
         await Promise.all(Array.from({ length: task.writers }, () => this.#insertAll(task.count)));
         return;
-      case 'compact':
-        await this.#sessions.appendEvent({ session: this.#opened(task.sessionId).session, event: compactionEvent() });
+      case 'compact': {
+        const { session } = this.#opened(task.sessionId);
+        await this.#sessions.appendEvent({ session, event: compactionEvent(session.lastSeq + 1) });
         return;
+      }
       case 'read':
         return this.#repeat(task.count, () =>
           this.#sessions.getSession({ ...APP, sessionId: task.sessionId, config: { numRecentEvents: 10 } }),

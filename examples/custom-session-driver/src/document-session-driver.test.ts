@@ -5,9 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { DocumentSessionDriver } from './document-session-driver.ts';
 import { InMemoryDocumentStore } from './in-memory-document-store.ts';
 
-const makeService = async ({ platform }: { readonly platform: Platform }) => ({
-  service: new DriverSessionService(new DocumentSessionDriver(new InMemoryDocumentStore()), { platform }),
-});
+const makeService = async ({ platform }: { readonly platform: Platform }) => {
+  const store = new InMemoryDocumentStore();
+  const another = () => new DriverSessionService(new DocumentSessionDriver(store), { platform });
+  return { service: another(), another };
+};
 const makeInMemory = async ({ platform }: { readonly platform: Platform }) => ({
   service: new InMemorySessionService({ platform }),
 });

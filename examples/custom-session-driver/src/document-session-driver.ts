@@ -1,61 +1,37 @@
-import type { SessionKey, SessionLease, StateWrite, ToolLedgerEntry } from '@eventloom/core';
-import type {
-  AppendOutcome,
-  ClaimOutcome,
-  EventAppend,
-  EventWindow,
-  LeaseClaim,
-  SessionCreation,
-  SessionDriver,
-  SessionImport,
-  SessionPage,
-} from '@eventloom/sessions';
-import {
-  addSession,
-  compare,
-  isLive,
-  isSameKey,
-  select,
-  type SessionDocument,
-  stateOf,
-  toStored,
-  writeState,
-} from './app-document.ts';
-import { AppDocuments } from './app-documents.ts';
+import type { LeaveOpen, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { AppendOutcome, EventAppend, EventWindow, LeaseClaim, OpenRunPage } from '@eventloom/sessions';
+import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
+import { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from '@eventloom/sessions';
+import { selectEvents, selectOpenRunPage, selectSessionPage } from '@eventloom/sessions';
+import { type AppDocument, type SessionDocument, stateOf, toStored, writeState } from './app-document.ts';
 import type { DocumentStore } from './document-store.ts';
+
+const EMPTY = JSON.stringify({ count: 0, state: [], sessions: [] } satisfies AppDocument);
 
 /** Sessions in one document for each app. Every call costs the whole document: right for apps with little in them. */
 export class DocumentSessionDriver implements SessionDriver {
   readonly shared = true;
-  readonly #apps: AppDocuments;
+  readonly #store: DocumentStore;
 
   constructor(store: DocumentStore) {
-    this.#apps = new AppDocuments(store);
+    this.#store = store;
   }
 
   createSession({ writes, nowMs, ...key }: SessionCreation) {
-    return this.#apps.change(key, (app, existing) => {
-      if (existing) return undefined;
-      const initialState = writes.filter(({ scope }) => scope === 'session');
-      const session = addSession(app, { ...key, updatedAtMs: nowMs, initialState, events: [], toolCalls: [] });
-      writeState(app, session, writes);
-      return toStored(app, session);
-    });
+    const initialState = writes.filter(({ scope }) => scope === 'session');
+    const session = { ...key, updatedAtMs: nowMs, initialState, events: [], toolCalls: [] };
+    return this.#add(session, (app, added) => writeState(app, added, writes));
   }
 
-  importSession(imported: SessionImport) {
-    return this.#apps.change(imported, (app, existing) => {
-      if (existing) return undefined;
-      const session = addSession(app, imported);
-      const shared = stateOf(app, session);
-      const isNew = (write: StateWrite): boolean => !shared.some((entry) => isSameKey(entry, write));
-      writeState(app, session, [...imported.state, ...imported.sharedState.filter(isNew)]);
-      return toStored(app, session);
-    });
+  importSession({ state, sharedState, ...session }: SessionImport) {
+    // What the app and the user have is written last, and stays.
+    return this.#add(session, (app, added) =>
+      writeState(app, added, [...state, ...sharedState, ...stateOf(app, added)]),
+    );
   }
 
   readSession(key: SessionKey, window: EventWindow) {
-    return this.#apps.change(key, (app, session) => session && toStored(app, session, select(session.events, window)));
+    return this.#change(key, (app, session) => session && toStored(app, session, selectEvents(session.events, window)));
   }
 
   readEvents(key: SessionKey, window: EventWindow) {
@@ -63,34 +39,31 @@ export class DocumentSessionDriver implements SessionDriver {
   }
 
   readBackground(key: SessionKey) {
-    return this.#apps.change(key, (app, session) => session && toStored(app, session));
+    return this.#change(key, (app, session) => session && toStored(app, session));
   }
 
-  listSessions({ appName, userId, limit, after }: SessionPage) {
-    return this.#apps.change({ appName }, (app) =>
-      app.sessions
-        .filter(
-          (session) => (userId === undefined || session.userId === userId) && (!after || compare(after, session) < 0),
-        )
-        .sort(compare)
-        .slice(0, limit)
-        .map((session) => toStored(app, session)),
-    );
+  listSessions(page: SessionPage) {
+    return this.#change(page, (app) => selectSessionPage(app.sessions, page).map((session) => toStored(app, session)));
   }
 
-  async deleteSession(key: SessionKey) {
-    await this.#apps.change(key, (app, session) => {
+  listOpenRuns(page: OpenRunPage) {
+    return this.#change(page, (app) => selectOpenRunPage(app.sessions, page));
+  }
+
+  deleteSession(key: SessionKey) {
+    return this.#change(key, (app, session) => {
       app.sessions = app.sessions.filter((other) => other !== session);
       app.state = app.state.filter(({ scope, owner }) => scope !== 'session' || owner !== session?.incarnation);
     });
   }
 
-  appendEvent({ event, writes, nowMs, lease, ...append }: EventAppend) {
-    return this.#apps.change(append, (app, session): AppendOutcome => {
-      if (session?.incarnation !== append.incarnation) return { status: 'missing' };
-      const { events, leaseUntilMs } = session;
-      if (lease && !isLive(session, lease)) return { status: 'stale' };
-      if (!lease && leaseUntilMs > nowMs) return { status: 'busy', freeAtMs: leaseUntilMs };
+  appendEvent(append: EventAppend) {
+    return this.#change(append, (app, session): AppendOutcome => {
+      const { event, writes, nowMs, lease, incarnation } = append;
+      if (session?.incarnation !== incarnation) return { status: 'missing' };
+      const refused = refusedAppend(session, append);
+      if (refused) return refused;
+      const { events } = session;
       const duplicate = events.find(({ id }) => id === event.id);
       if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: events.length };
       writeState(app, session, writes);
@@ -100,50 +73,70 @@ export class DocumentSessionDriver implements SessionDriver {
     });
   }
 
-  claimLease({ nowMs, ttlMs, takeOver, ...key }: LeaseClaim) {
-    return this.#apps.change(key, (app, session): ClaimOutcome => {
-      if (!session) return { status: 'missing' };
-      if (session.leaseUntilMs > nowMs && !takeOver) return { status: 'busy', freeAtMs: session.leaseUntilMs };
-      session.epoch = ++app.count;
-      session.leaseUntilMs = nowMs + ttlMs;
-      return { status: 'taken', lease: { ...key, epoch: session.epoch, ttlMs } };
-    });
+  claimLease(claim: LeaseClaim) {
+    return this.#change(claim, (app, session) => takeLease(session, claim, () => ++app.count));
   }
 
   renewLease(lease: SessionLease, nowMs: number) {
-    return this.#underLease(lease, (session) => {
-      session.leaseUntilMs = nowMs + lease.ttlMs;
-    });
+    return this.#change(lease, (_, session) => keepLease(session, lease, nowMs));
   }
 
-  async releaseLease(lease: SessionLease) {
-    await this.#underLease(lease, (session) => {
-      session.leaseUntilMs = 0;
-    });
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen) {
+    return this.#change(lease, (_, session) => endLease(session, lease, leaveOpen));
+  }
+
+  withdrawTicket(key: SessionKey, ticketId: string) {
+    return this.#change(key, (_, session) => withdrawTicket(session, ticketId));
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry) {
-    const { invocationId, callId } = entry;
-    return this.#underLease(lease, ({ toolCalls }) => {
-      const place = toolCalls.findIndex((call) => call.invocationId === invocationId && call.callId === callId);
-      if (place < 0) toolCalls.push(entry);
-      else if (toolCalls[place]?.status !== 'finished') toolCalls[place] = entry;
-    });
-  }
-
-  listToolCalls(key: SessionKey, invocationId: string) {
-    return this.#apps.change(
-      key,
-      (_, session) => session?.toolCalls.filter((call) => call.invocationId === invocationId) ?? [],
-    );
-  }
-
-  /** False, with nothing changed, when the lease is not live. */
-  #underLease(lease: SessionLease, change: (session: SessionDocument) => void) {
-    return this.#apps.change(lease, (_, session) => {
-      if (!isLive(session, lease)) return false;
-      change(session);
+    return this.#change(lease, (_, session) => {
+      if (!isLeaseLive(session, lease)) return false;
+      const isSame = (call: ToolLedgerEntry) =>
+        call.invocationId === entry.invocationId && call.callId === entry.callId;
+      const place = session.toolCalls.findIndex(isSame);
+      if (place < 0) session.toolCalls.push(entry);
+      else if (session.toolCalls[place]?.status !== 'finished') session.toolCalls[place] = entry;
       return true;
     });
+  }
+
+  async listToolCalls(key: SessionKey, invocationId: string) {
+    const session = await this.readBackground(key);
+    return session?.toolCalls.filter((call) => call.invocationId === invocationId) ?? [];
+  }
+
+  /** A new session, which nobody holds; undefined when its key is taken. */
+  #add(
+    { events, toolCalls, ...rest }: Omit<SessionImport, 'state' | 'sharedState'>,
+    write: (app: AppDocument, session: SessionDocument) => void,
+  ) {
+    return this.#change(rest, (app, existing) => {
+      if (existing) return undefined;
+      const hold = { epoch: 0, leaseUntilMs: 0 };
+      const incarnation = String(++app.count);
+      const session = { ...rest, ...hold, incarnation, events: [...events], toolCalls: [...toolCalls] };
+      app.sessions.push(session);
+      write(app, session);
+      return toStored(app, session);
+    });
+  }
+
+  /**
+   * The transaction: reads the app, changes it and writes it, again and again until nobody else wrote in between. What changes
+   * nothing writes nothing. Everything in the answer is the caller's own, because the document is parsed anew each time.
+   */
+  async #change<T>(
+    { appName, userId, sessionId }: { appName: string; userId?: string | undefined; sessionId?: string },
+    work: (app: AppDocument, session: SessionDocument | undefined) => T,
+  ): Promise<T> {
+    for (;;) {
+      const { text = EMPTY, version } = await this.#store.read(appName);
+      const app = JSON.parse(text) as AppDocument;
+      const session = app.sessions.find((one) => one.userId === userId && one.sessionId === sessionId);
+      const answer = work(app, session);
+      const changed = JSON.stringify(app);
+      if (changed === text || (await this.#store.write(appName, changed, version))) return answer;
+    }
   }
 }

@@ -19,7 +19,13 @@ export { copyJson, getOwn, setOwn } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
 export { getStructuredOutput, STRUCTURED_OUTPUT } from './event/event.ts';
-export type { EventActions, EventCompaction, ToolConfirmation } from './event/event-actions.ts';
+export type {
+  EventActions,
+  EventCompaction,
+  HistoryPointer,
+  InputRequest,
+  ToolConfirmation,
+} from './event/event-actions.ts';
 export { createEventActions, isEmptyActions, mergeEventActions } from './event/event-actions.ts';
 export type { EventParams, EventParams as CreateEventParams } from './event/create-event.ts';
 export { createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
@@ -35,7 +41,9 @@ export { stringifyContent } from './event/stringify-content.ts';
 export { EventTag } from './event/event-tag.ts';
 export { hasTag, withTag } from './event/event-tags.ts';
 export { cloneEvent } from './event/clone-event.ts';
+export { beginsResumableRun } from './event/begins-resumable-run.ts';
 export { newestFirst } from './event/newest-first.ts';
+export type { SealEventOptions } from './event/seal-event.ts';
 export { sealEvent } from './event/seal-event.ts';
 export { ObjectType, objectTypeOf } from './event/object-type.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
@@ -44,7 +52,7 @@ export { parseContent, parseEvent } from './event/parse-event.ts';
 export type { ExecutionNode, ExecutionView, RequestNode } from './event/execution-view.ts';
 export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
-export { branchBelow, enclosureOf, isVisibleOn } from './event/branch.ts';
+export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './event/branch.ts';
 export { hideTransfers, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
 
 export { checkStateDelta, State } from './state/state.ts';
@@ -81,6 +89,7 @@ export { AbortGuard } from './context/abort-guard.ts';
 export type { Invocation } from './context/invocation.ts';
 export type { AgentPlace } from './context/invocation-context.ts';
 export { InvocationContext } from './context/invocation-context.ts';
+export { requestInput } from './context/request-input.ts';
 export type { InvocationProgress } from './context/invocation-progress.ts';
 export { type AgentPast, type InvocationPast, LOOP_COUNT, type PastExecution } from './context/invocation-past.ts';
 export type { SubInvocation } from './context/sub-invocation.ts';
@@ -94,12 +103,19 @@ export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { FunctionDeclaration } from './tool/function-declaration.ts';
-export { askedCallId, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './tool/tool-request.ts';
+export type { InputRequestParams } from './tool/input-request.ts';
+export { inputOf, inputRequestOf, inputRequestPart } from './tool/input-request.ts';
+export {
+  askedCallId,
+  isPersonRequest,
+  REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
+  REQUEST_INPUT,
+} from './tool/tool-request.ts';
 
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';
 export type { CredentialKey, SaveCredentialRequest } from './credential/credential-service.ts';
 export { BaseCredentialService } from './credential/credential-service.ts';
-export { InMemoryCredentialService } from './credential/in-memory-credential-service.ts';
 
 export type { CodeExecutorOptions, CodeExecutorProcessLlmRequest } from './code-execution/base-code-executor.ts';
 export { BaseCodeExecutor } from './code-execution/base-code-executor.ts';
@@ -171,7 +187,14 @@ export type {
   SessionKey as DeleteSessionRequest,
 } from './session/session.ts';
 export { sessionKeyOf, toSessionJson } from './session/session.ts';
-export type { AcquireLeaseRequest, OnBusy, SessionLease } from './session/session-lease.ts';
+export type { ListOpenRunsRequest, ListOpenRunsResponse, OpenRun } from './session/open-run.ts';
+export type {
+  AcquireLeaseRequest,
+  LeaveOpen,
+  OnBusy,
+  ReleaseLeaseOptions,
+  SessionLease,
+} from './session/session-lease.ts';
 export type {
   AppendEventRequest,
   CreateSessionRequest,
@@ -225,6 +248,8 @@ export { EventloomError } from './errors/eventloom-error.ts';
 export { toError } from './errors/to-error.ts';
 export { AgentError } from './errors/agent-error.ts';
 export { ConfigurationError } from './errors/configuration-error.ts';
+export { CredentialBusyError } from './errors/credential-busy-error.ts';
+export { HandOverLimitError } from './errors/hand-over-limit-error.ts';
 export { InvalidArtifactNameError } from './errors/invalid-artifact-name-error.ts';
 export { InvalidEventError } from './errors/invalid-event-error.ts';
 export { InvalidMessageError } from './errors/invalid-message-error.ts';
@@ -238,6 +263,7 @@ export { OutputSchemaError } from './errors/output-schema-error.ts';
 export { RunAbortedError } from './errors/run-aborted-error.ts';
 export { SessionAlreadyExistsError } from './errors/session-already-exists-error.ts';
 export { SessionBusyError } from './errors/session-busy-error.ts';
+export { ShuttingDownError } from './errors/shutting-down-error.ts';
 export { SizeLimitError } from './errors/size-limit-error.ts';
 export { SessionNotFoundError } from './errors/session-not-found-error.ts';
 export { StaleWriterError } from './errors/stale-writer-error.ts';

@@ -1,5 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { InMemoryCredentialService } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
 import { geminiModels, type GeminiOptions } from '@eventloom/gemini';
 import { InMemoryMemoryService } from '@eventloom/memory';
 import { Runner, type RunnerConfig } from '@eventloom/runner';

@@ -61,15 +61,21 @@ export type {
   GenerateContentConfig,
   GetSessionConfig,
   GetSessionRequest,
+  HistoryPointer,
   ImportSessionRequest,
+  InputRequest,
+  InputRequestParams,
   Invocation,
   InvocationPast,
   InvocationProgress,
   JsonFault,
   JsonObject,
   JsonValue,
+  LeaveOpen,
   ListEventsRequest,
   ListEventsResponse,
+  ListOpenRunsRequest,
+  ListOpenRunsResponse,
   ListSessionsRequest,
   ListSessionsResponse,
   ListToolCallsRequest,
@@ -89,6 +95,7 @@ export type {
   OAuth2Auth,
   OnAgentErrorCallback,
   OnBusy,
+  OpenRun,
   Part,
   PartialArg,
   PastExecution,
@@ -96,6 +103,7 @@ export type {
   Platform,
   PluginHook,
   ReadonlyState,
+  ReleaseLeaseOptions,
   RequestNode,
   RunAsyncToolRequest,
   RunConfig,
@@ -103,6 +111,7 @@ export type {
   SaveCredentialRequest,
   SearchMemoryRequest,
   SearchMemoryResponse,
+  SealEventOptions,
   SerializeEventOptions,
   Session,
   SessionEndRecord,
@@ -152,6 +161,7 @@ export {
   BaseSessionService,
   BaseTool,
   BaseToolset,
+  beginsResumableRun,
   branchBelow,
   BuiltInCodeExecutor,
   CallbackContext,
@@ -174,9 +184,11 @@ export {
   createEventActions,
   createLlmRequest,
   createResponseEvent,
+  CredentialBusyError,
   decodeBase64,
   effectiveEvents,
   effectiveHistory,
+  enclosedBranch,
   enclosureOf,
   encodeBase64,
   errorAdvice,
@@ -189,10 +201,13 @@ export {
   getOwn,
   getStructuredOutput,
   groupByExecution,
+  HandOverLimitError,
   hasTag,
   hasTrailingCodeExecutionResult,
   hideTransfers,
-  InMemoryCredentialService,
+  inputOf,
+  inputRequestOf,
+  inputRequestPart,
   InvalidArtifactNameError,
   InvalidEventError,
   InvalidMessageError,
@@ -211,6 +226,7 @@ export {
   isEmptyActions,
   isFinalResponse,
   isLiveMedia,
+  isPersonRequest,
   isRunnerCompletion,
   isUserArtifact,
   isVisibleOn,
@@ -238,6 +254,7 @@ export {
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
   REQUEST_INPUT,
+  requestInput,
   ResponseAggregator,
   rewritesHistory,
   RUN_CONFIG_DEFAULTS,
@@ -250,6 +267,7 @@ export {
   sessionKeyOf,
   SessionNotFoundError,
   setOwn,
+  ShuttingDownError,
   SizeLimitError,
   StaleWriterError,
   State,
@@ -277,6 +295,7 @@ export {
 
 export type {
   ConfirmationPredicate,
+  ConfirmationRule,
   InferSchema,
   JsonSchema,
   MemoryToolOptions,
@@ -292,6 +311,7 @@ export type {
 export {
   FinalToolResult,
   FunctionTool,
+  isConfirmed,
   isFinalToolResult,
   isFunctionTool,
   LOAD_MEMORY,
@@ -353,14 +373,35 @@ export {
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';
 
-export type { RunAsyncParams, RunLiveParams, RunnerConfig, RunStream } from '@eventloom/runner';
-export { Runner } from '@eventloom/runner';
+export type {
+  CloseRunParams,
+  FindAnsweredRunParams,
+  RunAsyncParams,
+  RunLiveParams,
+  RunnerConfig,
+  RunStream,
+} from '@eventloom/runner';
+export { RUN_ABANDONED, Runner } from '@eventloom/runner';
 
 export type { InMemorySessionServiceOptions } from '@eventloom/sessions';
 export { InMemorySessionService, parseSessionLines, toSessionLines } from '@eventloom/sessions';
 
 export type { InMemoryArtifactServiceOptions } from '@eventloom/artifacts';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
+
+export type {
+  CredentialStore,
+  EncryptedCredentialServiceOptions,
+  EncryptionOptions,
+  SealedCredential,
+} from '@eventloom/credentials';
+export {
+  createEncryptionKey,
+  EncryptedCredentialService,
+  InMemoryCredentialService,
+  parseEncryptionKey,
+  SealedCredentialError,
+} from '@eventloom/credentials';
 
 export { InMemoryMemoryService } from '@eventloom/memory';
 

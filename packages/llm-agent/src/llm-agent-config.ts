@@ -96,11 +96,11 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   /** The state key that gets the final answer: its text, or its value when there is an `outputSchema`. */
   readonly outputKey?: string;
   /**
-   * The model cannot hand the conversation back to the parent, and the user's next message does not go to this agent or one
+   * The model and tools cannot hand the conversation back to the parent or one above it, and the user's next message does not go to this agent or one
    * below it. Default false.
    */
   readonly disallowTransferToParent?: boolean;
-  /** The model cannot hand the conversation to a sibling. Default false. */
+  /** The model cannot hand the conversation to a sibling, nor tools to one elsewhere in the tree. Default false. */
   readonly disallowTransferToPeers?: boolean;
   readonly beforeModelCallback?: BeforeModelCallback;
   readonly afterModelCallback?: AfterModelCallback;

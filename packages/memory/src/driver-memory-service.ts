@@ -16,9 +16,10 @@ import {
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
 import { parseMemoryId, toMemoryId } from './memory-id.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
+import { memoryWords } from './memory-words.ts';
 import { applyRewinds } from './rewound-events.ts';
 import { wordWeight } from './word-weight.ts';
-import { indexWords, queryWords } from './words.ts';
+import { queryWords } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -101,8 +102,7 @@ function checkOwner(owner: MemoryOwner): void {
 function toMemory(event: Event): NewMemory[] {
   const content = spokenContent(event);
   if (!content) return [];
-  // Parts are apart: the end of one and the begin of the next make no word.
-  const words = indexWords((content.parts ?? []).map(({ text }) => text).join('\n'));
+  const words = memoryWords(content);
   if (words.size === 0) return [];
   const { id: eventId, invocationId, timestamp, author } = event;
   return [{ eventId, invocationId, timestamp, author, content, words }];

@@ -18,7 +18,7 @@ export interface NewMemory {
   readonly timestamp: number;
   readonly author: string;
   readonly content: Content;
-  /** What it is found by: each once, well-formed Unicode, never empty. */
+  /** What it is found by: each once, well-formed Unicode, never empty. They are of MEMORY_WORDS_VERSION. */
   readonly words: ReadonlySet<string>;
 }
 

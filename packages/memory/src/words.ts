@@ -1,12 +1,17 @@
+import { fold } from './fold.ts';
+import { withoutJoined } from './joined-words.ts';
+
 /** Scripts that put no spaces between words, or join endings to them so that a word is not the whole of what stands between two. */
 const DENSE_SCRIPTS =
   '[\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Bopomofo}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}]';
 /** A letter or number of these, with the marks on it. */
 const DENSE_LETTER = `(?:[[\\p{L}\\p{N}]&&${DENSE_SCRIPTS}]\\p{M}*)`;
 const OTHER_LETTER = `(?:[[\\p{L}\\p{N}]--${DENSE_SCRIPTS}]\\p{M}*)`;
+/** One picture, whatever it is joined to and shown with; a flag is two letters of its own kind. */
+const EMOJI = '\\p{RI}{2}|\\p{Extended_Pictographic}';
 
-/** A run of a dense script; or a word, of which one that goes on without end is several. */
-const RUNS = new RegExp(`(?<dense>${DENSE_LETTER}+)|${OTHER_LETTER}{1,64}`, 'gv');
+/** A run of a dense script; or a word, of which one that goes on without end is several; or an emoji. */
+const RUNS = new RegExp(`(?<dense>${DENSE_LETTER}+)|(?<word>${OTHER_LETTER}{1,64})|${EMOJI}`, 'gv');
 const DENSE_LETTERS = new RegExp(DENSE_LETTER, 'gv');
 
 /**
@@ -25,18 +30,13 @@ export function queryWords(query: string, limit: number): string[] {
 function wordsOf(text: string, ofDense: (letters: readonly string[]) => readonly string[]): Set<string> {
   const words = new Set<string>();
   for (const { 0: run, groups } of fold(text).matchAll(RUNS)) {
-    if (groups?.['dense'] === undefined) words.add(run);
-    else for (const word of ofDense(run.match(DENSE_LETTERS) ?? [])) words.add(word);
+    if (groups?.['dense'] !== undefined) for (const word of ofDense(run.match(DENSE_LETTERS) ?? [])) words.add(word);
+    else if (groups?.['word'] !== undefined) for (const word of withoutJoined(run)) words.add(word);
+    else words.add(run);
   }
   return words;
 }
 
 function pairs(letters: readonly string[]): string[] {
   return letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
-}
-
-/** The text without differences of case and width. By way of capitals, because some letters have one capital and two small forms. */
-function fold(text: string): string {
-  const small = text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
-  return small.replaceAll('ς', 'σ').replaceAll('i\u0307', 'i');
 }

@@ -42,7 +42,13 @@ describe('the answer is', () => {
 
   test('an error when the agent said nothing but that', () => {
     expect(resultOf(createEvent({ errorCode: 'SAFETY', errorMessage: 'no' }))).toEqual({ error: 'no' });
-    expect(resultOf(said('half', { errorCode: 'MAX_TOKENS', errorMessage: 'too long' }))).toBe('half');
+    expect(resultOf(createEvent({ errorCode: 'SAFETY' }))).toEqual({ error: 'SAFETY' });
+  });
+
+  test('an error, with what there is of it, when it was cut off', () => {
+    const cutOff = { errorCode: 'MAX_TOKENS', errorMessage: 'too long' };
+    expect(resultOf(said('half', cutOff))).toEqual({ error: 'too long', output: 'half' });
+    expect(resultOf(said('half', cutOff), said('whole'))).toBe('whole');
   });
 
   test('an error when a call has its result later', () => {
@@ -54,24 +60,17 @@ describe('the answer is', () => {
   });
 });
 
-test('what the events changed is added to the actions, the later change last, and their signals are not', () => {
-  const actions = createEventActions({ stateDelta: { own: 1 }, removedState: ['back'] });
+test('artifacts are added to the actions, the later version last; chunks, state and signals are not', () => {
+  const actions = createEventActions({ stateDelta: { own: 1 } });
   const answer = new AgentAnswer('helper', actions);
-  answer.add(said('a', { actions: { stateDelta: { x: 1, y: 1, back: 1 }, artifactDelta: { f: 0 }, escalate: true } }));
-  answer.add(said('b', { actions: { stateDelta: { x: 2 }, removedState: ['y'], artifactDelta: { f: 1 } } }));
-  answer.add(said('c', { partial: true, actions: { stateDelta: { never: 1 } } }));
-  expect(actions).toEqual({
-    stateDelta: { own: 1, x: 2, back: 1 },
-    removedState: ['y'],
-    artifactDelta: { f: 1 },
-  });
+  answer.add(said('a', { actions: { stateDelta: { x: 1 }, artifactDelta: { f: 0, g: 0 }, escalate: true } }));
+  answer.add(said('b', { actions: { removedState: ['y'], artifactDelta: { f: 1 } } }));
+  answer.add(said('c', { partial: true, actions: { artifactDelta: { never: 1 } } }));
+  expect(actions).toEqual({ stateDelta: { own: 1 }, artifactDelta: { f: 1, g: 0 } });
 });
 
-test('keys like __proto__ are data', () => {
+test('names like __proto__ are data', () => {
   const actions = createEventActions();
-  new AgentAnswer('helper', actions).add(
-    said('a', { actions: { stateDelta: JSON.parse('{"__proto__": {"bad": true}}') } }),
-  );
-  expect(Object.keys(actions.stateDelta)).toEqual(['__proto__']);
-  expect(({} as Record<string, unknown>)['bad']).toBeUndefined();
+  new AgentAnswer('helper', actions).add(said('a', { actions: { artifactDelta: JSON.parse('{"__proto__": 1}') } }));
+  expect(Object.keys(actions.artifactDelta)).toEqual(['__proto__']);
 });

@@ -4,6 +4,8 @@ import {
   ConfigurationError,
   type Content,
   contentText,
+  enclosedBranch,
+  enclosureOf,
   type Event,
   type FunctionDeclaration,
   isBaseAgent,
@@ -11,7 +13,7 @@ import {
   type RunAsyncToolRequest,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
-import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';
 import { InnerStream } from './inner-stream.ts';
 
@@ -23,9 +25,19 @@ export interface AgentToolConfig {
   readonly skipSummarization?: boolean;
   /** Passes the agent's events on as they come, so that a reader sees it work. Default false. */
   readonly streamInner?: boolean;
+  /**
+   * True, or a function that says so: the agent is run when a person has confirmed the call, and the calling model is told when they
+   * reject it. Default false.
+   */
+  readonly requireConfirmation?: ConfirmationRule<unknown>;
 }
 
-const OPTIONS = new Set<string>(['agent', 'skipSummarization', 'streamInner'] satisfies (keyof AgentToolConfig)[]);
+const OPTIONS = new Set<string>([
+  'agent',
+  'skipSummarization',
+  'streamInner',
+  'requireConfirmation',
+] satisfies (keyof AgentToolConfig)[]);
 const REQUEST = 'request';
 const REQUEST_SCHEMA: SchemaLike = {
   type: 'object',
@@ -37,9 +49,13 @@ const REQUEST_SCHEMA: SchemaLike = {
  * An agent that another agent's model calls like a function and that hands back its answer; the caller keeps the conversation.
  *
  * Each call is a world of its own: the agent sees the arguments and what it does itself, and nobody else sees its events. They
- * are stored in the same session, on the branch `…agent@callId`. What it changes in state and saves as artifacts is also in the
- * actions of the tool's response. Its answer is the value by its `outputSchema`, or else the text of its last answer; thoughts
- * are left out. An agent that throws is an error that the calling model is told of.
+ * are stored in the same session, on the branch `…agent@callId`, and its state changes with them. Who reads the run is told of these
+ * changes, and of the artifacts that it saved, in the actions of the tool's response too. Its answer is the value by its
+ * `outputSchema`, or else the text of its last answer; thoughts are left out. An agent that throws, or whose answer was cut off, is
+ * an error that the calling model is told of.
+ *
+ * In a run that can be resumed the agent may ask people and wait for results that come later: its questions are passed on, the run
+ * pauses, and with the answer the call goes on where it was. In other runs the caller is told that it would have to wait.
  *
  * The arguments are those of the agent's `inputSchema`, passed on as JSON, or one text, `request`.
  */
@@ -49,6 +65,7 @@ export class AgentTool extends BaseTool {
   readonly streamInner: boolean;
   readonly #parameters: ValueSchema;
   readonly #takesText: boolean;
+  readonly #requireConfirmation: ConfirmationRule<unknown>;
   #declaration: FunctionDeclaration | undefined;
 
   /** @throws ConfigurationError for what is no agent, a name that models do not accept, and an option this version does not have */
@@ -61,9 +78,13 @@ export class AgentTool extends BaseTool {
       if (!OPTIONS.has(option))
         throw new ConfigurationError(`${owner}: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
     }
+    const { requireConfirmation = false } = config;
+    if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
+      throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
     this.agent = agent;
     this.skipSummarization = config.skipSummarization ?? false;
     this.streamInner = config.streamInner ?? false;
+    this.#requireConfirmation = requireConfirmation;
     this.#takesText = agent.inputSchema === undefined;
     // The constructor of ValueSchema checks what the contract of agents leaves open.
     this.#parameters = new ValueSchema((agent.inputSchema ?? REQUEST_SCHEMA) as SchemaLike, owner);
@@ -88,19 +109,34 @@ export class AgentTool extends BaseTool {
       return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
     }
     const { actions, functionCallId, invocationContext } = toolContext;
+    if (!(await isConfirmed(this.#requireConfirmation, checked.value, toolContext, this.name))) return undefined;
     const answer = new AgentAnswer(this.name, actions);
+    const pass = (event: Event): Promise<void> => toolContext.emitEvent(event);
+    const stream = this.streamInner
+      ? new InnerStream(pass, (event) => invocationContext.progress.noteCommitted(event))
+      : undefined;
+    const enclosure = enclosedBranch(invocationContext.branch, this.agent.name, functionCallId);
     const events = invocationContext.runSubInvocation({
       agent: this.agent,
       userContent: this.#toContent(checked.value),
       callId: functionCallId,
       streaming: this.streamInner,
       onPast: (event) => answer.add(this.#withValue(event)),
+      onPause: () => toolContext.pause(),
     });
-    const stream = this.streamInner ? new InnerStream((event: Event) => toolContext.emitEvent(event)) : undefined;
-    for await (const event of events) {
-      answer.add(event);
-      await stream?.pass(event);
+    try {
+      for await (const event of events) {
+        // What agents further in say is between them and who called them.
+        if (!enclosureOf(event.branch).startsWith(`${enclosure}.`)) answer.add(event);
+        if (stream) await stream.pass(event);
+        else if (invocationContext.isResumable && event.longRunningToolIds?.length) await pass(event);
+      }
+    } catch (error) {
+      await stream?.release();
+      throw error;
     }
+    await stream?.end();
+    if (toolContext.isPaused) return undefined;
     if (this.skipSummarization) actions.skipSummarization = true;
     return answer.result();
   }

@@ -4,10 +4,10 @@ import { Route } from './route.ts';
 /** The events of the context's agent and of whomever it hands over to, one after the other. */
 export async function* driveAgent(context: InvocationContext): AsyncGenerator<Event, void, void> {
   const route = new Route(context);
-  for (;;) {
-    yield* route.events;
-    const announcement = route.handOver();
-    if (!announcement) return;
-    yield announcement;
+  try {
+    for (const part of route) yield* part;
+  } catch (error) {
+    route.noteFailure(error);
+    throw error;
   }
 }

@@ -41,15 +41,15 @@ export class Lanes {
   /** Asks a lane for its next event: the one before is committed. */
   goOn(lane: Route): void {
     lane.events.next().then(
-      ({ done, value }) => {
+      (step) => {
         if (this.#failure) return;
         try {
-          this.#arrive({ lane, event: done === true ? lane.handOver() : value });
+          this.#arrive({ lane, event: lane.eventOf(step) });
         } catch (error) {
-          this.#fail(error);
+          this.#fail(error, lane);
         }
       },
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => this.#fail(error, lane),
     );
   }
 
@@ -83,8 +83,9 @@ export class Lanes {
     this.#waiting = undefined;
   }
 
-  #fail(error: unknown): void {
+  #fail(error: unknown, lane: Route): void {
     if (this.#failure) return;
+    lane.noteFailure(error);
     this.#failure = { error };
     this.#abort.abort(new RunAbortedError('another agent of the same parallel agent failed', { cause: error }));
     this.#waiting?.reject(error);

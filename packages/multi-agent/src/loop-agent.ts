@@ -12,7 +12,10 @@ import { Route } from './route.ts';
 
 /** What a loop agent is made of. */
 export interface LoopAgentConfig extends BaseAgentConfig {
-  /** Rounds through the sub-agents, at most. Default: until one escalates. */
+  /**
+   * Rounds through the sub-agents, at most. Default: until one escalates. A loop that never does goes on until its run is aborted
+   * or `maxLlmCalls` are used up; the process serves others meanwhile.
+   */
   readonly maxIterations?: number;
 }
 
@@ -47,33 +50,41 @@ export class LoopAgent extends BaseAgent {
     const enclosure = enclosureOf(context.branch);
     if (this.subAgents.length === 0) return;
     const { agentState, past, invocation } = context;
-    let goesOn = agentState !== undefined;
+    let isResumed = agentState !== undefined;
     let first = currentSubAgent(context, this.subAgents);
-    for (let round = Number(agentState?.[LOOP_COUNT] ?? 0); round < (this.maxIterations ?? Infinity); round++) {
-      context.throwIfAborted();
+    for (let round = roundOf(agentState); round < (this.maxIterations ?? Infinity); round++) {
       for (const child of this.subAgents.slice(first)) {
-        let isLeft = goesOn && past !== undefined && invocation.past?.isLeft(past) === true;
-        if (context.isResumable && !goesOn) {
+        context.throwIfAborted();
+        let isLeft = isResumed && past !== undefined && invocation.past?.isLeft(past) === true;
+        if (context.isResumable && !isResumed) {
           const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
           yield context.createEvent({ actions: { agentState: checkpoint } });
         }
-        goesOn = false;
+        isResumed = false;
         const route = new Route(context.forAgent(child));
-        for (;;) {
-          for await (const event of route.events) {
-            // Before it is yielded: an outer loop hears of it next, and it is this one that ends.
-            isLeft = escalates(event, enclosure) || isLeft;
-            yield event;
+        try {
+          for (const part of route) {
+            for await (const event of part) {
+              // Before it is yielded: an outer loop hears of it next, and it is this one that ends.
+              isLeft = escalates(event, enclosure) || isLeft;
+              yield event;
+            }
           }
-          const announcement = route.handOver();
-          if (!announcement) break;
-          yield announcement;
+        } catch (error) {
+          route.noteFailure(error);
+          throw error;
         }
         if (isLeft || context.isEnded || context.isPaused) return;
       }
       first = 0;
     }
   }
+}
+
+/** The round that has its turn, by the loop's last checkpoint; the first one for what is no count of rounds. */
+function roundOf(agentState: Readonly<Record<string, unknown>> | undefined): number {
+  const round = agentState?.[LOOP_COUNT];
+  return typeof round === 'number' && Number.isSafeInteger(round) && round > 0 ? round : 0;
 }
 
 /** True for an event that ends the loop, once. What an agent tool shows of its agent is not the loop's concern. */

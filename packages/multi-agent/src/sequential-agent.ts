@@ -26,18 +26,19 @@ export class SequentialAgent extends BaseAgent {
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    let goesOn = context.agentState !== undefined;
+    let isResumed = context.agentState !== undefined;
     for (const child of this.subAgents.slice(currentSubAgent(context, this.subAgents))) {
-      if (context.isResumable && !goesOn)
+      if (context.isResumable && !isResumed)
         yield context.createEvent({ actions: { agentState: { [CURRENT_SUB_AGENT]: child.name } } });
-      goesOn = false;
+      isResumed = false;
+      context.throwIfAborted();
       const route = new Route(context.forAgent(child));
-      // Not `driveAgent`: a generator less on the way of every chunk.
-      for (;;) {
-        yield* route.events;
-        const announcement = route.handOver();
-        if (!announcement) break;
-        yield announcement;
+      try {
+        // Not `driveAgent`: a generator less on the way of every chunk.
+        for (const part of route) yield* part;
+      } catch (error) {
+        route.noteFailure(error);
+        throw error;
       }
       if (context.isEnded || context.isPaused) return;
     }

@@ -1,32 +1,92 @@
+import { ConfigurationError } from '@eventloom/core';
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
+  type QuickJSEmscriptenModule,
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import { METER } from './meter.ts';
 
 /** Where the engine comes from. */
 export interface QuickJsEngine {
   /**
-   * The compiled WebAssembly of the variant. Needed where none may be compiled at run time: on Cloudflare Workers, import
-   * `emscripten-module.wasm` of `@jitl/quickjs-wasmfile-release-sync` and hand it in. Elsewhere it saves reading and compiling.
+   * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts what it does. Needed where nothing may be
+   * compiled at run time: on Cloudflare Workers, import it and hand it in. Elsewhere it saves reading and compiling.
    */
   readonly wasmModule?: WebAssembly.Module;
-  /** Another build of QuickJS. Default `@jitl/quickjs-wasmfile-release-sync`. */
-  readonly variant?: QuickJSSyncVariant;
+}
+
+/** An engine and its memory. */
+export interface EngineParams extends QuickJsEngine {
+  /** Bytes the engine may hold with everything in it. */
+  readonly memoryBytes: number;
+  /** Called after each METER.turns turns of loops. What it throws ends what runs, and with it the engine. */
+  readonly onTick: () => void;
+}
+
+const PAGE_BYTES = 65_536;
+/** What the build of the engine asks for, a third of it for its own stack. */
+const FIRST_PAGES = 256;
+/** Bytes that every engine holds. */
+export const LEAST_MEMORY_BYTES = FIRST_PAGES * PAGE_BYTES;
+
+/** @throws ConfigurationError for a module that has no meter */
+export function checkEngine({ wasmModule }: QuickJsEngine): void {
+  if (wasmModule && WebAssembly.Module.customSections(wasmModule, METER.mark).length === 0)
+    throw new ConfigurationError('wasmModule: must be the module of @eventloom/quickjs/engine.wasm');
 }
 
 /**
- * A new instance of the engine, with a memory of its own, that nothing ran in. It is never disposed of but dropped: freeing a
- * runtime that ran out of memory aborts the engine, and with the instance everything is gone at once.
+ * A new instance of the engine, with a memory of its own that never grows beyond its bound, that nothing ran in. It is never
+ * disposed of but dropped: freeing a runtime that ran out of memory aborts the engine, and with the instance everything is gone at
+ * once.
  */
-export async function createEngine({ wasmModule, variant }: QuickJsEngine): Promise<QuickJSWASMModule> {
-  const base = variant ?? (await defaultVariant());
-  return newQuickJSWASMModuleFromVariant(wasmModule ? newVariant(base, { wasmModule }) : base);
+export async function createEngine({ wasmModule, memoryBytes, onTick }: EngineParams): Promise<QuickJSWASMModule> {
+  const maximum = Math.floor(memoryBytes / PAGE_BYTES);
+  const wasmMemory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum });
+  const source = wasmModule ? { wasmModule } : { wasmLocation: new URL('./engine.wasm', import.meta.url).href };
+  const variant = newVariant(await defaultVariant(), { ...source, wasmMemory });
+  const { promise: loaded, resolve } = Promise.withResolvers<QuickJSEmscriptenModule>();
+  const engine = await newQuickJSWASMModuleFromVariant({
+    ...variant,
+    importModuleLoader: async () => {
+      const found = await variant.importModuleLoader();
+      const load = 'default' in found ? withoutDefault(found.default) : found;
+      return async (options) => {
+        const module = await load(options);
+        resolve(module);
+        return module;
+      };
+    },
+  });
+  const module = await loaded;
+  failWithoutMemory(module);
+  const { shouldInterrupt } = module.callbacks;
+  module.callbacks.shouldInterrupt = (asyncify, runtime) => {
+    if (Number(runtime) !== METER.argument) return shouldInterrupt(asyncify, runtime);
+    onTick();
+    return 0;
+  };
+  return engine;
+}
+
+/** Texts are copied to where memory was found: without this, over the beginning of everything where there is none. */
+function failWithoutMemory(module: QuickJSEmscriptenModule): void {
+  const allocate = module._malloc.bind(module);
+  module._malloc = (size) => {
+    const address = allocate(size);
+    if (address === 0) throw new RangeError('out of memory');
+    return address;
+  };
+}
+
+function withoutDefault<T extends object>(module: T | { readonly default: T }): T {
+  return 'default' in module ? module.default : module;
 }
 
 /** Loaded when it is needed. Its types are those of its CommonJS form, one `default` further in than the module that is loaded. */
 async function defaultVariant(): Promise<QuickJSSyncVariant> {
   const { default: loaded } = await import('@jitl/quickjs-wasmfile-release-sync');
-  return 'default' in loaded ? loaded.default : loaded;
+  return withoutDefault(loaded);
 }

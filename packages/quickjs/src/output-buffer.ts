@@ -12,13 +12,18 @@ export class OutputBuffer {
     return this.#stdout;
   }
 
+  /** True when something was left out: the rest will be too. */
+  get isFull(): boolean {
+    return this.#left < 0;
+  }
+
   /** With a note behind it when something was left out. */
   get stderr(): string {
-    return this.#left < 0 ? `${this.#stderr}The output was cut off here.\n` : this.#stderr;
+    return this.isFull ? `${this.#stderr}The output was cut off here.\n` : this.#stderr;
   }
 
   write(stream: 'stdout' | 'stderr', line: string): void {
-    if (this.#left < 0) return;
+    if (this.isFull) return;
     const text = `${line}\n`.slice(0, this.#left);
     const isWhole = text.length === line.length + 1;
     this.#left = isWhole ? this.#left - text.length : -1;

@@ -1,15 +1,20 @@
 import { ConfigurationError } from '@eventloom/core';
+import { LEAST_MEMORY_BYTES } from './create-engine.ts';
 
 /** What one execution may use. */
 export interface QuickJsBounds {
   /** Time for the code itself, milliseconds. Default 1000. */
   readonly timeoutMs?: number;
   /**
-   * Loop turns and calls, counted in ten thousands. Default 100 million, which is some seconds. It is the bound that holds where the
-   * clock stands still while code runs, as it does on Cloudflare Workers.
+   * What the engine does, in turns of its loops: a step of the code is one or some, and a built-in function takes one for each few
+   * characters or items it goes through. Counted in steps of 65,536. Default 250 million, which is some seconds. It is the bound
+   * that holds where the clock stands still while code runs, as it does on Cloudflare Workers.
    */
   readonly maxOperations?: number;
-  /** Memory of the code's values, bytes. Default 32 MiB. */
+  /**
+   * What the engine holds, bytes: its own stack and data, about 6 MiB, and the values of the code. Never more, in whatever pieces.
+   * At least 16 MiB, which an engine takes from the start. Default 32 MiB.
+   */
   readonly memoryBytes?: number;
   /** Depth of calls, bytes of stack. Default 256 KiB. */
   readonly stackBytes?: number;
@@ -19,7 +24,7 @@ export interface QuickJsBounds {
 
 const DEFAULTS: Required<QuickJsBounds> = {
   timeoutMs: 1_000,
-  maxOperations: 100_000_000,
+  maxOperations: 250_000_000,
   memoryBytes: 32 * 1024 * 1024,
   stackBytes: 256 * 1024,
   maxOutputChars: 20_000,
@@ -33,8 +38,12 @@ export function checkBounds(bounds: QuickJsBounds): Required<QuickJsBounds> {
   const checked: { -readonly [K in keyof QuickJsBounds]-?: number } = { ...DEFAULTS };
   for (const key of Object.keys(DEFAULTS) as (keyof QuickJsBounds)[]) {
     const value = bounds[key] ?? DEFAULTS[key];
+    const least = key === 'memoryBytes' ? LEAST_MEMORY_BYTES : Number.MIN_VALUE;
     const most = MOST[key] ?? Number.MAX_SAFE_INTEGER;
-    if (!(value > 0 && value <= most)) throw new ConfigurationError(`${key}: must be more than 0 and at most ${most}`);
+    if (!(value >= least && value <= most)) {
+      const bottom = key === 'memoryBytes' ? `at least ${least}` : 'more than 0';
+      throw new ConfigurationError(`${key}: must be ${bottom} and at most ${most}`);
+    }
     checked[key] = value;
   }
   return checked;

@@ -8,9 +8,7 @@ import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from './quickjs-
 
 // Workers compile no WebAssembly at run time: there it is imported.
 const ENGINE =
-  navigator.userAgent === 'Cloudflare-Workers'
-    ? { wasmModule: (await import('@jitl/quickjs-wasmfile-release-sync/wasm')).default }
-    : {};
+  navigator.userAgent === 'Cloudflare-Workers' ? { wasmModule: (await import('./engine.wasm')).default } : {};
 
 async function ask(steps: readonly ScriptedStep[], options: QuickJsCodeExecutorOptions = {}) {
   const platform = fixedPlatform();
@@ -60,6 +58,19 @@ test('code that does not end costs a result and not the run', async () => {
   const { results, events } = await ask(['```js\nfor (;;);\n```', 'Too long.'], { maxOperations: 1e6 });
   expect(results).toMatchObject([{ outcome: 'OUTCOME_DEADLINE_EXCEEDED' }]);
   expect(events).toHaveLength(3);
+});
+
+test.each<ScriptedStep>([
+  '```tool_code\nprint(1)\n```',
+  { parts: [{ executableCode: { code: 'print(1)', language: 'PYTHON' } }] },
+])('Python is not run as JavaScript, and the model is told: %j', async (step) => {
+  const { results, events } = await ask([step, '```js\n"fixed"\n```', 'done']);
+  expect(results).toMatchObject([
+    { outcome: 'OUTCOME_FAILED', output: expect.stringContaining('javascript') },
+    { outcome: 'OUTCOME_OK', output: 'fixed' },
+  ]);
+  expect(results[0]?.output).not.toContain('code.js');
+  expect(events).toHaveLength(5);
 });
 
 test('a bound that cannot work is refused when the executor is made', () => {

@@ -5,17 +5,18 @@ import {
   type CodeExecutorOptions,
   type ExecuteCodeParams,
 } from '@eventloom/core';
-import type { QuickJsEngine } from './create-engine.ts';
+import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 
 /** How code is found, what it may use, and where the engine comes from. */
 export interface QuickJsCodeExecutorOptions
-  extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs'>, QuickJsBounds, QuickJsEngine {}
+  extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs' | 'languages'>, QuickJsBounds, QuickJsEngine {}
 
-/** How much longer than its code an execution may take: for loading the engine, and to stop what does not stop by itself. */
+/** How much longer than its code an execution may take: for starting a thread and loading the engine on a busy machine. */
 const ALLOWANCE_MS = 5_000;
 
+/** `tool_code` is Python by its name: who writes it is told what is run here. */
 const DELIMITERS: readonly CodeDelimiters[] = [
   ['```javascript\n', '\n```'],
   ['```js\n', '\n```'],
@@ -35,26 +36,26 @@ const INSTRUCTION = [
  * others); it has no network, no file system, no timers, no modules and no way to the host. Top-level `await` works. What is
  * printed is the result; when nothing is, the value of the last expression is. Errors tell the lines.
  *
- * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up: a run's
- * abort is seen before the code starts and not while it runs. The engine looks at these bounds in loops, calls and regular
- * expressions, but not inside one built-in function, so `indexOf` over a huge array-like or huge texts holds the thread until it
- * is done. Where untrusted people have a say, on node, use QuickJsThreadCodeExecutor of `@eventloom/quickjs/node`; on Workers the
- * platform ends a request that uses too much time.
+ * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up, also
+ * inside one call of a built-in function: a run's abort is seen before the code starts and not while it runs. Where other work
+ * must go on meanwhile, on node, use QuickJsThreadCodeExecutor of `@eventloom/quickjs/node`.
  */
 export class QuickJsCodeExecutor extends BaseCodeExecutor {
   readonly #settings: Omit<RunInQuickJsParams, 'code' | 'now'>;
 
-  /** @throws ConfigurationError for a bound that cannot work */
+  /** @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's */
   constructor(options: QuickJsCodeExecutorOptions = {}) {
-    const { wasmModule, variant, ...rest } = options;
+    const { wasmModule, ...rest } = options;
     const bounds = checkBounds(options);
+    checkEngine(options);
     super({
       codeBlockDelimiters: DELIMITERS,
       instruction: INSTRUCTION,
       ...rest,
+      languages: ['javascript'],
       timeoutMs: bounds.timeoutMs + ALLOWANCE_MS,
     });
-    this.#settings = { ...bounds, ...(wasmModule && { wasmModule }), ...(variant && { variant }) };
+    this.#settings = { ...bounds, ...(wasmModule && { wasmModule }) };
   }
 
   /** What an execution is made of, but for its clock. */

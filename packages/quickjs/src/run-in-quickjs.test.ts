@@ -4,13 +4,13 @@ import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 
 // Workers compile no WebAssembly at run time: there it is imported.
 const ENGINE =
-  navigator.userAgent === 'Cloudflare-Workers'
-    ? { wasmModule: (await import('@jitl/quickjs-wasmfile-release-sync/wasm')).default }
-    : {};
+  navigator.userAgent === 'Cloudflare-Workers' ? { wasmModule: (await import('./engine.wasm')).default } : {};
+
+const MIB = 1024 * 1024;
 
 /** Runs code under a clock that stands still, so that of the bounds in time only `maxOperations` holds. */
 function run(code: string, params: Partial<RunInQuickJsParams> = {}) {
-  return runInQuickJs({ code, maxOperations: 1_000_000, now: () => 0, ...ENGINE, ...params });
+  return runInQuickJs({ code, maxOperations: 20_000_000, now: () => 0, ...ENGINE, ...params });
 }
 
 test('what is printed is the output, each stream by itself', async () => {
@@ -71,10 +71,15 @@ test.each([
   'throw { get stack() { for (;;); } }',
   'new Proxy({}, { ownKeys() { for (;;); } })',
   '[1].sort.call({ get length() { for (;;); } })',
+  'const text = "x".repeat(1e6); for (let turn = 0; turn < 2_000; turn++) text.indexOf("y")',
+  'const items = Array(1e6).fill(1); for (let turn = 0; turn < 200; turn++) items.indexOf(2)',
+  '"a".repeat(40_000).indexOf("a".repeat(20_000) + "b")',
+  'const bytes = new Uint8Array(8e6); for (let turn = 0; turn < 1_000; turn++) bytes.copyWithin(1, 0)',
+  'try { "a".repeat(40_000).indexOf("a".repeat(20_000) + "b") } catch {} finally { for (;;); }',
 ])('what goes on for ever is stopped, also where the clock stands still: %s', async (code) => {
-  const { outcome, stderr } = await run(code);
+  const { outcome, stderr } = await run(code, { maxOperations: 2_000_000 });
   expect(outcome).toBe('OUTCOME_DEADLINE_EXCEEDED');
-  expect(stderr).toContain('1000000 operations');
+  expect(stderr).toContain('2000000 operations');
 });
 
 test('code is stopped when its time is over', async () => {
@@ -100,15 +105,31 @@ test.each([
   'JSON.stringify(Array(2 ** 32 - 1))',
   'Array(2 ** 31).fill(0)',
 ])('what wants too much memory fails, and the next code finds nothing of it: %s', async (code) => {
-  const { outcome } = await run(code, { memoryBytes: 4_000_000, maxOperations: 100_000_000 });
+  const { outcome } = await run(code, { memoryBytes: 20 * MIB, maxOperations: 250_000_000 });
   expect(outcome).toBe('OUTCOME_FAILED');
   expect((await run('typeof a + typeof s')).stdout).toBe('undefinedundefined\n');
 });
 
+test.each([900_000, 40_000, 1_000])('in pieces of %i bytes no more is held than the bound', async (size) => {
+  const code = `const held = []; try { for (;;) held.push(new Uint8Array(${size}).fill(1)); } catch {} held.length`;
+  for (const memoryBytes of [16 * MIB, 20.5 * MIB, 48 * MIB]) {
+    const { stdout } = await run(code, { memoryBytes, maxOperations: 250_000_000 });
+    const held = Number(stdout) * size;
+    expect(held).toBeLessThan(memoryBytes);
+    expect(held).toBeGreaterThan(0.6 * (memoryBytes - 8 * MIB));
+  }
+});
+
+test('files that are more than the memory fail the code, which does not run', async () => {
+  const inputFiles = [{ name: 'a.txt', mimeType: 'text/plain', content: btoa('x'.repeat(17 * MIB)) }];
+  const output = await run('console.log("ran")', { inputFiles, memoryBytes: 16 * MIB });
+  expect(output).toMatchObject({ stdout: '', outcome: 'OUTCOME_FAILED', stderr: expect.stringContaining('memory') });
+});
+
 test('memory that ran out is named, also when nothing of it becomes free', async () => {
   const { stderr } = await run('globalThis.a = null; for (;;) a = { a }', {
-    memoryBytes: 2_000_000,
-    maxOperations: 100_000_000,
+    memoryBytes: 16 * MIB,
+    maxOperations: 250_000_000,
   });
   expect(stderr).toContain('out of memory');
 });
@@ -132,11 +153,11 @@ test.each([
   'eval("[".repeat(1e6))',
   'new RegExp("(".repeat(1e5))',
 ])('what goes too deep fails: %s', async (code) => {
-  expect((await run(code)).outcome).toBe('OUTCOME_FAILED');
+  expect((await run(code, { maxOperations: 250_000_000 })).outcome).toBe('OUTCOME_FAILED');
 });
 
 test('of long output the beginning is kept, with a note', async () => {
-  const params = { maxOutputChars: 10, maxOperations: 100_000 };
+  const params = { maxOutputChars: 10 };
   expect((await run('console.log("123"); console.log("x".repeat(1e6))', params)).stdout).toBe('123\nxxxxxx');
   const endless = await run('for (;;) console.log("12"), console.error("3")', params);
   expect(endless).toMatchObject({ stdout: '12\n12\n', stderr: expect.stringMatching(/^3\n3\n.*cut off/s) });
@@ -195,7 +216,7 @@ test('executions at the same time do not see each other', async () => {
 
 test.each([
   { timeoutMs: 0 },
-  { memoryBytes: -1 },
+  { memoryBytes: 16 * MIB - 1 },
   { memoryBytes: 2 ** 31 },
   { stackBytes: 2 ** 21 },
   { maxOperations: Number.NaN },

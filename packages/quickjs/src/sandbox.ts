@@ -4,7 +4,7 @@ import { CONSOLE_SCRIPT } from './console-script.ts';
 import { fileText } from './file-text.ts';
 import { OutputBuffer } from './output-buffer.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
-import { Watch } from './watch.ts';
+import type { Watch } from './watch.ts';
 
 /** The engine's flag for a script that may `await` at its top level: its value is a promise of `{value}`. */
 const EVAL_ASYNC = 1 << 7;
@@ -25,12 +25,12 @@ export class Sandbox {
   readonly #output: OutputBuffer;
   #show: QuickJSHandle | undefined;
 
-  constructor(engine: QuickJSWASMModule, bounds: Required<QuickJsBounds>, now: () => number) {
+  constructor(engine: QuickJSWASMModule, bounds: Required<QuickJsBounds>, watch: Watch) {
     this.#bounds = bounds;
     this.#output = new OutputBuffer(bounds.maxOutputChars);
     this.#runtime = engine.newRuntime();
     this.#context = this.#runtime.newContext();
-    this.#watch = new Watch(bounds, now);
+    this.#watch = watch;
   }
 
   run(code: string, inputFiles: readonly CodeFile[]): CodeExecutionOutput {
@@ -39,11 +39,11 @@ export class Sandbox {
       this.#provideConsole();
       this.#provideFiles(inputFiles);
       runtime.setMaxStackSize(this.#bounds.stackBytes);
-      runtime.setMemoryLimit(this.#bounds.memoryBytes);
       runtime.setInterruptHandler(() => this.#watch.check());
+      this.#watch.start();
       return this.#finish(this.#evaluate(code));
     } catch (error) {
-      // The engine itself gave up: its stack, which is the host's, or its memory is used up. It is not used again.
+      // The engine itself gave up: its stack, which is the host's, its memory or its time is used up. It is not used again.
       return this.#finish({ failure: this.#watch.stopped ?? `The code was stopped: ${toError(error).message}` });
     }
   }
@@ -51,6 +51,7 @@ export class Sandbox {
   #provideConsole(): void {
     const context = this.#context;
     const write = context.newFunction('write', (stream, text) => {
+      if (this.#output.isFull) return;
       this.#output.write(context.getString(stream) === 'stderr' ? 'stderr' : 'stdout', context.getString(text));
     });
     const provide = context.unwrapResult(context.evalCode(CONSOLE_SCRIPT, 'console.js'));
@@ -71,7 +72,7 @@ export class Sandbox {
     const context = this.#context;
     const started = context.evalCode(code, 'code.js', EVAL_ASYNC);
     if (started.error) return this.#failed(started.error);
-    while (this.#runtime.hasPendingJob() && this.#watch.stopped === undefined) {
+    while (this.#runtime.hasPendingJob() && !this.#watch.check()) {
       const ran = this.#runtime.executePendingJobs(JOBS_AT_ONCE);
       if (ran.error) return this.#failed(ran.error);
     }

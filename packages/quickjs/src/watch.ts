@@ -1,20 +1,21 @@
+import { METER } from './meter.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
 
-/** The engine asks once in so many loop turns and calls whether it is to go on. */
-const OPERATIONS_PER_CHECK = 10_000;
+/** Ticks, some milliseconds, in which the engine may stop by itself, and so tell where: it asks in loops and calls of the code. */
+const TICKS_TO_STOP = 16;
 
 /** Says when code has to stop, and from then on always. */
 export class Watch {
   readonly #bounds: Pick<Required<QuickJsBounds>, 'timeoutMs' | 'maxOperations'>;
   readonly #now: () => number;
-  readonly #endMs: number;
+  #endMs = Infinity;
   #operations = 0;
+  #ticksLeft = TICKS_TO_STOP;
   #stopped: string | undefined;
 
   constructor(bounds: Pick<Required<QuickJsBounds>, 'timeoutMs' | 'maxOperations'>, now: () => number) {
     this.#bounds = bounds;
     this.#now = now;
-    this.#endMs = now() + bounds.timeoutMs;
   }
 
   /** Why the code was stopped. */
@@ -22,12 +23,24 @@ export class Watch {
     return this.#stopped;
   }
 
-  /** Counts a check. True when the code has to stop. */
+  /** The time of the code begins. */
+  start(): void {
+    this.#endMs = this.#now() + this.#bounds.timeoutMs;
+    this.#operations = 0;
+  }
+
+  /** Counts METER.turns operations. @throws RangeError when the code did not stop though it had to: it is in one built-in function */
+  tick(): void {
+    this.#operations += METER.turns;
+    if (this.check() && this.#ticksLeft-- <= 0) throw new RangeError(this.#stopped);
+  }
+
+  /** True when the code has to stop. */
   check(): boolean {
-    this.#operations += OPERATIONS_PER_CHECK;
-    if (this.#now() >= this.#endMs) this.#stopped ??= `Stopped after ${this.#bounds.timeoutMs} ms.`;
-    if (this.#operations > this.#bounds.maxOperations)
-      this.#stopped ??= `Stopped after ${this.#bounds.maxOperations} operations.`;
+    if (this.#stopped !== undefined) return true;
+    const { timeoutMs, maxOperations } = this.#bounds;
+    if (this.#now() >= this.#endMs) this.#stopped = `Stopped after ${timeoutMs} ms.`;
+    else if (this.#operations > maxOperations) this.#stopped = `Stopped after ${maxOperations} operations.`;
     return this.#stopped !== undefined;
   }
 }

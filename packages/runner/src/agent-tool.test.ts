@@ -324,6 +324,51 @@ describe('what it changes', () => {
     expect((await session()).state).toEqual({ kept: 1 });
   });
 
+  test('is not written a second time with its answer: what somebody wrote since stays', async () => {
+    const gate = new Gate();
+    const helper = new CustomAgent('helper', async function* (context) {
+      yield context.createEvent({ actions: { stateDelta: { k: 'child', gone: 1 } } });
+      yield context.createEvent({ actions: { removedState: ['gone'] } });
+      await gate.pass(context.abortSignal);
+    });
+    const other = new CustomAgent('other', async function* (context) {
+      await gate.reached;
+      yield context.createEvent({ actions: { stateDelta: { k: 'newer', gone: 'back' } } });
+      gate.open();
+    });
+    const { run, session } = await setUp(new ParallelAgent({ name: 'par', subAgents: [caller(helper), other] }));
+    const events = await run();
+    const told = events.find((event) => answers([event]).length > 0);
+    expect((await session()).state).toEqual({ k: 'newer', gone: 'back' });
+    // Who follows the stream has the state as it is.
+    expect(told?.actions.stateDelta).toEqual({ k: 'newer', gone: 'back' });
+    expect((await session()).events.find((event) => event.id === told?.id)?.actions.stateDelta).toEqual({});
+  });
+
+  test('of the user’s state is not written a second time over what another session wrote', async () => {
+    const helper = new CustomAgent('helper', async function* (context) {
+      yield context.createEvent({ actions: { stateDelta: { 'user:balance': 10 } } });
+      await elsewhere();
+    });
+    const { run, sessionService } = await setUp(caller(helper));
+    const elsewhere = async (): Promise<void> => {
+      const session = await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 'other' });
+      await sessionService.appendEvent({
+        session,
+        event: createEvent({ author: 'x', actions: { stateDelta: { 'user:balance': 20 } } }),
+      });
+    };
+    await run();
+    expect((await sessionService.getSession(KEY))?.state).toEqual({ 'user:balance': 20 });
+  });
+
+  test('is told of an agent in an agent too', async () => {
+    const deep = agentOf('deep', ['found it'], { outputKey: 'found' });
+    const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
+    const { run } = await setUp(caller(agentOf('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep })] })));
+    expect((await run())[1]?.actions.stateDelta).toEqual({ found: 'found it' });
+  });
+
   test('is there for its own next step, committed', async () => {
     const tool = new FunctionTool({
       name: 'work',
@@ -367,6 +412,16 @@ describe('its answer', () => {
     expect(answers(await second.run())).toEqual([{ result: '' }]);
   });
 
+  test('is not what an agent says whom it asked itself', async () => {
+    const deep = agentOf('deep', ['deep words']);
+    const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
+    const middle = agentOf('middle', [call, { parts: [] }], {
+      tools: [new AgentTool({ agent: deep, streamInner: true })],
+    });
+    const { run } = await setUp(caller(middle));
+    expect(answers(await run()).at(-1)).toEqual({ result: '' });
+  });
+
   test('is an error when the agent fails, and the caller goes on', async () => {
     const { run } = await setUp(caller(agentOf('helper', [new TypeError('no network')])));
     const events = await run();
@@ -378,7 +433,9 @@ describe('its answer', () => {
     const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
     const helper = agentOf('helper', [{ calls: [{ name: 'later', id: 'inner' }] }], { tools: [later] });
     const { run, runner } = await setUp(caller(helper));
-    expect(answers(await run())).toEqual([{ error: expect.stringContaining('helper waits for the result of later') }]);
+    const events = await run();
+    expect(answers(events)).toEqual([{ error: expect.stringContaining('helper waits for the result of later') }]);
+    expect(events.some((event) => event.author === 'helper')).toBe(false);
     const newMessage = { parts: [{ functionResponse: { id: 'inner', name: 'later', response: {} } }] };
     await expect(runner.run({ userId: 'u', sessionId: 's', newMessage })).rejects.toThrow(
       'there is no call with the id "inner"',
@@ -391,11 +448,51 @@ describe('its answer', () => {
     expect(answers(await run())).toEqual([{ error: 'the model stopped with SAFETY' }]);
   });
 
+  test('is an error, with what there is of it, when the model broke off in the middle', async () => {
+    const cutOff: ScriptedStep = {
+      response: { finishReason: 'MAX_TOKENS', content: { parts: [{ text: 'The dose is 5' }] } },
+    };
+    const { run } = await setUp(caller(agentOf('helper', [cutOff])));
+    expect(answers(await run())).toEqual([{ error: 'the model stopped with MAX_TOKENS', output: 'The dose is 5' }]);
+  });
+
   test('ends the turn when it is not to be put into words', async () => {
     const { run } = await setUp(caller(agentOf('helper', ['as it is']), { skipSummarization: true }));
     const events = await run();
     expect(events).toHaveLength(2);
     expect(events[1]?.actions.skipSummarization).toBe(true);
+  });
+});
+
+describe('requireConfirmation', () => {
+  const asking = (events: readonly Event[]) =>
+    events
+      .flatMap((event) => event.content?.parts ?? [])
+      .find(({ functionCall }) => functionCall?.name === 'adk_request_confirmation')?.functionCall?.id ?? '';
+  const reply = (id: string, confirmed: boolean) => ({
+    userId: 'u',
+    sessionId: 's',
+    newMessage: { parts: [{ functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed } } }] },
+  });
+
+  test('has a person asked before the agent is run', async () => {
+    const helper = agentOf('helper', ['It is done.']);
+    const { run, runner } = await setUp(caller(helper, { requireConfirmation: true }));
+    const id = asking(await run());
+    expect(modelOf(helper).calls).toBe(0);
+    expect(answers(await runner.run(reply(id, true)))).toEqual([{ result: 'It is done.' }]);
+  });
+
+  test('keeps an agent from being run that the person rejects', async () => {
+    const { run, runner } = await setUp(caller(agentOf('helper', []), { requireConfirmation: () => true }));
+    const id = asking(await run());
+    expect(answers(await runner.run(reply(id, false)))).toEqual([{ error: 'This tool call is rejected.' }]);
+  });
+
+  test('asks nobody when it says so of the arguments', async () => {
+    const requireConfirmation = (args: unknown): boolean => JSON.stringify(args) !== '{"request":"do it"}';
+    const { run } = await setUp(caller(agentOf('helper', ['ok']), { requireConfirmation }));
+    expect(answers(await run())).toEqual([{ result: 'ok' }]);
   });
 });
 
@@ -436,9 +533,58 @@ describe('streamInner', () => {
     const events = await run({ streamingMode: 'sse' });
     const inner = events.filter((event) => event.author === 'helper');
     expect(inner.map(textOf).filter((text) => text !== undefined)).toEqual(['It is ', 'fine.']);
-    expect(inner.filter((event) => event.partial !== true)).toHaveLength(2);
+    const [, , whole] = inner.filter((event) => event.partial !== true);
+    expect(whole?.content).toBeUndefined();
+    expect(whole?.usageMetadata?.timingInfo).toBeDefined();
     expect(answers(events)).toContainEqual({ result: 'It is fine.' });
     expect(events.filter((event) => event.author === 'user')).toEqual([]);
+  });
+
+  test.each<[string, ScriptedStep[], string]>([
+    ['was cut off', [{ chunks: ['The dose ', 'is 5'], response: { finishReason: 'MAX_TOKENS' } }], 'MAX_TOKENS'],
+    ['broke', [{ chunks: ['The dose ', 'is 5'], error: new TypeError('cut') }], 'MODEL_ERROR'],
+  ])('passes on what went wrong when the answer %s, and what there was of it', async (_, steps, errorCode) => {
+    const { run } = await setUp(caller(agentOf('helper', steps), { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    const inner = events.filter((event) => event.author === 'helper');
+    expect(inner.map((event) => [textOf(event), event.errorCode])).toEqual([
+      ['The dose ', undefined],
+      ['is 5', undefined],
+      ['The dose is 5', errorCode],
+    ]);
+  });
+
+  test('passes on the whole of what is not the answer: an agent’s words before the last one’s', async () => {
+    const first = agentOf('first', [{ chunks: ['o', 'ne'] }]);
+    const second = agentOf('second', [{ chunks: ['t', 'wo'] }]);
+    const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
+    const { run } = await setUp(caller(pair, { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    expect(events.filter(({ author }) => author !== 'lead').map((event) => `${event.author} ${textOf(event)}`)).toEqual(
+      ['first o', 'first ne', 'first one', 'second t', 'second wo', 'second undefined'],
+    );
+    expect(answers(events)).toEqual([{ result: 'two' }]);
+  });
+
+  test('passes on the whole of what was said before the agent failed', async () => {
+    const first = agentOf('first', [{ chunks: ['o', 'ne'] }]);
+    const second = new CustomAgent('second', async function* () {
+      throw new TypeError('no');
+    });
+    const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
+    const { run } = await setUp(caller(pair, { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    expect(events.filter((event) => event.author === 'first').map(textOf)).toEqual(['o', 'ne', 'one']);
+    expect(answers(events)).toEqual([{ error: 'no' }]);
+  });
+
+  test('of a run that can be resumed shows the answer once as well', async () => {
+    const { run } = await setUp(caller(agentOf('helper', [{ chunks: ['a', 'b'] }]), { streamInner: true }));
+    const events = await run({ streamingMode: 'sse', resumable: true });
+    expect(events.filter((event) => event.author === 'helper').flatMap((event) => textOf(event) ?? [])).toEqual([
+      'a',
+      'b',
+    ]);
   });
 
   test('without streaming passes on whole events, and the answer among them', async () => {
@@ -506,7 +652,7 @@ describe('streamInner', () => {
     const middle = agentOf('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep, streamInner: true })] });
     const { run, session } = await setUp(caller(middle, { streamInner: true }));
     const events = await run({ streamingMode: 'sse' });
-    expect(events.filter((event) => event.author === 'deep').map(textOf)).toEqual(['d1', 'd2']);
+    expect(events.filter((event) => event.author === 'deep').map(textOf)).toEqual(['d1', 'd2', undefined]);
     const ids = (await session()).events.map((event) => event.id);
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -595,6 +741,11 @@ describe('a tool made of', () => {
   test.each([
     ['no agent', { agent: {} }, 'agent must be an agent'],
     ['an agent whose name models refuse', { agent: agentOf('$name', []) }, 'tool name "$name"'],
+    [
+      'a confirmation that is no rule',
+      { agent: agentOf('helper', []), requireConfirmation: 'yes' },
+      'tool "helper": requireConfirmation must be true, false or a function',
+    ],
     ['an unknown option', { agent: agentOf('helper', []), stream: true }, 'tool "helper": has no option "stream"'],
     [
       'a schema that is none',

@@ -1,4 +1,5 @@
 import { type EventsCompactor, RunAbortedError, type BaseSessionService } from '@eventloom/core';
+import { eventsThatCount, pointBehindCompaction } from './history-pointer.ts';
 import type { RunScope } from './run.ts';
 import { reportTo } from './run-failure.ts';
 
@@ -17,9 +18,11 @@ export async function compactSession(
   try {
     const event = await context.untilAborted(compactor.compact({ context, sessionService }));
     if (!event) return;
-    await committer.append(event);
-    // The next run reads what counts from now on, and the events that the summary stands for need no memory.
-    loaded.isKept = false;
+    const { events } = session;
+    const history = pointBehindCompaction(events, event, loaded.places, session.lastSeq + 1);
+    await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
+    // The events that the summary stands for need no memory.
+    loaded.kept = { ...eventsThatCount(events, loaded.places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {
     if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
   }

@@ -1,4 +1,4 @@
-import { createEvent, type Event, type GetSessionRequest, type Session } from '@eventloom/core';
+import { createEvent, type Event, type GetSessionRequest, type HistoryPointer, type Session } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, functionCallEvent, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
@@ -30,7 +30,8 @@ async function setUp(extra: readonly Event[] = []) {
     await append(userEvent(`u${turn}`, { ...extras, id: `u${turn}` }));
     await append(modelEvent('bot', `m${turn}`, { ...extras, id: `m${turn}` }));
     if (turn === 50) for (const event of extra) await append(event);
-    if (turn === 99) await append(compaction(0, 95));
+    const pointer = { seq: session.lastSeq + 1, keptFrom: 191 + extra.length };
+    if (turn === 99) await append(compaction(0, 95, pointer));
   }
   const model = new ScriptedModel(['yes', 'yes']);
   const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot', model }), sessionService, platform });
@@ -39,14 +40,14 @@ async function setUp(extra: readonly Event[] = []) {
   return { runner, sessionService, session, append, texts, model };
 }
 
-function compaction(startTimestamp: number, endTimestamp: number): Event {
+function compaction(startTimestamp: number, endTimestamp: number, history: HistoryPointer): Event {
   const compactedContent = { role: 'model', parts: [{ text: `summary to ${endTimestamp}` }] };
   return createEvent({
     id: `c${endTimestamp}`,
     invocationId: 'e-compaction',
     author: 'user',
     timestamp: 99.5,
-    actions: { compaction: { startTimestamp, endTimestamp, compactedContent } },
+    actions: { compaction: { startTimestamp, endTimestamp, compactedContent }, history },
   });
 }
 
@@ -55,7 +56,8 @@ const SINCE = ['summary to 95', ...[96, 97, 98, 99, 100].flatMap((turn) => [`u${
 test('a cold process reads what came since the last compaction, and the model sees what it would have seen', async () => {
   const { runner, sessionService, texts } = await setUp();
   await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
-  expect(sessionService.read).toBe(11);
+  // A page from the end, in which all is.
+  expect(sessionService.read).toBe(100);
   expect(texts()).toEqual([...SINCE, 'go']);
   sessionService.read = 0;
   await runner.run({ ...IDS, newMessage: { parts: [{ text: 'on' }] } });

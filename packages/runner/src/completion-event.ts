@@ -1,5 +1,6 @@
-import { type Event, type EventloomError, ObjectType, RunAbortedError } from '@eventloom/core';
-import type { RunScope } from './run.ts';
+import { createEvent, type Event, type EventloomError, ObjectType, RunAbortedError } from '@eventloom/core';
+import type { Run, RunScope } from './run.ts';
+import type { Runner } from './runner.ts';
 
 /** The event that ends the stream of a run, when it is asked for: it says how the run ended and is stored nowhere. */
 export function completionEvent(
@@ -10,4 +11,24 @@ export function completionEvent(
   const outcome = failure === undefined ? 'completed' : RunAbortedError.isInstance(failure) ? 'aborted' : 'failed';
   const object = ObjectType.runnerCompletion;
   return committer.complete(context.createEvent({ author: context.appName, object, customMetadata: { outcome } }));
+}
+
+/** The same for a run that was aborted before it began. One that is refused has no stream. */
+export function completionOfUnbegun(
+  { appName: author, platform }: Runner,
+  { invocationId, config }: Run,
+  thrown: unknown,
+): Event | undefined {
+  const { completionEvent: isAskedFor, requestId, customMetadata } = config;
+  if (!isAskedFor || !RunAbortedError.isInstance(thrown)) return undefined;
+  return createEvent({
+    id: platform.newEventId(),
+    invocationId,
+    executionId: invocationId,
+    author,
+    timestamp: platform.now() / 1000,
+    object: ObjectType.runnerCompletion,
+    customMetadata: { ...customMetadata, outcome: 'aborted' },
+    ...(requestId === undefined ? {} : { requestId }),
+  });
 }

@@ -1,5 +1,6 @@
-import { type Event } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { AgentTool, exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedFunction } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -70,3 +71,97 @@ test('1,000 runs of one agent object at once keep apart', async () => {
   model.assertConsumed();
   expect(JSON.stringify(agent)).toBe(before);
 });
+
+/** What the user said. */
+function asked({ contents }: LlmRequest): string {
+  return contents[0]?.parts?.[0]?.text ?? '';
+}
+
+/** An agent that is asked so often in each run; its model knows nothing but the request. */
+function agentOf(
+  name: string,
+  callsInEachRun: number,
+  step: ScriptedFunction,
+  config: Partial<LlmAgentConfig> = {},
+): LlmAgent {
+  const steps = Array.from({ length: RUNS * callsInEachRun }, () => step);
+  return new LlmAgent({ name, model: new ScriptedModel(steps, { recordRequests: false }), ...config });
+}
+
+/** Two at once, then a loop of two rounds, then one who asks another and hands over to a third. */
+function workflow(): SequentialAgent {
+  const scouts = ['left', 'right'].map((name) =>
+    agentOf(name, 1, (request) => `${name} of ${asked(request)}`, { outputKey: name }),
+  );
+  const critic = agentOf(
+    'critic',
+    2,
+    ({ contents }) =>
+      contents.at(-1)?.parts?.[0]?.text === 'once more' ? { calls: [{ name: 'exit_loop' }] } : 'once more',
+    { tools: [exitLoop] },
+  );
+  const expert = agentOf('expert', 1, (request) => `expert of ${asked(request)}`, { outputKey: 'expert' });
+  const closer = agentOf('closer', 1, ({ config }) => String(config.systemInstruction).split('\n')[0] ?? '', {
+    instruction: '{left}, {right}, {expert}.',
+  });
+  const desk = agentOf(
+    'desk',
+    2,
+    (request) =>
+      request.contents.at(-1)?.parts?.[0]?.functionResponse
+        ? { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'closer' } }] }
+        : { calls: [{ name: 'expert', args: { request: asked(request) } }] },
+    { tools: [new AgentTool({ agent: expert })], subAgents: [closer] },
+  );
+  return new SequentialAgent({
+    name: 'flow',
+    subAgents: [
+      new ParallelAgent({ name: 'scouts', subAgents: scouts }),
+      new LoopAgent({ name: 'loop', subAgents: [critic] }),
+      desk,
+    ],
+  });
+}
+
+test('1,000 runs of one tree of agents at once keep apart, and leave the tree as it was', async () => {
+  const agent = workflow();
+  const before = inspect(agent);
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  const names = Array.from({ length: RUNS }, (_, index) => `thing ${index}`);
+  const runs = names.map((text) => runner.run({ userId: 'u', sessionId: text, newMessage: { parts: [{ text }] } }));
+  for (const [index, events] of (await Promise.all(runs)).entries()) {
+    const text = names[index] ?? '';
+    expect(events.at(-1)?.content?.parts).toEqual([{ text: `left of ${text}, right of ${text}, expert of ${text}.` }]);
+    const session = await sessionService.getSession({ appName: 'app', userId: 'u', sessionId: text });
+    const of = (name: string): string => `${name} of ${text}`;
+    expect(session?.state).toEqual({ left: of('left'), right: of('right'), expert: of('expert') });
+    expect(new Set(JSON.stringify(session?.events).match(/thing \d+/g))).toEqual(new Set([text]));
+    expect(session?.events.map(({ author, branch = '' }) => `${author} ${branch.split('@')[0]}`).toSorted()).toEqual(
+      AUTHORS,
+    );
+  }
+  expect(inspect(agent)).toBe(before);
+});
+
+/** Who says how much in a run of the tree. */
+const AUTHORS = [
+  'closer ',
+  'critic ',
+  'critic ',
+  'critic ',
+  'desk ',
+  'desk ',
+  'desk ',
+  'desk ',
+  'expert expert',
+  'left scouts.left',
+  'right scouts.right',
+  'user ',
+  'user expert',
+];
+
+/** All that can be read of a tree. */
+function inspect(agent: BaseAgent): string {
+  return JSON.stringify(agent, (_key, value: unknown) => (value instanceof ScriptedModel ? 'model' : value));
+}

@@ -8,8 +8,10 @@ import {
   ObjectType,
   type Platform,
   type RunConfig,
+  type Session,
 } from '@eventloom/core';
 import { afterCovered, coveredUntil } from './covered-until.ts';
+import { InnerChanges } from './inner-changes.ts';
 import type { HeldLease } from './lease-keeper.ts';
 
 /** What a run's events are committed with. */
@@ -41,8 +43,8 @@ export class EventCommitter {
   /** No event is stored with an earlier time than what compactions cover, whatever the clock says. */
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
-  /** Events of sub-invocations, which are complete and stored when they come by in the stream of the run. */
-  #inner: WeakSet<Event> | undefined;
+  /** What sub-invocations changed, if any changed anything. */
+  #innerChanges: InnerChanges | undefined;
 
   constructor({ context, held, sessionService, agentName, outer }: EventCommitterParams) {
     this.#context = context;
@@ -78,13 +80,10 @@ export class EventCommitter {
 
   /** The event as it goes on: complete, as the plugins want it, and stored unless it is one that is only streamed. */
   commit(event: Event): Promise<Event> {
-    if (this.#isInner(event)) return Promise.resolve(event);
+    // Events of sub-invocations are complete and stored when they come by in the stream of the run.
+    if (this.#context.progress.isCommitted(event)) return Promise.resolve(event);
     const complete = this.complete(event);
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
-  }
-
-  #isInner(event: Event): boolean {
-    return (this.#outer ?? this).#inner?.has(event) ?? false;
   }
 
   async #commitAsAsked(event: Event): Promise<Event> {
@@ -94,7 +93,7 @@ export class EventCommitter {
 
   #store(event: Event): Promise<Event> {
     if (this.#isOnlyStreamed(event)) {
-      if (this.#outer) this.#outer.#passOn(event);
+      if (this.#outer) this.#context.progress.noteCommitted(event);
       return Promise.resolve(event);
     }
     return this.append(event);
@@ -108,7 +107,13 @@ export class EventCommitter {
   /** Stores a complete event. What it signals to those who drive agents counts from then on. */
   append(event: Event): Promise<Event> {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
-    return this.#outer ? this.#appendInner(event, this.#outer) : this.#append(event);
+    if (this.#outer) return this.#appendInner(event, this.#outer);
+    const changes = this.#innerChanges;
+    return changes ? this.#appendTelling(event, changes) : this.#append(event);
+  }
+
+  async #appendTelling(event: Event, changes: InnerChanges): Promise<Event> {
+    return changes.toldIn(await this.#append(event), this.#context.session.state);
   }
 
   #append(given: Event): Promise<Event> {
@@ -122,12 +127,23 @@ export class EventCommitter {
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
     const stored = await outer.#append(event);
     this.#context.session.events.push(stored);
-    outer.#passOn(stored);
-    return stored;
+    const told = outer.#innerChanges?.toldIn(stored, this.#context.session.state) ?? stored;
+    this.noteInner(told);
+    this.#context.progress.noteCommitted(told);
+    return told;
   }
 
-  #passOn(event: Event): void {
-    (this.#inner ??= new WeakSet()).add(event);
+  /** Notes what an event of this sub-invocation changed, to be told with the response of its call. */
+  noteInner({ actions }: Event): void {
+    const { stateDelta, removedState } = actions;
+    if (removedState === undefined && Object.keys(stateDelta).length === 0) return;
+    const outer = this.#outer ?? this;
+    (outer.#innerChanges ??= new InnerChanges()).note(this.#context.branch ?? '', actions);
+  }
+
+  /** The session as it is stored: a sub-invocation sees its own events alone. */
+  get session(): Session {
+    return (this.#outer ?? this).#context.session;
   }
 
   /** The event with what is missing filled in, and with what the run puts on every event. */

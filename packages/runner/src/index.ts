@@ -1,6 +1,9 @@
 // Runs agents: takes the session, commits each event before the agent goes on, and yields it.
 
 export { Runner } from './runner.ts';
+export { RUN_ABANDONED } from './resume/run-abandoned.ts';
+export type { FindAnsweredRunParams } from './answered-run.ts';
+export type { CloseRunParams } from './resume/close-run.ts';
 export type { RunStream } from './run-stream.ts';
 export type { RunLiveParams } from './live/run-live-params.ts';
 export type { RewindParams } from './rewind.ts';

@@ -192,7 +192,12 @@ test('the first failure stops the siblings, closes them, and is thrown', async (
   expect(closed.toSorted()).toEqual(['suspended', 'waiting']);
   const events = await stored();
   expect(events.map(textOf)).not.toContain('never');
-  expect(events.at(-1)).toMatchObject({ author: 'par', errorCode: 'AGENT', errorMessage: 'broken' });
+  expect(events.at(-1)).toMatchObject({
+    author: 'failing',
+    branch: 'par.failing',
+    errorCode: 'AGENT',
+    errorMessage: 'broken',
+  });
   await expectFree();
   await platform.drain();
 });

@@ -7,15 +7,18 @@ import {
   type FunctionCall,
   type FunctionResponse,
   getFunctionResponses,
-  InvalidMessageError,
-  newestFirst,
+  inputRequestOf,
+  isPersonRequest,
   type Platform,
   REQUEST_CONFIRMATION,
   type SessionKey,
 } from '@eventloom/core';
+import { readInput } from './read-input.ts';
+import { failAnswer, unwrappedAnswer } from './unwrapped-answer.ts';
 
 /** What answers are read with. */
 export interface RequestAnswersParams {
+  /** The newest first. */
   readonly events: readonly Event[];
   readonly platform: Platform;
   /** How long a question can be answered. */
@@ -51,19 +54,29 @@ export class RequestAnswers {
    * @throws InvalidMessageError for a question that is over, a second answer to one, and an answer that is none
    * @throws ConfigurationError for a credential without a service to keep it
    */
-  read(response: FunctionResponse, request: FunctionCall, asked: Event): FunctionResponse {
-    const callId = askedCallId(request);
-    if (callId === undefined) return response;
+  read(response: FunctionResponse, request: FunctionCall, asked: Event): FunctionResponse | Promise<FunctionResponse> {
+    if (!isPersonRequest(request)) return response;
     const id = request.id ?? '';
-    if (this.#given.has(id)) fail(id, 'is answered twice');
-    if (this.#isOver(callId, asked)) fail(id, 'was answered already, and its tool call is over');
+    if (this.#given.has(id)) failAnswer(id, 'is answered twice');
+    const callId = askedCallId(request);
+    if (callId === undefined ? this.#isHeard(id, asked) : this.#isOver(callId, asked))
+      failAnswer(id, callId === undefined ? 'was answered already' : 'was answered already, and its tool call is over');
     const { platform, requestTtlMs } = this.#params;
     const isLate = requestTtlMs !== undefined && platform.now() > asked.timestamp * 1000 + requestTtlMs;
-    const given = unwrapped(id, response.response ?? {});
+    const stored = (answer: JsonRecord): FunctionResponse => ({
+      id,
+      name: request.name ?? '',
+      response: { ...answer, ...(isLate ? { expired: true } : {}) },
+    });
+    const input = inputRequestOf(request);
+    // What came too late need not be right.
+    if (input) this.#given.set(id, undefined);
+    if (input) return isLate ? stored({}) : readInput(input, response.response ?? {}, id).then(stored);
+    const given = unwrappedAnswer(id, response.response ?? {});
     const answer =
       request.name === REQUEST_CONFIRMATION ? confirmationOf(id, given) : this.#take(id, request, given, isLate);
     if (!this.#given.has(id)) this.#given.set(id, undefined);
-    return { id, name: request.name ?? '', response: { ...answer, ...(isLate ? { expired: true } : {}) } };
+    return stored(answer);
   }
 
   /** True for an answer to a question, once it was read. */
@@ -74,11 +87,25 @@ export class RequestAnswers {
   /** A call that a person was asked about has a first response, which says that it waits, and in the end a second one. */
   #isOver(callId: string, asked: Event): boolean {
     let responses = 0;
-    for (const event of newestFirst(this.#params.events)) {
-      if (event === asked) break;
+    for (const event of this.#since(asked))
       for (const { id } of getFunctionResponses(event)) if (id === callId) responses++;
-    }
     return responses > 1;
+  }
+
+  /** True when the agent that asked went on after an answer. One that did not, because its run was cut off, may be told again. */
+  #isHeard(id: string, asked: Event): boolean {
+    let isSaid = false;
+    for (const event of this.#since(asked)) {
+      if (isSaid && getFunctionResponses(event).some((response) => response.id === id)) return true;
+      isSaid ||= event.author === asked.author;
+    }
+    return false;
+  }
+
+  /** What was said after a question, the newest first. Calls on other branches may have the same ids. */
+  #since(asked: Event): Event[] {
+    const { events } = this.#params;
+    return events.slice(0, events.indexOf(asked)).filter(({ branch }) => branch === asked.branch);
   }
 
   #take(id: string, { args }: FunctionCall, given: JsonRecord, isLate: boolean): JsonRecord {
@@ -103,29 +130,7 @@ export class RequestAnswers {
   }
 }
 
-/** Nothing of an answer is in the message of an error: it may be a secret. */
-function fail(id: string, fault: string): never {
-  throw new InvalidMessageError(`newMessage: the request ${JSON.stringify(id)} ${fault}`);
-}
-
-/** Clients of the ADK may send the answer as JSON text under `response`. */
-function unwrapped(id: string, response: JsonRecord): JsonRecord {
-  const text = response['response'];
-  if (typeof text !== 'string' || Object.keys(response).length > 1) return response;
-  const value = parseJson(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonRecord;
-  return fail(id, 'has an answer whose response is not the JSON of an object');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function confirmationOf(id: string, { confirmed, payload }: JsonRecord): JsonRecord {
-  if (typeof confirmed !== 'boolean') fail(id, 'has an answer without confirmed, which must be true or false');
+  if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed, which must be true or false');
   return { confirmed, ...(payload === undefined || payload === null ? {} : { payload }) };
 }

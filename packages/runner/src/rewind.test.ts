@@ -113,14 +113,16 @@ test('a rewind behind a rewind undoes that as well', async () => {
 });
 
 test('artifacts are as they were: an older version is the newest again, one that was not there is gone', async () => {
-  const { runner, turn, artifactService } = await setUp();
+  const { runner, turn, stored, artifactService } = await setUp();
   await turn(save('report', 'draft'));
   await turn(save('user:photo', 'old'));
   const third = await turn(save('report', 'final'));
   await turn(save('extra', 'x'));
   await turn(save('user:photo', 'new'));
   const event = await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: third });
-  expect(event.actions.artifactDelta).toEqual({ report: 2 });
+  // The event says which version counts again, the next one what that is called now.
+  expect(event.actions.artifactDelta).toEqual({ report: 0 });
+  expect((await stored()).events.at(-1)?.actions.artifactDelta).toEqual({ report: 2 });
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'report' })).toEqual({ text: 'draft' });
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'user:photo' })).toEqual({ text: 'new' });
   expect(await artifactService.listArtifactKeys(KEY)).toEqual(['report', 'user:photo']);

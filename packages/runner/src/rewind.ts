@@ -6,13 +6,17 @@ import {
   type OnBusy,
   RunAbortedError,
   RUN_CONFIG_DEFAULTS,
+  type SessionLease,
   SessionNotFoundError,
-  type StaleWriterError,
+  setOwn,
+  StaleWriterError,
 } from '@eventloom/core';
+import { ARTIFACTS_TO_RESTORE } from './artifacts-to-restore.ts';
 import { afterCovered } from './covered-until.ts';
-import { RewindArtifacts } from './rewind-artifacts.ts';
+import { checkRestorable, restoreArtifacts } from './restore-artifacts.ts';
 import { planRewind } from './rewind-plan.ts';
 import type { RunSupport } from './run.ts';
+import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 
 /** What a rewind is given. */
@@ -23,7 +27,7 @@ export interface RewindParams {
   readonly rewindBeforeInvocationId: string;
   /** What to do while a run holds the session; default `queue`. */
   readonly onBusy?: OnBusy | undefined;
-  /** Gives up, as long as nothing is written. */
+  /** Gives up, as long as nothing is written; what is written is brought to its end. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -36,39 +40,77 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RewindParams>([
 ]);
 
 /** Takes a session back to before an invocation; see `Runner.rewindAsync`. */
-export async function rewind(runner: Runner, { sessions, keeper }: RunSupport, params: RewindParams): Promise<Event> {
+export async function rewind(runner: Runner, support: RunSupport, params: RewindParams): Promise<Event> {
   checkParams(params);
-  const { userId, sessionId, rewindBeforeInvocationId, onBusy = RUN_CONFIG_DEFAULTS.onBusy, abortSignal } = params;
-  const { appName, platform, sessionService, artifactService } = runner;
-  const key = { appName, userId, sessionId };
-  const lease = await sessions.acquire(key, { onBusy }, false, abortSignal);
+  const { userId, sessionId, onBusy = RUN_CONFIG_DEFAULTS.onBusy, abortSignal } = params;
+  const { appName, platform, sessionService } = runner;
+  const { sessions, keeper, active } = support;
+  if (onBusy === 'interrupt')
+    active
+      .get(`${userId}\0${sessionId}`)
+      ?.abort(new StaleWriterError('the run was interrupted by a rewind of its session'));
+  const lease = await sessions.acquire({ appName, userId, sessionId }, { onBusy }, false, abortSignal);
   let lost: StaleWriterError | undefined;
   const held = { lease, renewedMs: platform.now(), onLost: (error: StaleWriterError) => void (lost = error) };
   keeper.hold(held);
   try {
-    const plan = await planRewind(sessionService, key, rewindBeforeInvocationId);
-    const artifacts = await RewindArtifacts.load(artifactService, key, plan.artifacts);
-    const session = await sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
-    if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted meanwhile`);
-    if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
-    if (lost) throw lost;
-    const artifactDelta = (await artifacts?.save()) ?? {};
-    const invocationId = `e-${platform.newUuid()}`;
-    const event = createEvent({
-      id: platform.newEventId(),
-      invocationId,
-      author: 'user',
-      timestamp: afterCovered(platform.now() / 1000, plan.coveredUntil),
-      executionId: invocationId,
-      actions: { rewindBeforeInvocationId, ...plan.stateChange, artifactDelta },
+    return await commitRewind(runner, params, lease, () => {
+      if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
+      if (lost) throw lost;
     });
-    const stored = await sessionService.appendEvent({ session, event, lease });
-    await artifacts?.deleteAbsent();
-    return stored;
   } finally {
     keeper.letGo(held);
-    await sessionService.releaseLease(lease);
+    // The lease runs out by itself; the rewind is what it is.
+    await sessionService.releaseLease(lease).catch((error: unknown) => reportTo(platform, error));
   }
+}
+
+/**
+ * The append decides: before it nothing is changed, after it nothing is thrown. Artifacts have a store of their own that commits
+ * nothing together with the event; so the event says what is to become of them, and that is done until it is done.
+ * @param check throws to give up
+ */
+async function commitRewind(
+  runner: Runner,
+  { userId, sessionId, rewindBeforeInvocationId }: RewindParams,
+  lease: SessionLease,
+  check: () => void,
+): Promise<Event> {
+  const { appName, platform, sessionService, artifactService } = runner;
+  const key = { appName, userId, sessionId };
+  const plan = await planRewind(sessionService, key, rewindBeforeInvocationId, check);
+  await checkRestorable(artifactService, key, plan.artifacts);
+  const session = await sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
+  if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted meanwhile`);
+  check();
+  const { rewoundFrom, coveredUntil, artifacts } = plan;
+  const invocationId = `e-${platform.newUuid()}`;
+  const stateDelta = { ...plan.stateChange.stateDelta };
+  const artifactDelta: Record<string, number> = {};
+  for (const [filename, version] of artifacts) if (version !== null) setOwn(artifactDelta, filename, version);
+  if (artifacts.size > 0) stateDelta[ARTIFACTS_TO_RESTORE] = Object.fromEntries(artifacts);
+  const event = createEvent({
+    id: platform.newEventId(),
+    invocationId,
+    author: 'user',
+    timestamp: afterCovered(platform.now() / 1000, coveredUntil),
+    executionId: invocationId,
+    actions: {
+      ...plan.stateChange,
+      stateDelta,
+      artifactDelta,
+      rewindBeforeInvocationId,
+      history: { seq: session.lastSeq + 1, rewoundFrom },
+    },
+  });
+  const stored = await sessionService.appendEvent({ session, event, lease });
+  if (artifacts.size > 0) {
+    await restoreArtifacts(runner, { session, lease, coveredUntil, invocationId }).catch((error: unknown) => {
+      // Who has the session now does it; otherwise the next run or rewind.
+      if (!StaleWriterError.isInstance(error)) reportTo(platform, error);
+    });
+  }
+  return stored;
 }
 
 function checkParams(params: RewindParams): void {

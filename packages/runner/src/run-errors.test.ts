@@ -380,6 +380,35 @@ test('an aborted run ends with the completion event and then the error', async (
   expect(events[1]?.customMetadata).toEqual({ outcome: 'aborted' });
 });
 
+test.each(['before it is asked for anything', 'while it waits for its session'])(
+  'a run that is aborted %s ends with the completion event and then the error',
+  async (when) => {
+    const { runner, stored } = await setUp(twice);
+    await runner.sessionService.acquireLease(KEY);
+    const controller = new AbortController();
+    if (when.startsWith('before')) controller.abort();
+    const runConfig = { completionEvent: true, requestId: 'r1', customMetadata: { mine: 1 } };
+    const stream = runner.runAsync({ ...HI, abortSignal: controller.signal, runConfig });
+    const first = stream.next();
+    controller.abort();
+    expect((await first).value).toMatchObject({
+      object: 'runner.completion',
+      invocationId: stream.invocationId,
+      author: 'app',
+      requestId: 'r1',
+      customMetadata: { mine: 1, outcome: 'aborted' },
+    });
+    await expect(stream.next()).rejects.toBeInstanceOf(RunAbortedError);
+    expect((await stored()).events).toEqual([]);
+  },
+);
+
+test('a run that is refused has no completion event', async () => {
+  const { runner } = await setUp(twice);
+  const { events } = await failing(runner, { ...HI, newMessage: { parts: [] }, runConfig: { completionEvent: true } });
+  expect(events).toEqual([]);
+});
+
 test('a run that its first callback answers has a completion event as well', async () => {
   class Answering extends BasePlugin {
     override beforeRunCallback(): Content {

@@ -30,15 +30,19 @@ export function isUntold(failure: EventloomError): boolean {
   return UNTOLD.some((type) => type.isInstance(failure));
 }
 
-/** The committed error event of a failed run, by the agent that had control; none when one tells of it already, or none can be written. */
+/**
+ * The committed error event of a failed run, by the agent that failed, or the one that had control where that is not known; none
+ * when one tells of it already, or none can be written.
+ */
 export async function tellFailure(
   { context, committer }: RunScope,
   failure: EventloomError,
   thrown: unknown,
-  failed: InvocationContext,
+  inControl: InvocationContext,
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || isUntold(failure)) return undefined;
   const code = ModelError.isInstance(failure) ? failure.errorCode : failure.code;
+  const failed = context.progress.failedAt(thrown) ?? inControl;
   const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
   try {
     return await committer.commit(event);

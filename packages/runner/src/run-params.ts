@@ -17,16 +17,24 @@ export interface RunAsyncParams {
   /** What the user says. Can be absent when `invocationId` is given; then it can be nothing but answers to calls of that run. */
   readonly newMessage?: Content | undefined;
   /**
-   * Resumes this run of the session: one that was resumable and was cut off, was aborted, or waits for an answer. Its request id and
-   * metadata are those it began with unless others are given; all else of `runConfig` is not remembered.
+   * Resumes this run of the session: one that was resumable and was cut off, was aborted, or waits for an answer. Its request id,
+   * metadata, `streamingMode`, `completionEvent`, `maxLlmCalls` and `maxParallelToolCalls` are those it began with unless others are
+   * given; all else of `runConfig` is not remembered.
    */
   readonly invocationId?: string | undefined;
+  /** With `invocationId`: the stream begins with what is stored of the run, so that it tells all of it. Default false. */
+  readonly replay?: boolean | undefined;
   /** Written to state together with the message. Keys with their scope prefix. */
   readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
   readonly runConfig?: RunConfig | undefined;
   /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
-  /** Aborts the run, which then throws RunAbortedError. */
+  /** Called once, when the run has its session and what it is told is stored. */
+  readonly onBegin?: (() => void) | undefined;
+  /**
+   * Aborts the run, which then throws RunAbortedError. A resumable run can still be resumed, and is no open run any more; with a
+   * ShuttingDownError as the reason it is one, and a server that starts goes on with it.
+   */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -36,6 +44,8 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
   'sessionId',
   'newMessage',
   'invocationId',
+  'replay',
+  'onBegin',
   'stateDelta',
   'runConfig',
   'customMetadata',
@@ -57,6 +67,10 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
   const { invocationId, newMessage, stateDelta } = params;
   if (invocationId !== undefined && typeof invocationId !== 'string')
     throw new ConfigurationError('runAsync: invocationId must be a text');
+  if (params.replay !== undefined && typeof params.replay !== 'boolean')
+    throw new ConfigurationError('runAsync: replay must be true or false');
+  if (params.onBegin !== undefined && typeof params.onBegin !== 'function')
+    throw new ConfigurationError('runAsync: onBegin must be a function');
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
   if (newMessage === undefined && stateDelta !== undefined)

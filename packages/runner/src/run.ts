@@ -5,33 +5,32 @@ import {
   type Content,
   type Event,
   type EventloomError,
-  type Invocation,
+  type GetSessionConfig,
   InvalidMessageError,
   InvocationContext,
-  type InvocationPast,
   type LiveRequestQueue,
   RunAbortedError,
   type RunConfig,
-  type Session,
-  sessionKeyOf,
-  type SessionLease,
-  StaleWriterError,
+  ShuttingDownError,
   StreamingMode,
   toError,
 } from '@eventloom/core';
-import { driveAgent } from '@eventloom/multi-agent';
+import { answeredCallIds } from './answered-call-ids.ts';
+import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
-import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
-import { checkNewMessage, matchFunctionResponses } from './new-message.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import type { MatchedMessage } from './match-answers.ts';
+import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { recallSpeaker } from './recall-speaker.ts';
+import type { RequestAnswers } from './request-answers.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
 import type { ResumedInvocation } from './resume/resume-invocation.ts';
-import { runSubInvocation } from './sub-invocation.ts';
-import { createUserEvent, saveInputBlobs } from './user-event.ts';
+import { RunSession, type TakenSession } from './run-session.ts';
+import { storeMessage } from './store-message.ts';
 
 /** What a runner keeps for all of its runs. */
 export interface RunSupport {
@@ -51,26 +50,32 @@ export interface RunScope {
   readonly loaded: LoadedSession;
 }
 
+/**
+ * How a run ended: it came to its end, or waits for an answer, or failed and that is stored (`over`); it was aborted or left before
+ * (`cut off`); it failed, and not even that could be stored (`untold`).
+ */
+export type RunOutcome = 'over' | 'cut off' | 'untold';
+
 /** One run, from its message to the release of its session. */
 export class Run {
   readonly #runner: Runner;
-  readonly #support: RunSupport;
   readonly #params: RunAsyncParams;
   #config: RunConfig;
-  readonly #invocationId: string;
+  readonly #newId: string;
   /** What the client says in a live run. */
   readonly #queue: LiveRequestQueue | undefined;
-  /** Names the session among those of the runner: ids hold no NUL. */
-  readonly #sessionName: string;
+  /** The run that goes on: the one that the caller names, or that asked what the message answers. */
+  #resumedId: string | undefined;
+  readonly #session: RunSession;
   /** Undefined when a run is resumed that was cut off. */
   readonly #message: Content | undefined;
   readonly #stateDelta: Record<string, unknown>;
   readonly #abort = new AbortGuard();
   #abortReason: EventloomError | undefined;
-  #held: HeldLease | undefined;
-  #loaded: LoadedSession | undefined;
   #committer: EventCommitter | undefined;
   #isPulling = false;
+  /** True once there is something that could go on later. */
+  #canGoOn = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
   constructor(
@@ -81,15 +86,26 @@ export class Run {
     queue?: LiveRequestQueue,
   ) {
     this.#runner = runner;
-    this.#support = support;
     this.#params = params;
     this.#queue = queue;
     if (!queue) checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params, runner.resumable);
-    this.#invocationId = invocationId;
-    this.#sessionName = `${params.userId}\0${params.sessionId}`;
+    this.#newId = invocationId;
+    this.#resumedId = params.invocationId;
+    const { userId, sessionId } = params;
+    this.#session = new RunSession(this, runner, support, { appName: runner.appName, userId, sessionId });
     this.#message = params.newMessage && checkNewMessage(params.newMessage);
     this.#stateDelta = params.stateDelta ? checkStateDelta(params.stateDelta) : {};
+  }
+
+  /** Settled once the run has begun: before, answers may turn out to go on with another run. */
+  get invocationId(): string {
+    return this.#resumedId ?? this.#newId;
+  }
+
+  /** As it was given; of a run that goes on, once that is read, with what it began with. */
+  get config(): RunConfig {
+    return this.#config;
   }
 
   /** Why the run was aborted, if it was. */
@@ -117,135 +133,120 @@ export class Run {
 
   /** Takes the session, reads it, and stores what the user said. Until that is done, a failure leaves nothing written. */
   async begin(): Promise<RunScope> {
-    const { abortSignal, userId, sessionId } = this.#params;
-    const { sessions, keeper, active } = this.#support;
-    const { appName, agent, sessionService } = this.#runner;
-    const key = { appName, userId, sessionId };
+    const { abortSignal } = this.#params;
+    const { agent, sessionService } = this.#runner;
     if (abortSignal?.aborted) {
       throw new RunAbortedError('the run was aborted before it began', { cause: abortSignal.reason });
     }
     abortSignal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (this.#config.onBusy === 'interrupt') {
-      const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
-      active.get(this.#sessionName)?.abort(interrupted);
-    }
-    // An answer to a call needs the session that has the call, and the call, however long ago it was made.
-    const answers = this.#message?.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
-    const isAnswer = this.#message?.parts?.[0]?.functionResponse !== undefined;
-    const { invocationId } = this.#params;
-    const goesOn = invocationId !== undefined;
-    if (goesOn && this.#message && !isAnswer)
-      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
-    const window = isAnswer || goesOn ? undefined : this.#config.getSessionConfig;
-    const lease = await sessions.acquire(key, this.#config, !isAnswer && !goesOn, abortSignal);
-    const held = {
-      lease,
-      renewedMs: this.#runner.platform.now(),
-      onLost: (error: StaleWriterError) => this.abort(error),
-    };
-    this.#held = held;
-    keeper.hold(held);
-    active.set(this.#sessionName, this);
-
-    const loaded = await sessions.load(key, this.#sessionName, window, answers, invocationId);
-    this.#loaded = loaded;
+    const { held, loaded } = await this.#take();
     const { events } = loaded.session;
-    const { credentialService, requestTtlMs, platform } = this.#runner;
-    const answering = { events, platform, requestTtlMs, credentialService };
-    const resumed = goesOn ? await this.#resume(invocationId, events) : undefined;
-    let matched = matchFunctionResponses(this.#message ?? NO_MESSAGE, answering);
-    const invocation = this.#createInvocation(
+    const resumed = this.#resumedId === undefined ? undefined : await this.#resume(this.#resumedId, events);
+    let matched = await this.#match(this.#message ?? NO_MESSAGE, events);
+    const invocation = createInvocation(this.#runner, {
+      invocationId: this.invocationId,
       loaded,
-      lease,
-      resumed?.userContent ?? (this.#queue ? undefined : matched.message),
-      resumed?.past,
-    );
+      lease: held.lease,
+      runConfig: this.#config,
+      userContent: resumed?.userContent ?? (this.#queue ? undefined : matched.message),
+      liveRequestQueue: this.#queue,
+      past: resumed?.past,
+      abort: this.#abort,
+      committer: () => this.#committer,
+    });
     const context = InvocationContext.create(invocation);
     const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
     const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
     if (replaced) {
-      matched = matchFunctionResponses(replaced, answering, matched.answers);
-      if (!goesOn) invocation.userContent = matched.message;
+      await this.#checkReplaced(replaced, events);
+      matched = await this.#match(replaced, events, matched.answers);
+      if (!resumed) invocation.userContent = matched.message;
     }
     const isReply = matched.calls.length > 0;
-    if (!window && !isReply && !goesOn) await recallSpeaker(agent, loaded, sessionService);
-    if (goesOn && matched.calls.some((call) => call.invocationId !== invocationId))
-      throw new InvalidMessageError('newMessage: answers calls of another run than the one that is resumed');
-    const asking = isReply ? agentOfCalls(agent, matched.calls) : undefined;
+    if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
+    const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     if (this.#queue && !picked.agent.canRunLive)
       throw new ConfigurationError(`runLive: agent "${picked.agent.name}" cannot run live`);
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
-    const artifactDelta =
-      this.#message && this.#config.saveInputBlobsAsArtifacts ? await this.#saveInputBlobs(invocation) : {};
     if (this.#message) {
-      const content = goesOn ? matched.message : (invocation.userContent ?? matched.message);
-      const branch = asking ? asking.branch : picked.branch;
-      const state = this.#config.resumable === true && !goesOn ? { resumable: true } : undefined;
-      const event = createUserEvent(invocation, content, this.#stateDelta, artifactDelta, branch, state);
-      if (matched.answers) await matched.answers.keepCredentials(key);
-      await committer.append(committer.stamp(event));
+      await storeMessage(invocation, committer, matched, {
+        goesOn: resumed !== undefined,
+        stateDelta: this.#stateDelta,
+        branch: picked.branch,
+      });
     }
+    this.#canGoOn = this.#config.resumable === true;
     return { context, committer, picked, loaded };
+  }
+
+  /** Takes the session and reads it, once it is known which run it is taken for. */
+  async #take(): Promise<TakenSession> {
+    const { abortSignal, invocationId } = this.#params;
+    if (invocationId !== undefined && this.#message && !this.#isAnswer)
+      throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
+    const callIds = answeredCallIds(this.#message);
+    return this.#session.takeForRun(invocationId, callIds, (resumedId) => {
+      this.#resumedId = resumedId;
+      const goesOn = resumedId !== undefined;
+      this.#canGoOn = goesOn;
+      return {
+        runConfig: this.#config,
+        invocationId: this.invocationId,
+        resumable: goesOn || this.#config.resumable === true,
+        canBegin: !this.#isAnswer && !goesOn,
+        window: this.#window,
+        abortSignal,
+      };
+    });
+  }
+
+  /** True for a message that answers calls. It needs the session that has the calls, and these, however long ago they were made. */
+  get #isAnswer(): boolean {
+    return this.#message?.parts?.[0]?.functionResponse !== undefined;
+  }
+
+  /** The part of the session that is read; undefined for all that counts. */
+  get #window(): GetSessionConfig | undefined {
+    return this.#isAnswer || this.#resumedId !== undefined ? undefined : this.#config.getSessionConfig;
+  }
+
+  /** What a plugin makes of a message can neither go on with a run that the message did not, nor the other way round. */
+  async #checkReplaced(message: Content, events: readonly Event[]): Promise<void> {
+    const callIds = answeredCallIds(message);
+    if (this.#resumedId === undefined ? callIds.length === 0 : callIds.length > 0) return;
+    if (this.#resumedId === undefined) {
+      const { answeredRun } = await import('./answered-run.ts');
+      if (answeredRun(events, callIds) === undefined) return;
+    }
+    throw new InvalidMessageError(
+      'newMessage: onUserMessageCallback made an answer to a run that waits of another message, or another message of such an answer',
+    );
+  }
+
+  async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
+    if (!message.parts?.some((part) => part.functionResponse)) return { message, calls: [], answers: undefined };
+    const { platform, requestTtlMs, credentialService } = this.#runner;
+    const invocationId = this.#resumedId;
+    // Answers are seldom: what reads them is not loaded with the agent.
+    const { matchFunctionResponses } = await import('./match-answers.ts');
+    return matchFunctionResponses(message, { events, platform, requestTtlMs, credentialService, invocationId }, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
   async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
     // Seldom needed: not loaded with the agent.
     const { resumeInvocation } = await import('./resume/resume-invocation.ts');
-    const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
-    const { requestId, customMetadata } = { ...resumed.config, ...withoutUndefined(this.#config) };
-    this.#config = { ...this.#config, requestId, customMetadata, resumable: true };
-    return resumed;
-  }
-
-  #createInvocation(
-    { session, derived }: LoadedSession,
-    lease: SessionLease,
-    message: Content | undefined,
-    past: InvocationPast | undefined,
-  ): MutableInvocation {
-    const { agent, platform, pluginManager, sessionService } = this.#runner;
-    const { artifactService, memoryService, credentialService, models, contextCacheConfig } = this.#runner;
-    return {
-      invocationId: this.#invocationId,
-      rootAgent: agent,
-      session,
-      derived,
-      past,
-      runConfig: this.#config,
-      userContent: message,
-      liveRequestQueue: this.#queue,
-      ...(this.#queue ? this.#liveParts(session) : {}),
-      abort: this.#abort,
-      platform,
-      plugins: pluginManager,
-      artifactService,
-      memoryService,
-      credentialService,
-      models,
-      contextCacheConfig,
-      driveAgent,
-      runSubInvocation: (parent, request) => {
-        const committer = this.#committer;
-        if (!committer) throw new ConfigurationError('runSubInvocation: agents run when the message is stored');
-        return runSubInvocation(parent, request, committer);
-      },
-      recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
-      listToolCalls: (invocationId) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId }),
-    };
-  }
-
-  #liveParts(session: Session): Pick<Invocation, 'activeStreamingTools' | 'acceptLiveContent'> {
-    const { platform, credentialService, requestTtlMs } = this.#runner;
-    return {
-      activeStreamingTools: new Map(),
-      acceptLiveContent: async (content) => {
-        const { acceptLiveContent } = await import('./live/accept-live-content.ts');
-        return acceptLiveContent(content, { session, platform, credentialService }, requestTtlMs);
-      },
-    };
+    try {
+      const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
+      this.#config = { ...resumed.config, ...withoutUndefined(this.#config), resumable: true };
+      return resumed;
+    } catch (error) {
+      // It can never go on.
+      this.#canGoOn = false;
+      throw error;
+    }
   }
 
   /** The message that a plugin wants in place of the user's. @throws InvalidMessageError */
@@ -253,16 +254,6 @@ export class Run {
     const { pluginManager } = this.#runner;
     const replaced = await pluginManager.first('onUserMessageCallback', { invocationContext, userMessage });
     return replaced && checkNewMessage(replaced);
-  }
-
-  async #saveInputBlobs(invocation: MutableInvocation): Promise<Record<string, number>> {
-    const { content, artifactDelta } = await saveInputBlobs(
-      invocation,
-      invocation.userContent ?? NO_MESSAGE,
-      this.#runner.artifactService,
-    );
-    invocation.userContent = content;
-    return artifactDelta;
   }
 
   /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
@@ -291,20 +282,15 @@ export class Run {
     if (!this.#isPulling) await closing;
   }
 
-  /** Gives the session back. */
-  async end(): Promise<void> {
-    this.#params.abortSignal?.removeEventListener('abort', this.#onAbort);
-    if (!this.#held) return;
-    const { sessions, keeper, active } = this.#support;
-    keeper.letGo(this.#held);
-    if (active.get(this.#sessionName) === this) active.delete(this.#sessionName);
-    if (this.#loaded) sessions.keep(this.#sessionName, this.#loaded);
-    try {
-      await this.#runner.sessionService.releaseLease(this.#held.lease);
-    } catch (error) {
-      // The lease runs out by itself; the run is what it is.
-      reportTo(this.#runner.platform, error);
-    }
+  /**
+   * Gives the session back. A resumable run stays open when it was cut off because the process is about to end, and when its failure
+   * could not be stored. One that somebody cancelled, or stopped to read, is over.
+   */
+  async end(outcome: RunOutcome): Promise<void> {
+    const { abortSignal } = this.#params;
+    abortSignal?.removeEventListener('abort', this.#onAbort);
+    const isStopped = outcome === 'cut off' && ShuttingDownError.isInstance(abortSignal?.reason);
+    await this.#session.giveBack(this.#canGoOn && (isStopped ? 'uncounted' : outcome === 'untold'));
   }
 }
 
@@ -313,6 +299,3 @@ const NO_MESSAGE: Content = {};
 function withoutUndefined<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
-
-/** The invocation while its message may still be replaced. */
-type MutableInvocation = Invocation & { userContent: Content | undefined };

@@ -4,28 +4,44 @@ import {
   type BaseCredentialService,
   type BaseMemoryService,
   type BaseSessionService,
+  enclosureOf,
   type Event,
   type EventloomError,
   type EventsCompactor,
   type LiveRequestQueue,
+  type InvocationContext,
+  type ListOpenRunsRequest,
+  type ListOpenRunsResponse,
   type Platform,
   PluginManager,
+  type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
-import { compactSession } from './compact-session.ts';
-import { completionEvent } from './completion-event.ts';
+import { answeredCallIds } from './answered-call-ids.ts';
+import type { FindAnsweredRunParams } from './answered-run.ts';
+import { completionEvent, completionOfUnbegun } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { checkNewMessage } from './new-message.ts';
 import type { RewindParams } from './rewind.ts';
 import type { RunLiveParams } from './live/run-live-params.ts';
-import { Run, type RunSupport } from './run.ts';
+import { Run, type RunOutcome, type RunScope, type RunSupport } from './run.ts';
 import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
+import type { CloseRunParams } from './resume/close-run.ts';
 import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-params.ts';
 import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
 import { SessionCache } from './session-cache.ts';
 import { SessionLoader } from './session-loader.ts';
+
+/** What a run that goes on said before, for who reads it from its begin. What agents do that are called as tools is left out. */
+function* replayOf({ invocation: { past } }: InvocationContext): Generator<Event, void, void> {
+  for (const event of past?.events ?? []) {
+    const isYielded = event.author !== 'user' && enclosureOf(event.branch) === '' && !event.actions.compaction;
+    if (isYielded) yield event;
+  }
+}
 
 /**
  * Runs an agent in sessions. One runner serves any number of runs at once; runs of one session follow each other.
@@ -76,6 +92,8 @@ export class Runner {
 
   /**
    * Runs the agent on a message and yields its events; or, with an `invocationId`, goes on with a run that did not come to its end.
+   * Answers to calls go on with the run that made the calls, if that can be resumed and did not come to its end; otherwise they begin a run of
+   * the agent that made them.
    *
    * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError
    * (a run that cannot be resumed), StateKeyError, StateValueError,
@@ -84,7 +102,7 @@ export class Runner {
    */
   runAsync(params: RunAsyncParams): RunStream {
     const invocationId = params?.invocationId ?? `e-${this.platform.newUuid()}`;
-    return new EventRunStream(invocationId, this.#run(params, invocationId));
+    return new EventRunStream(invocationId, (onId) => this.#run(params, invocationId, onId));
   }
 
   /**
@@ -96,14 +114,18 @@ export class Runner {
    */
   runLive(params: RunLiveParams): RunStream {
     const invocationId = `e-${this.platform.newUuid()}`;
-    return new EventRunStream(invocationId, this.#runLive(params, invocationId));
+    return new EventRunStream(invocationId, (onId) => this.#runLive(params, invocationId, onId));
   }
 
-  async *#runLive(given: RunLiveParams, invocationId: string): AsyncGenerator<Event, void, undefined> {
+  async *#runLive(
+    given: RunLiveParams,
+    invocationId: string,
+    onId: (invocationId: string) => void,
+  ): AsyncGenerator<Event, void, undefined> {
     // Not loaded with agents that only write.
     const { toLiveRun } = await import('./live/run-live-params.ts');
     const { params, queue } = toLiveRun(given, this);
-    yield* this.#run(params, invocationId, queue);
+    yield* this.#run(params, invocationId, onId, queue);
   }
 
   /** As `runAsync`, all events at once. */
@@ -116,19 +138,62 @@ export class Runner {
   /**
    * Takes a session back to before an invocation: appends an event that makes every reader skip what came from the invocation's
    * first event on. The session's own state is as it was, keys that the session was created with included. Each of its artifacts
-   * that was saved since gets what it held as its newest version; one that was not there is deleted. The state of the user and
-   * of the app, and the user's own artifacts, stay: other sessions share them.
+   * that was saved since gets what it held as its newest version; one that was not there is deleted, with all of its versions, and
+   * stays so when the rewind itself is rewound. The state of the user and of the app, and the user's own artifacts, stay: other
+   * sessions share them.
    *
-   * Reads the history from its begin, in pages, while it holds the session.
+   * The event decides. Artifacts are in a store of their own, so they follow it: what could not be done to them when this returns,
+   * because a store failed or the session was taken, is told to the platform and stands in the session's state under
+   * `eventloom.artifactsToRestore`; the next run or rewind does it before anything else, or throws what the store throws. A second
+   * event tells of the new versions.
+   *
+   * Reads the history from its begin, in pages, while it holds the session. To ask again for the same is to get the same.
    * @returns the event as it was stored
    * @throws InvalidRequestError when the session has no such invocation, or an artifact cannot be as it was; nothing is changed
    * @throws ConfigurationError without an artifact service when artifacts were saved; nothing is changed
-   * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError; nothing but versions of artifacts is changed
+   * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
    */
   async rewindAsync(params: RewindParams): Promise<Event> {
     // Seldom needed: not loaded with the agent.
     const { rewind } = await import('./rewind.ts');
     return rewind(this, this.#support, params);
+  }
+
+  /**
+   * The run that `runAsync` goes on with when it is given this message and no `invocationId`: the resumable one that made the calls which
+   * the message answers, if it did not come to its end. Undefined when the message begins a run.
+   * @throws InvalidMessageError for what is no message, and for answers to calls of several runs
+   * @throws SessionNotFoundError
+   */
+  async findAnsweredRun({ userId, sessionId, newMessage }: FindAnsweredRunParams): Promise<string | undefined> {
+    const key: SessionKey = { appName: this.appName, userId, sessionId };
+    const callIds = answeredCallIds(checkNewMessage(newMessage));
+    if (callIds.length === 0) return undefined;
+    const answered = await import('./answered-run.ts');
+    return answered.findAnsweredRun(this.sessionService, key, callIds);
+  }
+
+  /**
+   * A page of the app's open runs: resumable ones that are under way in any process, or were left by one that ended. Those that were
+   * left are resumed with `runAsync({ userId, sessionId, invocationId })`, or given up with `closeRun`.
+   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   */
+  listOpenRuns(request: Omit<ListOpenRunsRequest, 'appName'> = {}): Promise<ListOpenRunsResponse> {
+    const { limit, cursor } = request;
+    return this.sessionService.listOpenRuns({ appName: this.appName, limit, cursor });
+  }
+
+  /**
+   * Gives up a run that did not come to its end, so that it is never resumed: appends answers to its calls that have none (what the
+   * ledger has of finished ones, else `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and its end. Calls
+   * whose answer comes later, and questions to a person, can still be answered, in a new run.
+   * @returns the error event; undefined for a run that is over already, was not resumable, or is none of the session's
+   * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
+   */
+  async closeRun(params: CloseRunParams): Promise<Event | undefined> {
+    // Seldom needed: not loaded with the agent.
+    const { closeRun } = await import('./resume/close-run.ts');
+    return closeRun(this, this.#support, params);
   }
 
   /** Closes the agent's toolsets and the plugins. No run may be under way. */
@@ -140,13 +205,21 @@ export class Runner {
   async *#run(
     params: RunAsyncParams,
     invocationId: string,
+    onId: (invocationId: string) => void,
     queue?: LiveRequestQueue,
   ): AsyncGenerator<Event, void, undefined> {
     const run = new Run(this, this.#support, params, invocationId, queue);
+    let outcome: RunOutcome = 'untold';
     let isDone = false;
+    let hasBegun = false;
     try {
       const scope = await run.begin();
+      hasBegun = true;
+      onId(run.invocationId);
+      outcome = 'cut off';
       const { context, committer } = scope;
+      params.onBegin?.();
+      if (params.replay) yield* replayOf(context);
       const { plugins } = context;
       const route = new Route(context.forAgent(scope.picked.agent, { branch: scope.picked.branch }));
       let failure: EventloomError | undefined;
@@ -181,11 +254,12 @@ export class Runner {
         }
         if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
         if (context.isResumable && !context.isPaused) await storeEnd(scope);
-        if (this.#compactor) await compactSession(this.#compactor, scope, this.sessionService);
+        outcome = 'over';
+        if (this.#compactor) await this.#compact(this.#compactor, scope);
       } catch (thrown) {
         failure = toRunError(thrown, run.abortReason);
         const event = await tellFailure(scope, failure, thrown, route.context);
-        if (context.isResumable && !isUntold(failure)) await storeFailedEnd(scope);
+        if (!isUntold(failure)) outcome = context.isResumable && !(await storeFailedEnd(scope)) ? 'untold' : 'over';
         if (event) yield event;
         await tellPlugins(context, failure);
       }
@@ -194,10 +268,19 @@ export class Runner {
       if (completion) yield completion;
       if (failure) throw failure;
     } catch (thrown) {
-      throw toRunError(thrown, run.abortReason);
+      const error = toRunError(thrown, run.abortReason);
+      const completion = hasBegun ? undefined : completionOfUnbegun(this, run, error);
+      if (completion) yield completion;
+      throw error;
     } finally {
       if (!isDone) run.stop();
-      await run.end();
+      await run.end(outcome);
     }
+  }
+
+  async #compact(compactor: EventsCompactor, scope: RunScope): Promise<void> {
+    // Only runners that compact need it: not loaded with the agent.
+    const { compactSession } = await import('./compact-session.ts');
+    await compactSession(compactor, scope, this.sessionService);
   }
 }

@@ -1,4 +1,5 @@
 import type { Event } from '@eventloom/core';
+import type { EventPlaces } from './event-places.ts';
 
 /** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
 export interface CachedEvents {
@@ -7,6 +8,7 @@ export interface CachedEvents {
   readonly events: Event[];
   /** What agents computed from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
+  readonly places: EventPlaces;
 }
 
 /**

@@ -12,15 +12,21 @@ import {
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
-import type { SessionCache } from './session-cache.ts';
+import { type EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
+import type { ReadHistory, ReadSession } from './history-reader.ts';
+import type { CachedEvents, SessionCache } from './session-cache.ts';
 
 /** A session as a run works on it. */
 export interface LoadedSession {
   readonly session: Session;
   /** What agents compute from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
+  /** Where in the session its events are; of a window that lacks some, unknown and not to be used. */
+  readonly places: EventPlaces;
   /** True when its events are worth keeping: there were some before this run, and all that count are here. */
   isKept: boolean;
+  /** What is kept in place of all of them. */
+  kept?: Omit<CachedEvents, 'incarnation'>;
 }
 
 /** The runner's options that concern sessions. */
@@ -30,6 +36,9 @@ export interface SessionLoaderOptions {
 }
 
 const DEFAULT_LEASE_TTL_MS = 15_000;
+/** How many of a session's newest events are read first, when this process does not know it. */
+const FIRST_PAGE = 100;
+const NO_RUN = {};
 
 /** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
 export class SessionLoader {
@@ -50,17 +59,18 @@ export class SessionLoader {
   }
 
   /**
-   * Takes the session for a run. One that does not exist is made when the runner is to and the message can begin a session.
-   * @throws SessionNotFoundError @throws SessionBusyError @throws RunAbortedError
+   * Takes the session, for a run if one is named. One that does not exist is made when the runner is to and the message can begin a
+   * session. @throws SessionNotFoundError @throws SessionBusyError @throws RunAbortedError
    */
   acquire(
     key: SessionKey,
-    runConfig: RunConfig,
+    runConfig: Pick<RunConfig, 'onBusy' | 'busyWaitMs'>,
     canBegin: boolean,
     abortSignal: AbortSignal | undefined,
+    run: Pick<AcquireLeaseRequest, 'invocationId' | 'resumable'> = NO_RUN,
   ): Promise<SessionLease> {
     const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs: waitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfig;
-    const request: AcquireLeaseRequest = { ...key, ttlMs: this.#ttlMs, onBusy, waitMs, abortSignal };
+    const request: AcquireLeaseRequest = { ...key, ...run, ttlMs: this.#ttlMs, onBusy, waitMs, abortSignal };
     const lease = this.#service.acquireLease(request);
     return this.#autoCreate && canBegin ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
   }
@@ -85,25 +95,56 @@ export class SessionLoader {
     callIds: readonly string[] = [],
     invocationId?: string,
   ): Promise<LoadedSession> {
-    if (window) return { session: await this.#read(key, window), derived: new Map(), isKept: false };
+    if (window) {
+      return { session: await this.#read(key, window), derived: new Map(), places: FROM_THE_BEGIN, isKept: false };
+    }
     const cached = this.#cache.take(cacheKey);
     if (!cached) return this.#loadCold(key, callIds, invocationId);
     const session = await this.#read(key, { afterSeq: cached.lastSeq });
-    const { events, derived, lastSeq, incarnation } = cached;
+    const { events, derived, places, lastSeq, incarnation } = cached;
     if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
       return this.#loadCold(key, callIds, invocationId);
     }
     for (const event of session.events) events.push(event);
     const whole = { ...session, events };
-    if (lacksSomething(whole, session.events, callIds, invocationId))
-      return { session: await this.#read(key), derived: new Map(), isKept: true };
-    return { session: whole, derived, isKept: true };
+    // What counts after a rewind may be before what is kept.
+    const isRewound = session.events.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
+    if (isPartial(whole) && (isRewound || lacksSomething(events, callIds, invocationId)))
+      return this.#loadCold(key, callIds, invocationId);
+    return { session: whole, derived, places, isKept: true };
   }
 
   async #loadCold(key: SessionKey, callIds: readonly string[], invocationId?: string): Promise<LoadedSession> {
-    let session = await this.#read(key, { sinceCompaction: true });
-    if (lacksSomething(session, session.events, callIds, invocationId)) session = await this.#read(key);
-    return { session, derived: new Map(), isKept: session.lastSeq > 0 };
+    const read = this.#reader(key);
+    const newest = await read({ numRecentEvents: FIRST_PAGE });
+    const found = isPartial(newest)
+      ? await this.#readBack(newest, read, callIds, invocationId)
+      : { session: newest, places: FROM_THE_BEGIN };
+    return { ...found, derived: new Map(), isKept: newest.lastSeq > 0 };
+  }
+
+  /** What counts of a session of which there is more than its newest events. */
+  async #readBack(
+    newest: Session,
+    read: ReadSession,
+    callIds: readonly string[],
+    invocationId: string | undefined,
+  ): Promise<ReadHistory> {
+    // Most sessions are short: not loaded with the agent.
+    const { readAll, readHistory } = await import('./history-reader.ts');
+    const found = await readHistory(newest, read);
+    const { session } = found;
+    return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;
+  }
+
+  /** Reads a session that may be deleted and made anew between two reads. */
+  #reader(key: SessionKey): ReadSession {
+    let incarnation: string | undefined;
+    return async (config) => {
+      const session = await this.#read(key, config);
+      incarnation ??= session.incarnation;
+      return session.incarnation === incarnation ? session : missing(key);
+    };
   }
 
   async #read(key: SessionKey, config?: GetSessionConfig): Promise<Session> {
@@ -111,10 +152,10 @@ export class SessionLoader {
   }
 
   /** Keeps what a run read and appended for the next run. A session's first run keeps nothing: most sessions have no second. */
-  keep(cacheKey: string, { session, derived, isKept }: LoadedSession): void {
+  keep(cacheKey: string, { session, derived, places, isKept, kept }: LoadedSession): void {
     if (!isKept) return;
     const { incarnation, lastSeq, events } = session;
-    this.#cache.put(cacheKey, { incarnation, lastSeq, events, derived });
+    this.#cache.put(cacheKey, { incarnation, ...(kept ?? { lastSeq, events, derived, places }) });
   }
 }
 
@@ -124,29 +165,16 @@ function missing(key: SessionKey): never {
   );
 }
 
-/** True when events before the last compaction matter: they have a call that is answered now, or count again after a rewind. */
-function lacksSomething(
-  { events, lastSeq }: Session,
-  added: readonly Event[],
-  callIds: readonly string[],
-  invocationId: string | undefined,
-): boolean {
-  if (events.length >= lastSeq) return false;
+function isPartial({ events, lastSeq }: Session): boolean {
+  return events.length < lastSeq;
+}
+
+/** True when a call that is answered, or the invocation that is to go on, was before these events. */
+function lacksSomething(events: readonly Event[], callIds: readonly string[], invocationId: string | undefined) {
   // An invocation begins with what the user says.
   const isBegin = (event: Event): boolean => event.author === 'user' && event.invocationId === invocationId;
   if (invocationId !== undefined && !events.some(isBegin)) return true;
-  if (added.some((event) => bringsBack(event, events))) return true;
   return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
-}
-
-/** True for a rewind to before what was read, or one that undoes a compaction. */
-function bringsBack(event: Event, events: readonly Event[]): boolean {
-  const target = event.actions.rewindBeforeInvocationId;
-  if (target === undefined) return false;
-  const first = events.findIndex(({ invocationId }) => invocationId === target);
-  // An invocation begins with what the user says: one that begins otherwise began before.
-  if (first < 0 || events[first]?.author !== 'user') return true;
-  return events.slice(first, events.indexOf(event)).some(({ actions }) => actions.compaction !== undefined);
 }
 
 /** What was read is shared by all runs that it is kept for, and by the requests made of it. */

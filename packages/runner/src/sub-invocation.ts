@@ -1,7 +1,9 @@
 import {
+  enclosureOf,
   type Event,
   type Invocation,
   type InvocationContext,
+  type Session,
   StreamingMode,
   type SubInvocation,
 } from '@eventloom/core';
@@ -21,8 +23,9 @@ export async function* runSubInvocation(
   const own = committer.within(context);
   context.throwIfAborted();
   if (context.past) {
-    for (const event of context.invocation.past?.within(context.branch ?? '', context.executionId) ?? []) {
+    for (const event of pastEvents(context, own.session)) {
       context.session.events.push(event);
+      own.noteInner(event);
       request.onPast?.(event);
     }
   } else {
@@ -32,8 +35,7 @@ export async function* runSubInvocation(
   let isOver = false;
   try {
     while (!context.isEnded) {
-      const { done, value } = await route.events.next();
-      const event = done === true ? route.handOver() : value;
+      const event = route.eventOf(await route.events.next());
       if (!event) break;
       // Nobody may be waiting any more: an aborted run does not wait for a tool.
       context.throwIfAborted();
@@ -41,10 +43,28 @@ export async function* runSubInvocation(
       if (committed.partial !== true || request.streaming) yield committed;
     }
     isOver = true;
+    if (context.isPaused) request.onPause?.();
   } finally {
     // An agent that fails is over; one that is left, or ends its invocation, is closed.
     if (!isOver || context.isEnded) await route.events.return();
   }
+}
+
+/** What the agent did before the run was cut off or paused, and what people answered it since then. */
+function pastEvents(
+  { invocation, invocationId, branch = '', executionId }: InvocationContext,
+  session: Session,
+): Event[] {
+  const before = invocation.past?.within(branch, executionId) ?? [];
+  const known = new Set(invocation.past?.events.map(({ id }) => id));
+  const since = session.events.filter(
+    (event) =>
+      event.author === 'user' &&
+      event.invocationId === invocationId &&
+      enclosureOf(event.branch) === branch &&
+      !known.has(event.id),
+  );
+  return [...before, ...since];
 }
 
 function partOf(invocation: Invocation, { agent, userContent, streaming }: SubInvocation): Invocation {

@@ -5,10 +5,10 @@ import {
   type Event,
   getFunctionCalls,
   getFunctionResponses,
-  InMemoryCredentialService,
   type Part,
   type ToolContext,
 } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';

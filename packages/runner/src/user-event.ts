@@ -2,21 +2,21 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
+  createEventActions,
   type Event,
+  type EventActions,
   type Invocation,
   type Part,
   sessionKeyOf,
   setOwn,
 } from '@eventloom/core';
 
-/** What the user said, as the event that starts an invocation. Answers to calls go to the branch of the calls. */
+/** What the user said, as an event of its invocation. Answers to calls go to the branch of the calls. */
 export function createUserEvent(
   { invocationId, platform }: Invocation,
   content: Content,
-  stateDelta: Record<string, unknown>,
-  artifactDelta: Record<string, number>,
+  actions: Partial<EventActions>,
   branch: string | undefined,
-  agentState?: Record<string, unknown>,
 ): Event {
   return {
     id: platform.newEventId(),
@@ -26,7 +26,7 @@ export function createUserEvent(
     content,
     executionId: invocationId,
     ...(branch === undefined ? {} : { branch }),
-    actions: { stateDelta, artifactDelta, ...(agentState ? { agentState } : {}) },
+    actions: createEventActions(actions),
   };
 }
 

@@ -119,7 +119,7 @@ test('a session that lost events, restored from a copy, is read whole', async ()
   sessionService.configs.length = 0;
   sessionService.isRestored = true;
   await run('c');
-  expect(sessionService.configs).toEqual([{ afterSeq: 4 }, { sinceCompaction: true }]);
+  expect(sessionService.configs).toEqual([{ afterSeq: 4 }, { numRecentEvents: 100 }]);
 });
 
 test('a run that lost its session to another one leaves nothing wrong behind', async () => {

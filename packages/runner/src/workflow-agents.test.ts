@@ -7,11 +7,13 @@ import {
   type Event,
   groupByExecution,
   type InvocationContext,
+  RunAbortedError,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 
@@ -56,7 +58,7 @@ async function setUp(agent: BaseAgent) {
   const run = (text = 'hi'): Promise<Event[]> =>
     runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text }] } });
   const stored = async () => ((await sessionService.getSession(KEY)) ?? expect.unreachable()).events;
-  return { run, stored };
+  return { run, stored, runner };
 }
 
 async function texts(agent: BaseAgent): Promise<(string | undefined)[]> {
@@ -122,6 +124,40 @@ describe('SequentialAgent', () => {
     expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'AGENT']);
   });
 
+  test('leaves the failure to the agent that failed, wherever it is, on its branch', async () => {
+    const broken = new CustomAgent('broken', async function* () {
+      throw new TypeError('no');
+    });
+    const lane = new LoopAgent({ name: 'lane', subAgents: [broken] });
+    const par = new ParallelAgent({ name: 'par', subAgents: [lane] });
+    const { run, stored } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), par] }));
+    await expect(run()).rejects.toThrow('no');
+    expect((await stored()).at(-1)).toMatchObject({ author: 'broken', branch: 'par.lane', errorCode: 'AGENT' });
+  });
+
+  test.each([
+    ['in a sequence', (agent: BaseAgent) => new SequentialAgent({ name: 'steps', subAgents: [agent] })],
+    ['at the top', (agent: BaseAgent) => agent],
+  ])('leaves it to an agent %s that catches one failure and fails with another', async (_, place) => {
+    const broken = new CustomAgent('broken', async function* () {
+      throw new TypeError('caught');
+    });
+    const careless = new CustomAgent(
+      'careless',
+      async function* (context) {
+        try {
+          yield* broken.runAsync(context);
+        } catch {
+          throw new TypeError('no');
+        }
+      },
+      { subAgents: [broken] },
+    );
+    const { run, stored } = await setUp(place(careless));
+    await expect(run()).rejects.toThrow('no');
+    expect((await stored()).at(-1)).toMatchObject({ author: 'careless', errorMessage: 'no' });
+  });
+
   test('is told before and after, as every agent is', async () => {
     const root = new SequentialAgent({
       name: 'steps',
@@ -138,6 +174,21 @@ describe('SequentialAgent', () => {
       ['steps', 'after'],
     ]);
   });
+});
+
+test('SequentialAgent begins no agent once the run is aborted', async () => {
+  const controller = new AbortController();
+  let begun = 0;
+  const deaf = (name: string) =>
+    new CustomAgent(name, async function* () {
+      begun++;
+      controller.abort();
+    });
+  const { runner } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [deaf('a'), deaf('b')] }));
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+  await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+  expect(begun).toBe(1);
 });
 
 describe('LoopAgent', () => {
@@ -172,6 +223,93 @@ describe('LoopAgent', () => {
     const root = new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [asker, sayer('skipped')] });
     const said = await texts(root);
     expect(said.slice(-2)).toEqual(['helper', 'helper leaves']);
+  });
+
+  test.each([
+    ['it finishes its turn', false, 2],
+    ['its model is not asked again with skipSummarization', true, 1],
+  ])('ends when a tool of one’s own escalates: %s', async (_, skipSummarization, modelCalls) => {
+    const judge = new FunctionTool({
+      name: 'judge',
+      description: '',
+      execute: (_args, { actions }) => {
+        actions.escalate = true;
+        if (skipSummarization) actions.skipSummarization = true;
+        return 'good';
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
+    const critic = new LlmAgent({ name: 'critic', model, tools: [judge] });
+    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
+    expect(new Set((await run()).map((event) => event.author))).toEqual(new Set(['critic']));
+    expect(model.calls).toBe(modelCalls);
+  });
+
+  test('escalating where there is no loop leaves the answer to the model', async () => {
+    const judge = new FunctionTool({
+      name: 'judge',
+      description: '',
+      execute: (_args, { actions }) => {
+        actions.escalate = true;
+        return 'good';
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
+    const { run } = await setUp(new LlmAgent({ name: 'critic', model, tools: [judge] }));
+    expect((await run()).at(-1)?.content?.parts).toEqual([{ text: 'it is good' }]);
+  });
+
+  test('begins no agent once the run is aborted, whether its agents listen or not', async () => {
+    const controller = new AbortController();
+    let begun = 0;
+    const deaf = new CustomAgent('deaf', async function* () {
+      if (++begun === 3) controller.abort();
+    });
+    const { runner } = await setUp(new LoopAgent({ name: 'loop', maxIterations: 10, subAgents: [deaf] }));
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+    await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+    expect(begun).toBe(3);
+  });
+
+  test.each<[string, (begin: () => void) => BaseAgent]>([
+    [
+      'say nothing',
+      (begin) =>
+        new CustomAgent('silent', async function* () {
+          begin();
+        }),
+    ],
+    [
+      'yield events',
+      (begin) =>
+        new CustomAgent('talker', async function* (context) {
+          begin();
+          yield context.createEvent({ partial: true });
+        }),
+    ],
+    [
+      'are answered for by a callback',
+      (begin) =>
+        agentOf('llm', [], {
+          beforeAgentCallback: () => {
+            begin();
+            return { parts: [{ text: 'no' }] };
+          },
+        }),
+    ],
+  ])('without an end, of agents that %s, lets the rest of the process go on, and can be aborted', async (_, create) => {
+    const controller = new AbortController();
+    let begun = 0;
+    const begin = (): void => {
+      if (++begun > 10_000) throw new RangeError('the event loop never had its turn');
+    };
+    const { runner } = await setUp(new LoopAgent({ name: 'loop', subAgents: [create(begin)] }));
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+    // What somebody else wants to do with the event loop.
+    setTimeout(() => controller.abort());
+    await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   });
 
   test('ends at once without sub-agents', async () => {

@@ -3,6 +3,7 @@
 export type { EventloomServer } from './create-server.ts';
 export { createServer } from './create-server.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
+export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 export type { ServerLimits } from './server-limits.ts';
 export { DEFAULT_LIMITS } from './server-limits.ts';
 export type {
@@ -18,6 +19,7 @@ export type {
 } from './runs/run-relay.ts';
 
 export { AppNotFoundError } from './errors/app-not-found-error.ts';
+export { AppStateUnreachableError } from './errors/app-state-unreachable-error.ts';
 export { ArtifactNotFoundError } from './errors/artifact-not-found-error.ts';
 export { BodyTooLargeError } from './errors/body-too-large-error.ts';
 export { ForbiddenError } from './errors/forbidden-error.ts';
@@ -28,7 +30,7 @@ export { RunHostLostError } from './errors/run-host-lost-error.ts';
 export { RunNotFoundError } from './errors/run-not-found-error.ts';
 export { RunRelayError } from './errors/run-relay-error.ts';
 export { ServerBusyError } from './errors/server-busy-error.ts';
-export { ShuttingDownError } from './errors/shutting-down-error.ts';
+export { ShuttingDownError } from '@eventloom/core';
 export { SlowReaderError } from './errors/slow-reader-error.ts';
 export { TooManyReadersError } from './errors/too-many-readers-error.ts';
 export { UnauthenticatedError } from './errors/unauthenticated-error.ts';

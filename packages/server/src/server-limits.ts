@@ -10,7 +10,7 @@ export interface ServerLimits {
   readonly maxKeptChars: number;
   /** How long a finished run can still be read, in milliseconds. Default 5 minutes. */
   readonly keepRunsMs: number;
-  /** Finished runs that are kept. Default 1,000. */
+  /** Finished runs that are kept in memory; 0 keeps none. Default 1,000. */
   readonly maxKeptRuns: number;
   /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
   readonly maxReadersPerRun: number;
@@ -21,6 +21,15 @@ export interface ServerLimits {
    * error, later with 200 and the error as the stream's last line. Default 1,000 ms.
    */
   readonly answerAfterMs: number;
+  /** Attempts at a run, the first one included, after which it is given up when its process ends again. Default 3. */
+  readonly maxRunAttempts: number;
+  /** Runs in flight that the server resumed by itself; further ones wait. Default 32. */
+  readonly maxResumedRuns: number;
+  /**
+   * How often the server looks for runs that other processes left; sooner where a session is about to be free. 0: only when
+   * `EventloomServer.takeUpUnfinishedRuns` is called. Default 15,000 ms.
+   */
+  readonly unfinishedRunsEveryMs: number;
 }
 
 /** The limits of what is not given. */
@@ -34,4 +43,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxReadersPerRun: 64,
   heartbeatMs: 15_000,
   answerAfterMs: 1000,
+  maxRunAttempts: 3,
+  maxResumedRuns: 32,
+  unfinishedRunsEveryMs: 15_000,
 };

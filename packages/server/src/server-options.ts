@@ -1,6 +1,7 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import type { RunRelay } from './runs/run-relay.ts';
+import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
 
 /** Who a request comes from. */
@@ -38,6 +39,14 @@ export interface ServerOptions {
    * Default: none, every process answers for its own runs alone. It is the caller's to close, after `drain`.
    */
   readonly relay?: RunRelay | undefined;
+  /**
+   * What becomes of the resumable runs that a process left when it ended: a former one of this server, or another one over the same
+   * sessions. `resume` (default) goes on with them, as runs of this server: they can be followed and cancelled; one whose process
+   * ends at each attempt is closed after `limits.maxRunAttempts`. `close` gives them up: their sessions get an event with the code
+   * `RUN_ABANDONED`, and are ready for the next message. `leave` does nothing. It is looked for such runs at the start, and then every
+   * `limits.unfinishedRunsEveryMs`; a session whose lease has not run out is waited for.
+   */
+  readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
   /** What `/version` answers beside the server's own version. */
   readonly version?: Readonly<Record<string, string>> | undefined;
   /** The clock and timers. Default: the system's. */
@@ -53,6 +62,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ServerOptions>([
   'origins',
   'limits',
   'relay',
+  'onUnfinishedRuns',
   'version',
   'platform',
   'onError',
@@ -79,6 +89,10 @@ export function checkServerOptions(options: ServerOptions): void {
   }
   if (options.relay !== undefined && typeof options.relay?.attach !== 'function') {
     throw new ConfigurationError('createServer: relay must be a run relay, as PostgresRunRelay is one');
+  }
+  const { onUnfinishedRuns = 'resume' } = options;
+  if (!['resume', 'close', 'leave'].includes(onUnfinishedRuns)) {
+    throw new ConfigurationError('createServer: onUnfinishedRuns must be resume, close or leave');
   }
   for (const origin of options.origins ?? []) checkOrigin(origin);
   for (const [limit, value] of Object.entries(options.limits ?? {})) checkLimit(limit, value);

@@ -1,4 +1,5 @@
 import {
+  checkArtifactName,
   checkStateDelta,
   checkStateKey,
   type Event,
@@ -9,7 +10,7 @@ import {
   type StateWrite,
   toStateWrites,
 } from '@eventloom/core';
-import { checkEventTimes } from './event-check.ts';
+import { isRecord } from './is-record.ts';
 
 /** What an append stores and what it changes in the caller's session. */
 export interface AppendPlan {
@@ -25,20 +26,17 @@ export const NO_WRITES: readonly StateWrite[] = [];
 
 /**
  * Checks an event's state and says what is to be stored. An event that came without an id or a time gets them here.
- * The event is sealed: what is stored is JSON, and nobody changes it any more.
- * @throws StateKeyError and StateValueError
- * @throws InvalidEventError for an event that is not JSON
- * @throws InvalidRequestError for a time that is no number
+ * The event is sealed: what is stored is an event by its type and JSON, and nobody changes it any more.
+ * @throws StateKeyError, StateValueError and InvalidArtifactNameError
+ * @throws InvalidEventError for what is no event, or not JSON
  */
 export function planAppend(event: Event, nowMs: number, platform: Platform): AppendPlan {
-  checkEventTimes(event);
   let stored = event;
   if (event.id === '' || event.timestamp === 0) {
-    stored = { ...event, id: event.id || platform.newEventId(), timestamp: event.timestamp || nowMs / 1000 };
+    const id = event.id === '' ? platform.newEventId() : event.id;
+    stored = { ...event, id, timestamp: event.timestamp === 0 ? nowMs / 1000 : event.timestamp };
   }
-  const stateDelta = hasKeys(event.actions.stateDelta) ? checkStateDelta(event.actions.stateDelta) : undefined;
-  const removedState = event.actions.removedState?.length ? event.actions.removedState : undefined;
-  if (removedState) for (const key of removedState) checkStateKey(key);
+  const { stateDelta, removedState } = checkedState(event);
   if (!stateDelta && !removedState) return { event: sealEvent(stored), writes: NO_WRITES, stateDelta, removedState };
   return {
     event: sealEvent(withoutTemp(stored, stateDelta, removedState)),
@@ -46,6 +44,23 @@ export function planAppend(event: Event, nowMs: number, platform: Platform): App
     stateDelta,
     removedState,
   };
+}
+
+/** What of an event's state is there, once it and the names of artifacts are such as can be stored. What is of another type than it must be is left to the seal to refuse. */
+function checkedState({ actions }: Event): Pick<AppendPlan, 'stateDelta' | 'removedState'> {
+  if (!isRecord(actions)) return { stateDelta: undefined, removedState: undefined };
+  const { stateDelta, removedState, artifactDelta } = actions;
+  for (const name in artifactDelta) checkArtifactName(name);
+  const isRemoving = Array.isArray(removedState) && removedState.length > 0 && removedState.every(isText);
+  if (isRemoving) for (const key of removedState) checkStateKey(key);
+  return {
+    stateDelta: hasKeys(stateDelta) ? checkStateDelta(stateDelta) : undefined,
+    removedState: isRemoving ? removedState : undefined,
+  };
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }
 
 function hasKeys(record: object): boolean {

@@ -1,4 +1,4 @@
-import { createEvent, InvalidRequestError } from '@eventloom/core';
+import { createEvent, type Event, type EventParams, InvalidEventError, InvalidRequestError } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { ManualPlatform, sessionServiceConformance } from './conformance/index.ts';
 import { DriverSessionService } from './driver-session-service.ts';
@@ -47,10 +47,12 @@ describe('DriverSessionService', () => {
   test('refuses an event whose id or time cannot be stored', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ appName: 'app', userId: 'user' });
-    const bad = [{ id: 'a\0b' }, { id: 'x'.repeat(257) }, { timestamp: Number.NaN }];
-    for (const params of bad) {
-      const append = service.appendEvent({ session, event: createEvent({ author: 'user', ...params }) });
-      await expect(append).rejects.toSatisfy((error) => InvalidRequestError.isInstance(error));
+    const append = (params: EventParams): Promise<Event> =>
+      service.appendEvent({ session, event: createEvent({ author: 'user', ...params }) });
+    for (const id of ['a\0b', 'x'.repeat(257)])
+      await expect(append({ id })).rejects.toBeInstanceOf(InvalidRequestError);
+    for (const timestamp of [Number.NaN, 1e300, -1e300]) {
+      await expect(append({ timestamp })).rejects.toBeInstanceOf(InvalidEventError);
     }
     expect(session.events).toEqual([]);
   });

@@ -8,13 +8,15 @@ import {
   type Event,
   type GetSessionRequest,
   type ImportSessionRequest,
-  InvalidRequestError,
   type ListEventsRequest,
   type ListEventsResponse,
+  type ListOpenRunsRequest,
+  type ListOpenRunsResponse,
   type ListSessionsRequest,
   type ListSessionsResponse,
   type ListToolCallsRequest,
   type Platform,
+  type ReleaseLeaseOptions,
   type Session,
   type SessionKey,
   sessionKeyOf,
@@ -28,15 +30,14 @@ import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import { showEventPage, toEventPage } from './event-page.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
-import { readCursor, writeCursor } from './list-cursor.ts';
+import { listOpenRuns } from './list-open-runs.ts';
+import { listSessions } from './list-sessions.ts';
 import type { AppendOutcome, SessionDriver } from './session-driver.ts';
 import { busyError, existsError, notFoundError, staleError } from './session-errors.ts';
 import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
 import { mergedView, showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { checkToolCall } from './tool-call-check.ts';
-
-const MAX_PAGE = 1000;
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
@@ -94,18 +95,8 @@ export class DriverSessionService extends BaseSessionService {
     return stored && toSession(stored);
   }
 
-  override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit = MAX_PAGE, cursor } = request;
-    checkName('appName', appName);
-    if (userId !== undefined) checkName('userId', userId);
-    if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
-    const after = cursor === undefined ? undefined : readCursor(cursor);
-    const size = Math.min(limit, MAX_PAGE);
-    const found = await this.#driver.listSessions({ appName, userId, limit: size + 1, after });
-    const page = found.slice(0, size);
-    const sessions = page.map(toSession);
-    const last = page.at(-1);
-    return found.length > size && last ? { sessions, nextCursor: writeCursor(last) } : { sessions };
+  override listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    return listSessions(this.#driver, request);
   }
 
   override async listEvents(request: ListEventsRequest): Promise<ListEventsResponse> {
@@ -124,7 +115,7 @@ export class DriverSessionService extends BaseSessionService {
   override async importSession(request: ImportSessionRequest): Promise<Session> {
     // Seldom needed: not loaded with the service.
     const { planImport } = await import('./import-plan.ts');
-    const session = await planImport(request);
+    const session = await planImport(request, this.#platform.now());
     const { appName, userId, sessionId, updatedAtMs, events } = session;
     this.#names.check(appName, userId, sessionId);
     const created = await this.#driver.importSession(session);
@@ -177,8 +168,12 @@ export class DriverSessionService extends BaseSessionService {
     return this.#leases.renew(lease);
   }
 
-  override releaseLease(lease: SessionLease): Promise<void> {
-    return this.#leases.release(lease);
+  override releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): Promise<void> {
+    return this.#leases.release(lease, options);
+  }
+
+  override listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {
+    return listOpenRuns(this.#driver, request);
   }
 
   override async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void> {

@@ -1,11 +1,9 @@
 import { checkName, SESSION_RECORD_VERSION, type SessionKey, type SessionRecord } from '@eventloom/core';
+import { EventPageSize } from './event-page-size.ts';
 import { ALL_EVENTS } from './event-window.ts';
 import type { SessionDriver } from './session-driver.ts';
 import { notFoundError } from './session-errors.ts';
 import { mergedView } from './session-view.ts';
-
-/** Events that are read at once. */
-const PAGE = 500;
 
 /** Everything that a driver has of a session, as of its first read: what is appended later is not in it. */
 export async function* exportSession(
@@ -29,11 +27,15 @@ export async function* exportSession(
     initialState: mergedView(session.initialState),
     state: mergedView(session.state),
   };
-  for (let seq = 0; seq < lastSeq; seq += PAGE) {
-    const beforeSeq = Math.min(seq + PAGE, lastSeq) + 1;
-    const page = await driver.readEvents(key, { ...ALL_EVENTS, afterSeq: seq, beforeSeq });
+  const size = new EventPageSize();
+  let seq = 0;
+  while (seq < lastSeq) {
+    const last = Math.min(seq + size.events, lastSeq);
+    const page = await driver.readEvents(key, { ...ALL_EVENTS, afterSeq: seq, beforeSeq: last + 1 });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
+    size.adapt(page.events);
     for (const event of page.events) yield { type: 'event', event };
+    seq = last;
   }
   for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
   yield { type: 'end', events: lastSeq, toolCalls: toolCalls.length };

@@ -1,41 +1,44 @@
 import {
+  checkName,
   checkStateDelta,
   type Event,
   type ImportSessionRequest,
   InvalidRequestError,
-  sealEvent,
   SESSION_RECORD_VERSION,
   type SessionHeaderRecord,
   type SessionRecord,
   type StateWrite,
-  toError,
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
-import { checkNotTemporary, checkStoredEvent } from './event-check.ts';
+import { checkStoredKeys, inField, toStoredEvent } from './event-check.ts';
 import { isRecord } from './is-record.ts';
 import type { SessionImport } from './session-driver.ts';
 import { checkToolCall } from './tool-call-check.ts';
 
-/** The latest time that a Date can be. */
-const MAX_SECONDS = 8.64e12;
+/** The fields of each type of record. What this program does not know it would lose. */
+const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
+  session: ['type', 'version', 'appName', 'userId', 'id', 'lastUpdateTime', 'initialState', 'state'],
+  event: ['type', 'event'],
+  toolCall: ['type', 'toolCall'],
+  end: ['type', 'events', 'toolCalls'],
+};
+
+/** The end of year 9999, the latest that an event's own time can be. */
+const MAX_SECONDS = 253_402_300_799.999;
 
 /**
  * Reads what an export gave, to its end, and checks all of it.
- * @throws InvalidRequestError that says which record is at fault
+ * @throws InvalidRequestError that says which record is at fault, by its number from 1, and which of its fields
  */
-export async function planImport(request: ImportSessionRequest): Promise<SessionImport> {
+export async function planImport(request: ImportSessionRequest, nowMs: number): Promise<SessionImport> {
   const read = new ImportReader();
   let number = 0;
   for await (const record of request.records) {
     number += 1;
-    try {
-      read.add(record);
-    } catch (cause) {
-      throw new InvalidRequestError(`records[${number}]: ${toError(cause).message}`, { cause });
-    }
+    inField(`records[${number}]`, () => read.add(record));
   }
-  return read.finish(request, number);
+  return read.finish(request, number, nowMs);
 }
 
 class ImportReader {
@@ -54,6 +57,7 @@ class ImportReader {
     if ((record.type === 'session') !== (this.#header === undefined)) {
       throw new InvalidRequestError('the first record, and only that, must be of type session');
     }
+    checkFields(record);
     switch (record.type) {
       case 'session':
         return this.#begin(record);
@@ -68,7 +72,7 @@ class ImportReader {
     }
   }
 
-  finish({ appName, userId, sessionId }: ImportSessionRequest, count: number): SessionImport {
+  finish({ appName, userId, sessionId }: ImportSessionRequest, count: number, nowMs: number): SessionImport {
     const header = this.#header;
     if (!header || !this.#isEnded) {
       throw new InvalidRequestError(`records: cut off after ${count}, the last one must be of type end`);
@@ -80,8 +84,8 @@ class ImportReader {
     };
     return {
       ...key,
-      // To a microsecond, so that dividing by 1,000 gives the time that was exported.
-      updatedAtMs: Math.round(header.lastUpdateTime * 1e6) / 1000,
+      // By a clock that is ahead; leases and listings count on what was written to lie in the past.
+      updatedAtMs: Math.min(toMilliseconds(header.lastUpdateTime), nowMs),
       initialState: this.#initialState,
       state: this.#state.filter(({ scope }) => scope === 'session'),
       sharedState: this.#state.filter(({ scope }) => scope !== 'session'),
@@ -91,13 +95,16 @@ class ImportReader {
   }
 
   #begin(header: SessionHeaderRecord): void {
-    const { lastUpdateTime, initialState, state } = header;
+    const { appName, userId, id, lastUpdateTime, initialState, state } = header;
     const version: unknown = header.version;
     if (version !== SESSION_RECORD_VERSION) {
       throw new InvalidRequestError(
         `version: is ${JSON.stringify(version)}, this program reads version ${SESSION_RECORD_VERSION}`,
       );
     }
+    checkName('appName', appName);
+    checkName('userId', userId);
+    checkName('id', id);
     if (!Number.isFinite(lastUpdateTime) || lastUpdateTime < 0 || lastUpdateTime > MAX_SECONDS) {
       throw new InvalidRequestError('lastUpdateTime: must be a number of seconds since the epoch');
     }
@@ -110,17 +117,17 @@ class ImportReader {
 
   #addEvent(event: Event): void {
     if (this.#toolCalls.length > 0) throw new InvalidRequestError('an event comes after a tool call');
-    checkStoredEvent(event);
-    if (this.#eventIds.has(event.id)) {
-      throw new InvalidRequestError(`event.id: ${JSON.stringify(event.id)} is the id of an earlier event`);
+    const stored = toStoredEvent(event);
+    if (this.#eventIds.has(stored.id)) {
+      throw new InvalidRequestError(`event.id: ${JSON.stringify(stored.id)} is the id of an earlier event`);
     }
-    this.#eventIds.add(event.id);
-    this.#events.push(sealEvent(event));
+    this.#eventIds.add(stored.id);
+    this.#events.push(stored);
   }
 
   #addToolCall(toolCall: ToolLedgerEntry): void {
     if (!isRecord(toolCall)) throw new InvalidRequestError('toolCall: must be an object');
-    const entry = checkToolCall(toolCall);
+    const entry = checkToolCall(toolCall, 'toolCall.');
     const id = `${entry.invocationId}\0${entry.callId}`;
     if (this.#callIds.has(id)) throw new InvalidRequestError('toolCall: is the second record of its call');
     this.#callIds.add(id);
@@ -137,8 +144,21 @@ class ImportReader {
   }
 }
 
+function checkFields(record: SessionRecord): void {
+  const known: readonly string[] = Object.hasOwn(FIELDS, record.type) ? FIELDS[record.type] : Object.keys(record);
+  const unknown = Object.keys(record).find((field) => !known.includes(field));
+  if (unknown !== undefined) {
+    throw new InvalidRequestError(`${unknown}: is not known; a record of type ${record.type} has ${known.join(', ')}`);
+  }
+}
+
+/** To a microsecond, so that dividing by 1,000 gives the time that was exported. */
+function toMilliseconds(seconds: number): number {
+  return Math.round(seconds * 1e6) / 1000;
+}
+
 function toWrites(field: string, state: Readonly<Record<string, unknown>>): StateWrite[] {
   if (!isRecord(state)) throw new InvalidRequestError(`${field}: must be an object`);
-  checkNotTemporary(field, Object.keys(state));
-  return toStateWrites(checkStateDelta(state));
+  checkStoredKeys(field, Object.keys(state));
+  return inField(field, () => toStateWrites(checkStateDelta(state)));
 }

@@ -4,6 +4,11 @@ export type { InMemorySessionServiceOptions } from './in-memory-session-service.
 export { InMemorySessionService } from './in-memory-session-service.ts';
 export type { DriverSessionServiceOptions } from './driver-session-service.ts';
 export { DriverSessionService } from './driver-session-service.ts';
+export { compareText } from './compare-text.ts';
+export { selectEvents } from './select-events.ts';
+export { selectOpenRunPage, selectSessionPage } from './select-page.ts';
+export type { SessionHold, StoredTicket } from './session-hold.ts';
+export { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from './session-hold.ts';
 export { parseSessionLines, toSessionLines } from './session-lines.ts';
 export type {
   AppendOutcome,
@@ -12,7 +17,11 @@ export type {
   EventAppend,
   EventWindow,
   LeaseClaim,
+  LeaseTicket,
+  ListedSession,
   MaybePromise,
+  OpenRunPage,
+  OpenRunPosition,
   SessionBackground,
   SessionCreation,
   SessionDriver,

@@ -1,43 +1,42 @@
 import type { Platform, SessionKey } from '@eventloom/core';
-import type { ClaimOutcome, MaybePromise } from './session-driver.ts';
+import { LeaseWaiter } from './lease-waiter.ts';
+import type { ClaimOutcome, LeaseTicket, MaybePromise } from './session-driver.ts';
 import { abortedError, busyError, fullLineError } from './session-errors.ts';
 
-/** The longest single sleep; timers of the platform overflow somewhat above 24 days. */
-const MAX_SLEEP_MS = 600_000;
 /** How many may wait for one session in this process. */
 const MAX_WAITERS = 1000;
 const FIRST_POLL_MS = 5;
-const MAX_POLL_MS = 100;
+/** So long at most is a session free before the first in line of another process takes it. */
+const MAX_POLL_MS = 25;
+/** Outlives a poll that comes late by far; those behind a process that crashed while it waited go on after this time. */
+const TICKET_TTL_MS = 2000;
 
 /** One who waits for a session. */
 export interface LeaseWait extends SessionKey {
   /** How long to wait before giving up with SessionBusyError. */
   readonly waitMs: number;
   readonly abortSignal?: AbortSignal | undefined;
-  /** Asks the storage for the lease. */
-  claim(): MaybePromise<ClaimOutcome>;
+  /** Asks the storage for the lease, with the place in the line of several processes. */
+  claim(ticket: LeaseTicket | undefined): MaybePromise<ClaimOutcome>;
+  /** Gives that place up. */
+  withdraw(ticketId: string): MaybePromise<void>;
 }
 
-interface Waiter {
-  /** Set while asleep. */
-  wake: (() => void) | undefined;
-  /** Woken while not asleep: the next sleep ends at once. */
-  woken: boolean;
-}
+type WaitOutcome = Exclude<ClaimOutcome, { readonly status: 'busy' }>;
 
 /**
- * Lines of waiters, one per session, first come first served inside this process. Only the head of a line asks the storage; it
- * is woken by a release or a deletion in this process, by the expiry of the lease it waits for, and, where other processes share
- * the storage, by a poll that grows slower.
+ * Lines of waiters, one per session, first come first served. Only the head of a line asks the storage; it is woken by a release or
+ * a deletion in this process, and by the expiry of the lease it waits for. Where other processes share the storage it also polls,
+ * and leaves a ticket there that says since when it waits: of the heads of all processes the one that came first gets the session.
  */
 export class LeaseQueue {
   readonly #platform: Platform;
-  readonly #polls: boolean;
-  readonly #lines = new Map<string, Waiter[]>();
+  readonly #isShared: boolean;
+  readonly #lines = new Map<string, Set<LeaseWaiter>>();
 
-  constructor(platform: Platform, polls: boolean) {
+  constructor(platform: Platform, isShared: boolean) {
     this.#platform = platform;
-    this.#polls = polls;
+    this.#isShared = isShared;
   }
 
   /** True when somebody waits for the session. */
@@ -48,75 +47,81 @@ export class LeaseQueue {
   /** Tells the first in line that the session may be free. */
   wake(key: SessionKey): void {
     if (this.#lines.size === 0) return;
-    const head = this.#lines.get(nameOf(key))?.[0];
-    if (head) wakeUp(head);
+    headOf(this.#lines.get(nameOf(key)))?.wakeUp();
   }
 
   /**
    * Joins the line and returns what the storage said when it was this one's turn: the lease, or that the session is missing.
-   * `pending` is a first claim that is under way already.
+   * `pending` is a first claim, without a ticket, that is under way already.
    * @throws SessionBusyError when `waitMs` are over, and at once when 1,000 wait already
    * @throws RunAbortedError when the signal fires
    */
-  async wait(request: LeaseWait, pending?: Promise<ClaimOutcome>): Promise<Exclude<ClaimOutcome, { status: 'busy' }>> {
-    const deadline = this.#platform.now() + request.waitMs;
+  async wait(request: LeaseWait, pending?: Promise<ClaimOutcome>): Promise<WaitOutcome> {
     const name = nameOf(request);
-    const waiter: Waiter = { wake: undefined, woken: false };
-    const line = this.#lines.get(name) ?? [];
-    if (line.length >= MAX_WAITERS) throw fullLineError(request, line.length);
-    if (line.push(waiter) === 1) this.#lines.set(name, line);
+    const line = this.#lines.get(name) ?? new Set();
+    if (line.size >= MAX_WAITERS) throw fullLineError(request, line.size);
+    const waiter = new LeaseWaiter(this.#platform);
+    if (line.add(waiter).size === 1) this.#lines.set(name, line);
+    try {
+      return await this.#waitInLine(request, line, waiter, pending);
+    } finally {
+      const isHead = headOf(line) === waiter;
+      line.delete(waiter);
+      if (line.size === 0) this.#lines.delete(name);
+      else if (isHead) headOf(line)?.wakeUp();
+    }
+  }
+
+  async #waitInLine(
+    request: LeaseWait,
+    line: ReadonlySet<LeaseWaiter>,
+    waiter: LeaseWaiter,
+    pending: Promise<ClaimOutcome> | undefined,
+  ): Promise<WaitOutcome> {
+    const sinceMs = this.#platform.now();
+    const { waitMs, abortSignal } = request;
+    const deadline = sinceMs + waitMs;
+    const ticket = this.#isShared ? { id: this.#platform.newUuid(), sinceMs, ttlMs: TICKET_TTL_MS } : undefined;
+    let isTicketLeft = false;
     try {
       let first = pending;
       let pollMs = FIRST_POLL_MS;
       for (;;) {
-        if (!first && request.abortSignal?.aborted) throw abortedError(request, request.abortSignal);
-        let freeAtMs = Infinity;
-        if (first || line[0] === waiter) {
-          const outcome = await (first ?? request.claim());
+        if (!first && abortSignal?.aborted) throw abortedError(request, abortSignal);
+        let untilMs = deadline;
+        if (first || headOf(line) === waiter) {
+          isTicketLeft = !first && ticket !== undefined;
+          const outcome = await (first ?? request.claim(ticket));
+          if (outcome.status !== 'busy') {
+            isTicketLeft = false;
+            return outcome;
+          }
+          untilMs = Math.min(deadline, outcome.freeAtMs);
+          if (ticket && headOf(line) === waiter) {
+            // A claim that was under way has left no ticket yet.
+            untilMs = first ? 0 : Math.min(deadline, this.#platform.now() + pollMs);
+            pollMs = Math.min(pollMs * 2, MAX_POLL_MS);
+          }
           first = undefined;
-          if (outcome.status !== 'busy') return outcome;
-          freeAtMs = outcome.freeAtMs;
         }
-        const now = this.#platform.now();
-        if (now >= deadline) throw busyError(request, request.waitMs);
-        let until = Math.min(deadline, freeAtMs);
-        if (this.#polls && line[0] === waiter) {
-          until = Math.min(until, now + pollMs);
-          pollMs = Math.min(pollMs * 2, MAX_POLL_MS);
-        }
-        if (request.abortSignal?.aborted) continue;
-        await this.#sleep(waiter, Math.min(Math.max(until - now, 1), MAX_SLEEP_MS), request.abortSignal);
+        const nowMs = this.#platform.now();
+        if (nowMs >= deadline) throw busyError(request, waitMs);
+        if (untilMs > 0 && !abortSignal?.aborted) await waiter.sleep(Math.max(untilMs - nowMs, 1), abortSignal);
       }
     } finally {
-      const place = line.indexOf(waiter);
-      line.splice(place, 1);
-      if (line.length === 0) this.#lines.delete(name);
-      else if (place === 0 && line[0]) wakeUp(line[0]);
+      if (ticket && isTicketLeft) this.#platform.background(withdraw(request, ticket));
     }
-  }
-
-  #sleep(waiter: Waiter, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-    if (waiter.woken) {
-      waiter.woken = false;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        waiter.wake = undefined;
-        cancel();
-        signal?.removeEventListener('abort', wake);
-        resolve();
-      };
-      const cancel = this.#platform.schedule(delayMs, wake);
-      signal?.addEventListener('abort', wake, { once: true });
-      waiter.wake = wake;
-    });
   }
 }
 
-function wakeUp(waiter: Waiter): void {
-  if (waiter.wake) waiter.wake();
-  else waiter.woken = true;
+/** Nobody waits for it: what is not withdrawn runs out. */
+async function withdraw(request: LeaseWait, { id }: LeaseTicket): Promise<void> {
+  await request.withdraw(id);
+}
+
+/** A set keeps the order in which its elements came. */
+function headOf(line: ReadonlySet<LeaseWaiter> | undefined): LeaseWaiter | undefined {
+  return line?.values().next().value;
 }
 
 function nameOf({ appName, userId, sessionId }: SessionKey): string {

@@ -1,11 +1,11 @@
-import type { Event, SessionKey, SessionLease, StateScope, StateWrite, ToolLedgerEntry } from '@eventloom/core';
+import type { Event, LeaveOpen, OpenRun, SessionKey, SessionLease, StateWrite, ToolLedgerEntry } from '@eventloom/core';
 
 /** An answer given at once by a back end that can (node:sqlite, Durable Object storage), or later by one that cannot. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /** One stored state key, without its prefix. The value is the reader's own: changing it changes nothing stored. */
 export interface StateEntry {
-  readonly scope: Exclude<StateScope, 'temp'>;
+  readonly scope: StateWrite['scope'];
   readonly key: string;
   readonly value: unknown;
 }
@@ -97,6 +97,12 @@ export interface SessionPage {
   readonly after: SessionPosition | undefined;
 }
 
+/** A session of a listing. */
+export interface ListedSession extends StoredSession {
+  /** True for the last one of a page that is shorter than asked for because its state is large: more may follow. */
+  readonly isCut?: boolean;
+}
+
 /** A place in the order of a listing: newest update first, then by session id, then by user id, both ascending. */
 export interface SessionPosition {
   readonly updatedAtMs: number;
@@ -134,6 +140,40 @@ export interface LeaseClaim extends SessionKey {
   readonly ttlMs: number;
   /** Take it also from an owner whose lease has not expired. */
   readonly takeOver: boolean;
+  /** The run that it is for: another open run of the session ends. Undefined for no run, which leaves an open run as it is. */
+  readonly invocationId: string | undefined;
+  /** True makes that run the session's open run, with one attempt more than it had. */
+  readonly resumable: boolean;
+  /**
+   * The place in the line of those who wait in several processes: undefined at first, and always unless the driver is `shared`. A claim
+   * is refused as busy while a ticket that has not run out is before it: for a claim without a ticket any of them is. Refused with
+   * a ticket, the claim leaves it for `ttlMs` from now, unless it is there for half of that yet; given or withdrawn, it is removed.
+   */
+  readonly ticket: LeaseTicket | undefined;
+}
+
+/** The place of one who waits for a lease, in the order of `sinceMs` and then of the ids. */
+export interface LeaseTicket {
+  /** Unique. */
+  readonly id: string;
+  /** When the wait began; milliseconds since the epoch. */
+  readonly sinceMs: number;
+  readonly ttlMs: number;
+}
+
+/** A page of the open runs of an app, in ascending order of user id and then session id, by code points. */
+export interface OpenRunPage {
+  readonly appName: string;
+  /** At most so many. */
+  readonly limit: number;
+  /** The last run of the page before; undefined for the first page. */
+  readonly after: OpenRunPosition | undefined;
+}
+
+/** A place in the order of open runs. */
+export interface OpenRunPosition {
+  readonly userId: string;
+  readonly sessionId: string;
 }
 
 /** What came of asking for a lease. */
@@ -166,8 +206,8 @@ export interface SessionDriver {
   /** The session, its state and a window of its events as of one moment; undefined when it is not there. */
   readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined>;
 
-  /** A page of sessions with their state and without events. */
-  listSessions(page: SessionPage): MaybePromise<StoredSession[]>;
+  /** A page of sessions with their state and without events. What they share of it may be the same objects in all of them. */
+  listSessions(page: SessionPage): MaybePromise<ListedSession[]>;
 
   /** A window of the session's events without its state; undefined when the session is not there. */
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
@@ -178,7 +218,7 @@ export interface SessionDriver {
   /** Stores a session with its history, numbered from 1; undefined, with nothing changed, when its key is taken. */
   importSession(session: SessionImport): MaybePromise<CreatedSession | undefined>;
 
-  /** Removes the session with its events, state, lease and tool calls. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, open run, tickets and tool calls. Absent: a no-op. */
   deleteSession(key: SessionKey): MaybePromise<void>;
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
@@ -190,8 +230,17 @@ export interface SessionDriver {
   /** Keeps a live lease for another `ttlMs`; false when it is not live. */
   renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean>;
 
-  /** Ends a live lease. One that is not live: a no-op. */
-  releaseLease(lease: SessionLease): MaybePromise<void>;
+  /**
+   * Ends a live lease and the open run that it was for. With `leaveOpen` that run stays, and has one attempt less when that is
+   * `uncounted`. One that is not live: a no-op.
+   */
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void>;
+
+  /** Removes a ticket that a claim left. One that is not there: a no-op. Called only when the driver is `shared`. */
+  withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;
+
+  /** A page of the app's open runs. */
+  listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]>;
 
   /** Writes a tool call under a live lease, unless it is finished already; false when the lease is not live. */
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean>;

@@ -1,17 +1,21 @@
 import {
   type AcquireLeaseRequest,
+  checkName,
   InvalidRequestError,
   type Platform,
+  type ReleaseLeaseOptions,
   type SessionKey,
   type SessionLease,
 } from '@eventloom/core';
 import { LeaseQueue } from './lease-queue.ts';
-import type { ClaimOutcome, SessionDriver } from './session-driver.ts';
+import type { ClaimOutcome, LeaseTicket, SessionDriver } from './session-driver.ts';
 import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
 import type { SessionNames } from './session-names.ts';
 
 const DEFAULT_TTL_MS = 30_000;
 const DEFAULT_WAIT_MS = 60_000;
+/** A day. */
+const MAX_WAIT_MS = 86_400_000;
 
 /** The leases of a driver's sessions, with lines of those who wait for one. */
 export class SessionLeases {
@@ -40,14 +44,19 @@ export class SessionLeases {
   /** As `BaseSessionService.acquireLease`. */
   async acquire(request: AcquireLeaseRequest): Promise<SessionLease> {
     const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
-    const { waitMs = DEFAULT_WAIT_MS } = request;
+    const { waitMs = DEFAULT_WAIT_MS, invocationId, resumable = false } = request;
     this.#names.check(appName, userId, sessionId);
+    if (invocationId !== undefined) checkName('invocationId', invocationId);
     if (!(ttlMs > 0 && ttlMs < Infinity)) throw new InvalidRequestError('ttlMs: must be a positive number');
-    if (!(waitMs >= 0)) throw new InvalidRequestError('waitMs: must be zero or more');
+    if (!(waitMs >= 0 && waitMs <= MAX_WAIT_MS)) {
+      throw new InvalidRequestError(`waitMs: must be from 0 to ${MAX_WAIT_MS}, which is a day`);
+    }
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';
-    const claim = () =>
-      this.#driver.claimLease({ appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver });
+    const key = { appName, userId, sessionId };
+    const wish = { ...key, ttlMs, takeOver, invocationId, resumable };
+    const claim = (ticket?: LeaseTicket) => this.#driver.claimLease({ ...wish, nowMs: this.#platform.now(), ticket });
+    const withdraw = (ticketId: string) => this.#driver.withdrawTicket(key, ticketId);
     let pending: Promise<ClaimOutcome> | undefined;
     let outcome: ClaimOutcome | undefined;
     if (takeOver || !this.#queue.isAwaited(request)) {
@@ -58,7 +67,7 @@ export class SessionLeases {
     }
     if (!outcome || outcome.status === 'busy') {
       if (onBusy !== 'queue') throw busyError(request);
-      outcome = await this.#queue.wait({ appName, userId, sessionId, waitMs, abortSignal, claim }, pending);
+      outcome = await this.#queue.wait({ ...key, waitMs, abortSignal, claim, withdraw }, pending);
     }
     if (outcome.status === 'missing') throw notFoundError(request);
     return outcome.lease;
@@ -71,8 +80,8 @@ export class SessionLeases {
     if (!live) throw staleError(lease);
   }
 
-  async release(lease: SessionLease): Promise<void> {
-    const released = this.#driver.releaseLease(lease);
+  async release(lease: SessionLease, { leaveOpen = false }: ReleaseLeaseOptions = {}): Promise<void> {
+    const released = this.#driver.releaseLease(lease, leaveOpen);
     if (released instanceof Promise) await released;
     this.#queue.wake(lease);
   }

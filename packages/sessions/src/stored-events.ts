@@ -1,99 +1,129 @@
 import type { Event } from '@eventloom/core';
+import { EventIds } from './event-ids.ts';
 import type { EventWindow } from './session-driver.ts';
 
+/** Events of a block, as a power of two. */
+const BLOCK_BITS = 9;
+const BLOCK = 1 << BLOCK_BITS;
+const EMPTY: readonly Event[] = [];
 /** Below so many events a scan finds an id sooner than an index pays for itself. */
 const INDEX_FROM = 16;
 
-/** Where the compactions of a session are, and the end of what they cover, in seconds. */
-interface Compactions {
-  readonly indexes: number[];
-  end: number;
+/** Events that follow each other, and what is to be known of them without looking at each. */
+interface Block {
+  readonly events: Event[];
+  /** Of the events in it. */
+  oldest: number;
+  latest: number;
+  /** The latest of it and of all blocks before. */
+  latestSoFar: number;
+  /** True when one of them holds a compaction. */
+  hasCompaction: boolean;
 }
 
-/** A session's events in memory, by reference: the event at index `n` has the sequence number `n + 1`. */
+/**
+ * A session's events in memory, by reference: the event at index `n` has the sequence number `n + 1`. They are in blocks, so that
+ * no list is copied when it grows and no read looks at every event.
+ */
 export class StoredEvents {
-  readonly #events: Event[] = [];
-  #ids: Set<string> | undefined;
-  /** True as long as no event is older than the one before it. */
-  #ordered = true;
-  #highest = -Infinity;
-  #compactions: Compactions | undefined;
+  readonly #blocks: Block[] = [];
+  #length = 0;
+  /** Undefined for a short session, whose ids are looked through. */
+  #ids: EventIds | undefined;
+  /** The end of what any compaction covers, in seconds. */
+  #covered = -Infinity;
 
   get length(): number {
-    return this.#events.length;
+    return this.#length;
   }
 
-  add(event: Event): void {
-    if (event.timestamp < this.#highest) this.#ordered = false;
-    else this.#highest = event.timestamp;
+  /** Stores the event, unless one of its id is stored: then it gives that one. */
+  add(event: Event): Event | undefined {
+    const found = this.#indexOf(event.id);
+    if (found < this.#length) return this.#at(found);
+    const { timestamp } = event;
     const { compaction } = event.actions;
+    const block = this.#openBlock();
+    if (timestamp < block.oldest) block.oldest = timestamp;
+    if (timestamp > block.latest) block.latest = timestamp;
+    if (timestamp > block.latestSoFar) block.latestSoFar = timestamp;
     if (compaction) {
-      this.#compactions ??= { indexes: [], end: -Infinity };
-      this.#compactions.indexes.push(this.#events.length);
-      this.#compactions.end = Math.max(this.#compactions.end, compaction.endTimestamp);
+      block.hasCompaction = true;
+      this.#covered = Math.max(this.#covered, compaction.endTimestamp);
     }
-    this.#events.push(event);
-    if (this.#ids) this.#ids.add(event.id);
-    else if (this.#events.length >= INDEX_FROM) this.#ids = new Set(this.#events.map(({ id }) => id));
+    block.events.push(event);
+    this.#length++;
+    return undefined;
   }
 
-  find(id: string): Event | undefined {
-    if (this.#ids && !this.#ids.has(id)) return undefined;
-    return this.#events.find((event) => event.id === id);
-  }
-
-  /** A new list; its cost is what it gives, unless timestamps are out of order. */
+  /**
+   * A new list. It costs what it gives: from the newest event backwards, blocks without an event of the window are passed over, and
+   * the search ends where all before is too old.
+   */
   read(window: EventWindow): Event[] {
-    const end = Math.min(this.#events.length, (window.beforeSeq ?? Infinity) - 1);
-    if (window.sinceCompaction && this.#compactions) return this.#readSinceCompaction(this.#compactions, window, end);
-    return this.#readTimes(window, end);
-  }
-
-  #readTimes({ afterSeq, afterTimestamp, limit }: EventWindow, end: number): Event[] {
-    if (afterTimestamp === undefined) return this.#slice(afterSeq, end, limit);
-    if (this.#ordered) return this.#slice(Math.max(afterSeq, this.#firstAt(afterTimestamp)), end, limit);
-    return newest(
-      this.#slice(afterSeq, end).filter(({ timestamp }) => timestamp >= afterTimestamp),
-      limit,
-    );
-  }
-
-  #readSinceCompaction({ indexes, end: covered }: Compactions, window: EventWindow, end: number): Event[] {
-    const { afterSeq, afterTimestamp = -Infinity, limit } = window;
-    const from = this.#ordered ? this.#firstAt(covered) : 0;
-    const found: Event[] = [];
-    const add = (index: number, after: number): void => {
-      const event = this.#events[index];
-      if (event && index >= afterSeq && index < end && event.timestamp > after && event.timestamp >= afterTimestamp)
-        found.push(event);
-    };
-    for (const index of indexes) if (index < from) add(index, -Infinity);
-    for (let index = from; index < end; index++) add(index, isCompaction(this.#events[index]) ? -Infinity : covered);
-    return newest(found, limit);
-  }
-
-  #slice(start: number, end: number, limit = Infinity): Event[] {
-    const from = Math.max(start, end - limit);
-    return from < end ? this.#events.slice(from, end) : [];
-  }
-
-  /** Index of the first event at or after a time, by bisection. */
-  #firstAt(timestamp: number): number {
-    let low = 0;
-    let high = this.#events.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#events[middle]?.timestamp ?? Infinity) < timestamp) low = middle + 1;
-      else high = middle;
+    const { afterSeq, beforeSeq = Infinity, afterTimestamp = -Infinity, limit = Infinity } = window;
+    const covered = window.sinceCompaction ? this.#covered : -Infinity;
+    const end = Math.min(this.#length, beforeSeq - 1);
+    const parts: Event[][] = [];
+    let missing = limit;
+    for (let at = Math.ceil(end / BLOCK) - 1; at >= 0 && missing > 0; at--) {
+      const block = this.#blocks[at];
+      const start = at * BLOCK;
+      if (!block || start + BLOCK <= afterSeq || block.latestSoFar < afterTimestamp) break;
+      const part = readBlock(block, Math.max(0, afterSeq - start), end - start, afterTimestamp, covered, missing);
+      if (part.length === 0) continue;
+      parts.push(part);
+      missing -= part.length;
     }
-    return low;
+    return parts.length === 1 ? (parts[0] ?? []) : EMPTY.concat(...parts.reverse());
+  }
+
+  /** Where the event of this id is; the index of the next event, which has the id from now on, when there is none. */
+  #indexOf(id: string): number {
+    if (this.#ids) return this.#ids.claim(id, this.#length);
+    const found = this.#blocks[0]?.events.findIndex((event) => event.id === id) ?? -1;
+    if (found >= 0) return found;
+    if (this.#length >= INDEX_FROM) {
+      this.#ids = new EventIds((index) => this.#at(index)?.id);
+      for (const [index, event] of (this.#blocks[0]?.events ?? []).entries()) this.#ids.claim(event.id, index);
+      this.#ids.claim(id, this.#length);
+    }
+    return this.#length;
+  }
+
+  #at(index: number): Event | undefined {
+    return this.#blocks[index >>> BLOCK_BITS]?.events[index & (BLOCK - 1)];
+  }
+
+  /** The block that the next event goes into. */
+  #openBlock(): Block {
+    const last = this.#blocks.at(-1);
+    if (last && last.events.length < BLOCK) return last;
+    const latestSoFar = last?.latestSoFar ?? -Infinity;
+    const block = { events: [], oldest: Infinity, latest: -Infinity, latestSoFar, hasCompaction: false };
+    this.#blocks.push(block);
+    return block;
   }
 }
 
-function newest(events: Event[], limit: number | undefined): Event[] {
-  return limit === undefined ? events : events.slice(Math.max(0, events.length - limit));
-}
-
-function isCompaction(event: Event | undefined): boolean {
-  return Boolean(event?.actions.compaction);
+/** The newest of the block's events from one index up to another that are not too old and not covered. */
+function readBlock(
+  { events, oldest, latest, hasCompaction }: Block,
+  from: number,
+  end: number,
+  afterTimestamp: number,
+  covered: number,
+  limit: number,
+): Event[] {
+  const to = Math.min(end, events.length);
+  if (oldest >= afterTimestamp && oldest > covered) return events.slice(Math.max(from, to - limit), to);
+  if (latest < afterTimestamp) return [];
+  if (latest <= covered && !hasCompaction) return [];
+  const found: Event[] = [];
+  for (let index = to - 1; index >= from && found.length < limit; index--) {
+    const event = events[index];
+    if (!event || event.timestamp < afterTimestamp) continue;
+    if (event.timestamp > covered || event.actions.compaction) found.push(event);
+  }
+  return found.reverse();
 }

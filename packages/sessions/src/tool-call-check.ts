@@ -1,26 +1,43 @@
-import { checkName, copyJson, InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
+import {
+  checkName,
+  copyJson,
+  createEvent,
+  type EventActions,
+  InvalidRequestError,
+  sealEvent,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
+import { checkStoredActions, inField } from './event-check.ts';
 import { isRecord } from './is-record.ts';
 
 /** The id of an event and the id of a call, and some providers carry a signature in the latter. */
 const MAX_CALL_ID_BYTES = 2304;
 
-/** A copy of a tool call that can be stored. @throws InvalidRequestError */
-export function checkToolCall(entry: ToolLedgerEntry): ToolLedgerEntry {
+/** A copy of a tool call that can be stored. @throws InvalidRequestError that names the field; `path` is what stands before it */
+export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntry {
   const { invocationId, callId, name, status, response, actions } = entry;
-  checkName('invocationId', invocationId);
-  checkName('callId', callId, MAX_CALL_ID_BYTES);
-  checkName('name', name);
+  checkName(`${path}invocationId`, invocationId);
+  checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
+  checkName(`${path}name`, name);
   if (status !== 'started' && status !== 'finished') {
-    throw new InvalidRequestError(`status: must be started or finished, is ${JSON.stringify(status)}`);
+    throw new InvalidRequestError(`${path}status: must be started or finished, is ${JSON.stringify(status)}`);
   }
   return {
     invocationId,
     callId,
     name,
     status,
-    ...(response === undefined ? {} : { response: toRecord('response', response) }),
-    ...(actions === undefined ? {} : { actions: toRecord('actions', actions) }),
+    ...(response === undefined ? {} : { response: toRecord(`${path}response`, response) }),
+    ...(actions === undefined ? {} : { actions: toActions(`${path}actions`, actions) }),
   };
+}
+
+/** They become those of an event when a run is resumed. */
+function toActions(path: string, value: unknown): Partial<EventActions> {
+  const actions = toRecord(path, value);
+  const event = inField(path, () => sealEvent(createEvent({ actions })));
+  checkStoredActions(path, event.actions);
+  return actions;
 }
 
 function toRecord(field: string, value: unknown): Record<string, unknown> {

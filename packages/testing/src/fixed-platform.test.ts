@@ -30,6 +30,22 @@ test('timers run when they are due, in the order they are due, and see the time 
   expect(platform.pendingTimers).toBe(0);
 });
 
+test('a timer without a delay runs by itself, once, and not at once', async () => {
+  const platform = fixedPlatform();
+  let calls = 0;
+  const ran = new Promise<void>((resolve) => {
+    platform.schedule(0, () => {
+      calls++;
+      resolve();
+    });
+  });
+  await Promise.resolve();
+  expect(calls).toBe(0);
+  await ran;
+  platform.advance(0);
+  expect([calls, platform.pendingTimers]).toEqual([1, 0]);
+});
+
 test('a timer that was called off does not run', () => {
   const platform = fixedPlatform();
   const cancel = platform.schedule(1, () => expect.unreachable());

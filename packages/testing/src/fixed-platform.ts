@@ -1,6 +1,9 @@
 import type { Platform } from '@eventloom/core';
 
-/** A platform that stands still: time moves when the test says so, ids count up, timers run in `advance`. */
+/**
+ * A platform that stands still: time moves when the test says so, ids count up, timers run in `advance`. One without a delay needs
+ * no time to pass: it runs when the event loop has its turn.
+ */
 export interface FixedPlatform extends Platform {
   /** Moves the clock and runs the timers that fall due on the way, in the order they are due. */
   advance(ms: number): void;
@@ -47,6 +50,11 @@ export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform
       timers.add(timer);
       timerSet.resolve();
       timerSet = Promise.withResolvers();
+      if (delayMs <= 0) {
+        setTimeout(() => {
+          if (timers.delete(timer)) callback();
+        });
+      }
       return () => void timers.delete(timer);
     },
     background(promise) {

@@ -5,6 +5,7 @@ import {
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
+import { isConfirmed } from './is-confirmed.ts';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { ValueSchema } from './schema/value-schema.ts';
 import { isGenerator, streamResult } from './stream-result.ts';
@@ -127,18 +128,10 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
       }
       args = checked.value as ToolExecuteArgument<P>;
     }
-    if (this.#requireConfirmation !== false && !(await this.#isConfirmed(args, toolContext))) return undefined;
+    const rule = this.#requireConfirmation;
+    if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
     const result = await this.#execute(args, toolContext);
     return isGenerator(result) ? streamResult(result, toolContext) : result;
-  }
-
-  /** True when the tool may run now; otherwise a person is asked. */
-  async #isConfirmed(args: ToolExecuteArgument<P>, toolContext: ToolContext): Promise<boolean> {
-    if (toolContext.toolConfirmation?.confirmed === true) return true;
-    const required = this.#requireConfirmation;
-    if (typeof required === 'function' && !(await required(args, toolContext))) return true;
-    toolContext.requestConfirmation({ hint: `Please approve or reject the call of ${this.name}.` });
-    return false;
   }
 }
 

@@ -9,6 +9,8 @@ export type {
   ToolOptions,
 } from './function-tool.ts';
 export { FunctionTool, isFunctionTool } from './function-tool.ts';
+export type { ConfirmationRule } from './is-confirmed.ts';
+export { isConfirmed } from './is-confirmed.ts';
 export { LongRunningFunctionTool } from './long-running-function-tool.ts';
 export { LOAD_MEMORY, LoadMemoryTool } from './memory/load-memory-tool.ts';
 export type { MemoryToolOptions } from './memory/memory-tool-options.ts';

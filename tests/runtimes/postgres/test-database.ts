@@ -17,14 +17,31 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await execute(url, `CREATE DATABASE ${name}`);
   const own = new URL(url);
   own.pathname = `/${name}`;
-  return { url: own.href, drop: () => execute(url, `DROP DATABASE ${name} WITH (FORCE)`) };
+  return { url: own.href, drop: () => drop(url, name) };
+}
+
+const CONNECTED = 'SELECT FROM pg_stat_activity WHERE datname = $1';
+/** How long connections have that are about to end. */
+const GRACE_MS = 1000;
+
+/** A pool says that it has ended before its connections have, and one that the server ends meanwhile is an error that nobody catches. */
+async function drop(url: string, name: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const end = performance.now() + GRACE_MS;
+    while (performance.now() < end && (await client.query(CONNECTED, [name])).rows.length > 0);
+    await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  });
 }
 
 async function execute(url: string, statement: string): Promise<void> {
+  await withClient(url, (client) => client.query(statement));
+}
+
+async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    await work(client);
   } finally {
     await client.end();
   }

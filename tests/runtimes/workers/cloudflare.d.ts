@@ -10,19 +10,25 @@ declare module 'cloudflare:workers' {
   export interface DurableObjectStorage {
     readonly sql: SqlStorage;
     transactionSync<T>(closure: () => T): T;
+    setAlarm(scheduledTimeMs: number): Promise<void>;
+    sync(): Promise<void>;
   }
   export interface DurableObjectState {
+    readonly id: DurableObjectId;
     readonly storage: DurableObjectStorage;
+    abort(reason?: string): void;
   }
   export interface DurableObjectId {
     toString(): string;
   }
   export interface DurableObjectStub {
     readonly id: DurableObjectId;
+    fetch(request: Request): Promise<Response>;
   }
   export interface DurableObjectNamespace {
     newUniqueId(): DurableObjectId;
     get(id: DurableObjectId): DurableObjectStub;
+    getByName(name: string): DurableObjectStub;
   }
   export class DurableObject {
     constructor(ctx: DurableObjectState, env: unknown);
@@ -85,8 +91,13 @@ declare module 'cloudflare:workers' {
     delete(keys: string | string[]): Promise<void>;
     list(options?: R2ListOptions): Promise<R2Objects>;
   }
-  /** The bindings of `wrangler.jsonc`. */
-  export const env: { readonly STORAGE: DurableObjectNamespace; readonly ARTIFACTS: R2Bucket };
+  /** The bindings of the Workers that tests run in: each has some of them. */
+  export const env: {
+    readonly STORAGE: DurableObjectNamespace;
+    readonly EVENTLOOM_USERS: DurableObjectNamespace;
+    readonly EVENTLOOM_APPS: DurableObjectNamespace;
+    readonly ARTIFACTS: R2Bucket;
+  };
 }
 
 declare module 'cloudflare:test' {
@@ -96,5 +107,10 @@ declare module 'cloudflare:test' {
     stub: DurableObjectStub,
     callback: (instance: unknown, state: DurableObjectState) => R | Promise<R>,
   ): Promise<R>;
+  export function runDurableObjectAlarm(stub: DurableObjectStub): Promise<boolean>;
   export function evictDurableObject(stub: DurableObjectStub): Promise<void>;
+  /** Takes the memory of all objects, whatever they are doing: as when their machine dies. */
+  export function abortAllDurableObjects(): Promise<void>;
+  /** Deletes all objects with what they store. */
+  export function reset(): Promise<void>;
 }

@@ -26,10 +26,15 @@ const OPTIONS = {
     help: 'serve the agents of this folder: each sub-folder with an agent.ts is an app',
   },
   model: { type: 'string', value: 'name', help: 'the Gemini model of the demo agent; default gemini-flash-latest' },
-  data: { type: 'string', value: 'folder', help: 'where sessions, artifacts and memory are kept; default .eventloom' },
+  data: { type: 'string', value: 'folder', help: 'where everything is kept; default .eventloom' },
   sessions: { type: 'string', value: 'place', help: 'sqlite:<file>, postgres://<user>@<host>/<database> or memory:' },
   artifacts: { type: 'string', value: 'place', help: 'file:<folder> or memory:' },
   memory: { type: 'string', value: 'place', help: 'what agents remember of users: sqlite:<file> or memory:' },
+  credentials: {
+    type: 'string',
+    value: 'place',
+    help: 'the keys and tokens that users give to tools, encrypted: sqlite:<file> or memory:',
+  },
   port: {
     type: 'string',
     value: 'number',
@@ -47,6 +52,23 @@ const OPTIONS = {
   'allow-unauthenticated': {
     type: 'boolean',
     help: 'let everybody who reaches another host than loopback do everything',
+    only: 'start',
+  },
+  resumable: {
+    type: 'boolean',
+    help: 'store how far runs come, so that they go on when the server was ended or lost',
+    only: 'start',
+  },
+  'unfinished-runs': {
+    type: 'string',
+    value: 'what',
+    help: 'runs that a server left: resume (the default), close or leave them',
+    only: 'start',
+  },
+  'request-ttl': {
+    type: 'string',
+    value: 'time',
+    help: 'how long users can answer what a tool asks them, as 90s, 15m, 24h or 7d; default for good',
     only: 'start',
   },
   app: { type: 'string', value: 'name', help: 'which app is asked; default the first', only: 'ask' },

@@ -15,10 +15,14 @@ export interface CommandLine {
   readonly sessions?: string | undefined;
   readonly artifacts?: string | undefined;
   readonly memory?: string | undefined;
+  readonly credentials?: string | undefined;
   readonly port?: string | undefined;
   readonly host?: string | undefined;
   readonly origins: readonly string[];
   readonly allowUnauthenticated: boolean;
+  readonly resumable: boolean;
+  readonly unfinishedRuns?: string | undefined;
+  readonly requestTtl?: string | undefined;
   readonly app?: string | undefined;
   readonly user?: string | undefined;
   readonly session?: string | undefined;
@@ -51,10 +55,14 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     sessions: text('sessions'),
     artifacts: text('artifacts'),
     memory: text('memory'),
+    credentials: text('credentials'),
     port: text('port'),
     host: text('host'),
     origins: Array.isArray(values['origin']) ? values['origin'].map(String) : [],
     allowUnauthenticated: values['allow-unauthenticated'] === true,
+    resumable: values['resumable'] === true,
+    unfinishedRuns: text('unfinished-runs'),
+    requestTtl: text('request-ttl'),
     app: text('app'),
     user: text('user'),
     session: text('session'),

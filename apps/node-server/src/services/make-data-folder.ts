@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { toError } from '@eventloom/core';
 import { UsageError } from '../errors/usage-error.ts';
 
-/** Makes the folder of the sessions, artifacts and memory, and keeps it out of version control. @throws UsageError when it cannot be made */
+/** Makes the folder of all that is kept, and keeps it out of version control. @throws UsageError when it cannot be made */
 export function makeDataFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -11,11 +11,13 @@ export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
 export interface RunConfig extends LiveRunConfig {
   /** Default `none`: only whole events are yielded. */
   readonly streamingMode?: StreamingMode | undefined;
-  /** Model calls allowed in this run, exactly. Default 500; 0 and below mean no limit. */
+  /**
+   * Model calls allowed in this run, exactly, and hand-overs in a row without one. Default 500; 0 and below mean no limit.
+   */
   readonly maxLlmCalls?: number | undefined;
   /** What to do when the session is busy. Default `queue`. */
   readonly onBusy?: OnBusy | undefined;
-  /** How long `queue` waits for the session; default 60,000 ms. */
+  /** How long `queue` waits for the session; default 60,000 ms, at most a day. */
   readonly busyWaitMs?: number | undefined;
   /** Tool calls of one model reply that run at the same time. Default 16. */
   readonly maxParallelToolCalls?: number | undefined;

@@ -22,6 +22,32 @@ test.each<CodeExecutorOptions>([
   expect(() => new Silent(options)).toThrow(ConfigurationError);
 });
 
+test.each<[CodeExecutorOptions, readonly string[] | undefined]>([
+  [{}, ['python']],
+  [
+    {
+      codeBlockDelimiters: [
+        ['```js\n', '\n```'],
+        ['```ts\n', '\n```'],
+      ],
+    },
+    ['javascript', 'typescript'],
+  ],
+  [
+    {
+      codeBlockDelimiters: [
+        ['```js\n', '\n```'],
+        ['<<', '>>'],
+      ],
+    },
+    undefined,
+  ],
+  [{ codeBlockDelimiters: [] }, undefined],
+  [{ languages: ['r'] }, ['r']],
+])('the languages of an executor with %o are %o', (options, languages) => {
+  expect(new Silent(options).languages).toEqual(languages);
+});
+
 test('executors of another loaded copy are known as such', async () => {
   vi.resetModules();
   const other = await import('./built-in-code-executor.ts');

@@ -6,6 +6,7 @@ import type { CodeDelimiters, CodeExecutionOutput, ExecuteCodeParams } from './c
 import { CodeRun } from './code-run.ts';
 import { inputFilesOf } from './input-files.ts';
 import { CODE_EXECUTOR_BRAND } from './is-base-code-executor.ts';
+import { languageOf } from './language-of.ts';
 import { withCodeTags } from './with-code-tags.ts';
 
 /** How an executor treats the code of a model. */
@@ -16,6 +17,11 @@ export interface CodeExecutorOptions {
   readonly errorRetryAttempts?: number;
   /** What encloses code in a reply; the first is what the model is told to write. Default: blocks of Python. */
   readonly codeBlockDelimiters?: readonly CodeDelimiters[];
+  /**
+   * The languages that are run, in lower case: code in another is answered with an error and not run; code of which nothing says the
+   * language is. Default: those that the delimiters name; any, where one of them names none.
+   */
+  readonly languages?: readonly string[] | undefined;
   /** What encloses a result when it is told to the model. */
   readonly executionResultDelimiters?: CodeDelimiters;
   /** How long the agent waits for a result, milliseconds. Default 30 seconds. */
@@ -49,6 +55,8 @@ export abstract class BaseCodeExecutor {
   readonly stateful: boolean;
   readonly errorRetryAttempts: number;
   readonly codeBlockDelimiters: readonly CodeDelimiters[];
+  /** Undefined: any. */
+  readonly languages: readonly string[] | undefined;
   readonly executionResultDelimiters: CodeDelimiters;
   readonly timeoutMs: number;
   readonly instruction: string;
@@ -58,6 +66,7 @@ export abstract class BaseCodeExecutor {
     this.stateful = options.stateful ?? false;
     this.errorRetryAttempts = options.errorRetryAttempts ?? 2;
     this.codeBlockDelimiters = options.codeBlockDelimiters ?? PYTHON;
+    this.languages = options.languages ?? languagesOf(this.codeBlockDelimiters);
     this.executionResultDelimiters = options.executionResultDelimiters ?? ['```tool_output\n', '\n```'];
     this.timeoutMs = options.timeoutMs ?? 30_000;
     this.instruction = options.instruction ?? instructionFor(this.codeBlockDelimiters[0]);
@@ -96,6 +105,12 @@ export abstract class BaseCodeExecutor {
   tagEvent(event: Event): Event {
     return withCodeTags(event);
   }
+}
+
+/** Undefined when not all delimiters name one. */
+function languagesOf(delimiters: readonly CodeDelimiters[]): readonly string[] | undefined {
+  const languages = new Set(delimiters.map(([opening]) => languageOf(opening)));
+  return languages.size === 0 || languages.has('') ? undefined : [...languages];
 }
 
 function instructionFor([opening, closing]: CodeDelimiters = ['', '']): string {

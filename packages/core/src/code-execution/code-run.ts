@@ -67,6 +67,10 @@ export class CodeRun {
   async #executeCode({ code, language }: FoundCode): Promise<CodeExecutionOutput> {
     const executor = this.#executor;
     const { platform, abortSignal, session, userContent } = this.#context;
+    if (language !== '' && executor.languages?.includes(language) === false) {
+      const stderr = `The code was not run: it is in ${language}, and what is run here is ${executor.languages.join(', ')}.`;
+      return { stdout: '', stderr, outcome: 'OUTCOME_FAILED' };
+    }
     const { promise: deadline, resolve } = Promise.withResolvers<CodeExecutionOutput>();
     const expiry = new AbortController();
     const cancel = platform.schedule(executor.timeoutMs, () => {

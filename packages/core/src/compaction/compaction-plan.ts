@@ -84,8 +84,9 @@ function isLeftOver(
 }
 
 /** True when all that the summary stands for is summed up again. */
-function isWholly({ before }: Overlap, summary: PlacedCompaction): boolean {
-  return !before.some((event) => isInRange(event, summary));
+function isWholly({ events, before }: Overlap, summary: PlacedCompaction): boolean {
+  const isTold = (event: Event): boolean => isInRange(event, summary);
+  return events.some(isTold) && !before.some(isTold);
 }
 
 /** What the summarizer is told: what agents do that are called as tools is in their results. */

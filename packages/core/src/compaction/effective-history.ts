@@ -30,9 +30,10 @@ export function rewritesHistory({ actions }: Event): boolean {
 /**
  * The events that count, in order: without what was rewound, and with summaries in place of what was compacted. It is the same
  * whether what the summaries cover is among the events or was not read.
+ * @param goingOn an invocation that is resumed: its events are told as they are, behind a summary that tells of them too
  */
-export function effectiveEvents(events: readonly Event[]): (Event | Summary)[] {
-  const { uncovered, summaries } = effectiveHistory(events);
+export function effectiveEvents(events: readonly Event[], goingOn?: string): (Event | Summary)[] {
+  const { uncovered, summaries } = effectiveHistory(events, goingOn);
   const told: (Event | Summary)[] = [];
   let next = 0;
   for (const position of uncovered) {
@@ -46,8 +47,11 @@ export function effectiveEvents(events: readonly Event[]): (Event | Summary)[] {
   return told;
 }
 
-/** Rewinds first: what was rewound is gone, summaries included. Then a summary inside a later, wider one goes with what it covers. */
-export function effectiveHistory(events: readonly Event[]): EffectiveHistory {
+/**
+ * Rewinds first: what was rewound is gone, summaries included. Then a summary inside a later, wider one goes with what it covers.
+ * @param goingOn an invocation that no summary stands for, because it is resumed
+ */
+export function effectiveHistory(events: readonly Event[], goingOn?: string): EffectiveHistory {
   const kept = keptPositions(events);
   const ranges: PlacedCompaction[] = [];
   for (const position of kept) {
@@ -62,7 +66,8 @@ export function effectiveHistory(events: readonly Event[]): EffectiveHistory {
   for (const position of kept) {
     const event = events[position] as Event;
     if (event.actions.compaction) continue;
-    const isCovered = summaries.some((range) => position < range.position && isInRange(event, range));
+    const isCovered =
+      event.invocationId !== goingOn && summaries.some((range) => position < range.position && isInRange(event, range));
     (isCovered ? covered : uncovered).push(position);
   }
   return { uncovered, summaries, covered };
@@ -81,8 +86,8 @@ export function isInRange({ timestamp }: Event, range: Readonly<TimeRange>): boo
 type TimeRange = Pick<EventCompaction, 'startTimestamp' | 'endTimestamp'>;
 
 /** True when the summary stands before the event. */
-function isBefore({ endTimestamp, position }: PlacedCompaction, event: Event, eventPosition: number): boolean {
-  return position < eventPosition || event.timestamp > endTimestamp;
+function isBefore({ startTimestamp, position }: PlacedCompaction, event: Event, eventPosition: number): boolean {
+  return position < eventPosition || event.timestamp >= startTimestamp;
 }
 
 function toSummary({ compactedContent }: EventCompaction): Summary {

@@ -17,6 +17,9 @@ export interface CompactSessionRequest {
   readonly sessionService: Pick<BaseSessionService, 'listEvents'>;
 }
 
+/** So many summaries stand beside each other; the next one stands for all of them. Without a bound, requests grow with the session. */
+const MAX_SUMMARIES = 32;
+
 /** Decides at the end of a run whether the session is compacted, and makes the event of it. */
 export class EventsCompactor {
   readonly #summarizer: BaseEventsSummarizer;
@@ -76,7 +79,8 @@ export class EventsCompactor {
     const isDue = counters.invocations >= compactionInterval;
     if (!isLarge && !isDue) return undefined;
     const history = effectiveHistory(events);
-    const whole = isLarge ? planWhole(events, history, eventRetentionSize) : undefined;
+    const isCrowded = history.summaries.length >= MAX_SUMMARIES;
+    const whole = isLarge || isCrowded ? planWhole(events, history, isLarge ? eventRetentionSize : 0) : undefined;
     if (whole || !isDue) return whole;
     if (overlapSize === 0 || history.summaries.length === 0) return planWindow(events, history);
     const isHere = events.length >= session.lastSeq;

@@ -1,6 +1,11 @@
 import { enclosureOf } from '../event/branch.ts';
 import type { Event } from '../event/event.ts';
 import { getFunctionCalls, getFunctionResponses } from '../event/event-predicates.ts';
+import { ObjectType } from '../event/object-type.ts';
+import { beginsResumableRun } from '../event/begins-resumable-run.ts';
+
+/** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
+const WAITS_FOR_INVOCATIONS = 10;
 
 /** A list of events, those of them that are looked at, and a time up to which all is covered already. */
 export interface PrefixRequest {
@@ -21,7 +26,8 @@ export interface SettledPrefix {
 
 /**
  * The longest prefix that can be put behind a time: no call is parted from its responses, no long-running call in it waits for its
- * first one, no invocation is cut in two, and everything behind it is later than everything in it, rewound events included.
+ * first one, no invocation is cut in two, none of the last invocations in it can still be resumed, and everything behind it is later
+ * than everything in it, rewound events included.
  */
 export function settledPrefix({ events, positions, atMost, coveredUntil }: PrefixRequest): SettledPrefix {
   const needed = positionsNeeded(events, positions);
@@ -62,12 +68,15 @@ function positionsNeeded(events: readonly Event[], positions: readonly number[])
   const begun = new Map<string, number>();
   const called = new Map<string, number>();
   const open = new Map<string, number>();
+  const unfinished = new Set<string>();
   const reach = (first: number, last: number): void => void (needed[first] = Math.max(needed[first] ?? first, last));
   for (const [index, position] of positions.entries()) {
     const event = events[position] as Event;
     const first = begun.get(event.invocationId);
     if (first === undefined) begun.set(event.invocationId, index);
     else reach(first, index);
+    if (beginsResumableRun(event)) unfinished.add(event.invocationId);
+    else if (event.object === ObjectType.runnerEnd) unfinished.delete(event.invocationId);
     if (enclosureOf(event.branch) !== '') continue;
     for (const { id, name = '' } of getFunctionCalls(event)) {
       called.set(id ?? name, index);
@@ -81,5 +90,7 @@ function positionsNeeded(events: readonly Event[], positions: readonly number[])
     }
   }
   for (const index of open.values()) needed[index] = Infinity;
+  for (const [invocationId, index] of [...begun].slice(-1 - WAITS_FOR_INVOCATIONS))
+    if (unfinished.has(invocationId)) needed[index] = Infinity;
   return needed;
 }

@@ -21,6 +21,8 @@ export interface ServiceUnderTest<S> {
    * SizeLimitError. Without it the back end states no limit, and none is looked for.
    */
   readonly maxBytes?: number;
+  /** Makes another service over the same storage, as another process would. Without it the storage has one service. */
+  another?(): Promise<S> | S;
   /** Called when the case is over, also when it failed. */
   close?(): Promise<void> | void;
 }
@@ -33,6 +35,8 @@ export interface ConformanceSubject<S> {
   readonly service: S;
   /** As the maker of the service states it. */
   readonly maxBytes: number | undefined;
+  /** Another service over the same storage, as another process would have; `service` itself where a storage has only one. */
+  another(): Promise<S>;
   readonly platform: ManualPlatform;
   readonly expect: Expect;
 }
@@ -74,7 +78,8 @@ export function conformanceCases<S>(
         const subject = await makeService({ platform });
         const { service, maxBytes } = subject;
         try {
-          await withinTime(id, hangMs, check({ service, maxBytes, platform, expect: new Expect(id) }));
+          const another = async () => (await subject.another?.()) ?? service;
+          await withinTime(id, hangMs, check({ service, maxBytes, another, platform, expect: new Expect(id) }));
         } catch (error) {
           throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
         } finally {

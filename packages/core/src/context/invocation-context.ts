@@ -95,7 +95,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: new InvocationProgress({ count: invocation.past?.llmCalls ?? 0 }),
+      progress: InvocationProgress.create(invocation.past?.llmCalls),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
@@ -127,7 +127,7 @@ export class InvocationContext {
 
   /**
    * The context in which a sub-invocation starts, for whoever runs it: a tree of its own, in an enclosure of its own. It ends for
-   * itself, and its model calls count with those of the run.
+   * itself; its model calls count with those of the run, and while it waits for a person, so does the agent that called it.
    */
   forSubInvocation({ agent, callId }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
@@ -141,6 +141,7 @@ export class InvocationContext {
       executionId: past?.executionId ?? this.#newExecutionId(),
       parentExecutionId: this.#heardExecutionId,
       isHeard: true,
+      parent: this,
       branch,
       abort: this.#abort,
     });

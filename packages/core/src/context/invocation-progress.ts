@@ -1,34 +1,105 @@
+import { HandOverLimitError } from '../errors/hand-over-limit-error.ts';
 import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
 import type { Event } from '../event/event.ts';
+import type { InvocationContext } from './invocation-context.ts';
+
+/** Agents that are started in a row, without a model call, before the event loop has its turn. */
+const STARTS_PER_TURN = 64;
+
+/** What an invocation shares with its sub-invocations. */
+class Shared {
+  llmCalls: number;
+  /** Since a model was asked. */
+  starts = 0;
+  readonly committed = new WeakSet<Event>();
+
+  constructor(llmCalls: number) {
+    this.llmCalls = llmCalls;
+  }
+}
 
 /** How far an invocation, or a sub-invocation in it, has come: one object for all of its contexts. */
 export class InvocationProgress {
   ended = false;
   /** The error that an event of the stream already tells of. */
   reportedError: unknown = undefined;
-  /** Shared with the sub-invocations. */
-  readonly #llmCalls: { count: number };
+  readonly #shared: Shared;
+  #failure: { readonly error: unknown; readonly context: InvocationContext } | undefined;
   /** Whom executions hand over to, by execution id. */
   #transfers: Map<string, string> | undefined;
 
+  private constructor(shared: Shared) {
+    this.#shared = shared;
+  }
+
   /** @param llmCalls those that were made before, when the invocation is resumed */
-  constructor(llmCalls: { count: number } = { count: 0 }) {
-    this.#llmCalls = llmCalls;
+  static create(llmCalls = 0): InvocationProgress {
+    return new InvocationProgress(new Shared(llmCalls));
   }
 
   /** The progress of a sub-invocation. */
   ofPart(): InvocationProgress {
-    return new InvocationProgress(this.#llmCalls);
+    return new InvocationProgress(this.#shared);
+  }
+
+  /** Model calls so far, those of sub-invocations included. */
+  get llmCalls(): number {
+    return this.#shared.llmCalls;
   }
 
   /** Counts a model call; a limit of 0 and below is none. @throws LlmCallLimitError when it is one too many */
   countLlmCall(limit: number): void {
-    if (limit > 0 && this.#llmCalls.count >= limit) {
+    const shared = this.#shared;
+    if (limit > 0 && shared.llmCalls >= limit) {
       throw new LlmCallLimitError(
         `the run used up its ${limit} model calls; raise runConfig.maxLlmCalls if it needs more`,
       );
     }
-    this.#llmCalls.count++;
+    shared.llmCalls++;
+    shared.starts = 0;
+  }
+
+  /**
+   * Checks how often agents handed over in a row and asked no model: as often as there may be model calls; a limit of 0 and below
+   * is none.
+   * @throws HandOverLimitError when it is once too often
+   */
+  checkHandOvers(count: number, limit: number): void {
+    if (limit <= 0 || count <= limit) return;
+    throw new HandOverLimitError(
+      `agents handed over ${limit} times in a row and asked no model; raise runConfig.maxLlmCalls if the run needs more`,
+    );
+  }
+
+  /**
+   * Counts an agent that is started; true when the event loop is to have a turn first. Work that waits for nothing in the world
+   * outside would let nothing else of the process go on, an abort included. Work that asks models waits often enough.
+   */
+  isTurnDue(): boolean {
+    const shared = this.#shared;
+    if (++shared.starts < STARTS_PER_TURN) return false;
+    shared.starts = 0;
+    return true;
+  }
+
+  /** Notes whose error this is. Those who run an agent that fails all hear of it, the innermost first: it is that one's. */
+  noteFailure(error: unknown, context: InvocationContext): void {
+    if (this.#failure?.error !== error) this.#failure = { error, context };
+  }
+
+  /** The context of the agent that failed with this error, as far as it is known. */
+  failedAt(error: unknown): InvocationContext | undefined {
+    return this.#failure?.error === error ? this.#failure?.context : undefined;
+  }
+
+  /** Notes an event of a sub-invocation that is complete and committed, or made of one. */
+  noteCommitted(event: Event): void {
+    this.#shared.committed.add(event);
+  }
+
+  /** True for an event that was committed within a sub-invocation: whoever sees it come by passes it on as it is. */
+  isCommitted(event: Event): boolean {
+    return this.#shared.committed.has(event);
   }
 
   /** Notes whom an execution hands over to, when its event is committed. */

@@ -14,4 +14,6 @@ export interface SubInvocation {
   readonly streaming: boolean;
   /** Told of the events that are stored already, when a call that was cut off goes on. */
   readonly onPast?: ((event: Event) => void) | undefined;
+  /** Told when the agent waits, in a run that can be resumed, for an answer that comes in a later message: it is not done. */
+  readonly onPause?: (() => void) | undefined;
 }

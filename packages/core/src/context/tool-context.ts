@@ -1,12 +1,13 @@
 import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
-import { copyJson, type JsonValue, setOwn } from '../content/json.ts';
+import { copyJson, getOwn, type JsonValue, setOwn } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
 import { RunAbortedError } from '../errors/run-aborted-error.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { LiveRequestQueue } from '../live/live-request-queue.ts';
+import { type InputRequestParams, toInputRequest } from '../tool/input-request.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
 
 /** Who takes what a tool passes on while it runs. Both resolve to true once it was taken, and to false when nobody takes it any more. */
@@ -22,6 +23,8 @@ export interface ToolContextParams extends CallbackContextParams {
   readonly listener?: ToolListener | undefined;
   /** What the person said who was asked about this call. */
   readonly toolConfirmation?: ToolConfirmation | undefined;
+  /** What the person answered whom the tool asked for input, by the key of the question. */
+  readonly inputs?: ReadonlyMap<string, unknown> | undefined;
 }
 
 /** What a tool works with, one for each call. */
@@ -36,12 +39,15 @@ export class ToolContext extends CallbackContext {
    */
   partialOutput: unknown = undefined;
   readonly #listener: ToolListener | undefined;
+  readonly #inputs: ReadonlyMap<string, unknown> | undefined;
+  #isPaused = false;
 
   constructor(params: ToolContextParams) {
     super(params);
     this.functionCallId = params.functionCallId;
     this.toolConfirmation = params.toolConfirmation;
     this.#listener = params.listener;
+    this.#inputs = params.inputs;
   }
 
   /**
@@ -72,6 +78,20 @@ export class ToolContext extends CallbackContext {
     if (!taken) throw new RunAbortedError('nobody reads the events of this tool any more');
   }
 
+  /** True when the call has no response yet, because what it runs waits. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /**
+   * Says that what the call runs waits for an answer that comes in a later message, in a run that can be resumed. The call has no
+   * response yet, whatever the tool returns; when the run goes on, the tool is called again. For tools that go on with a call that
+   * was cut off (`goesOn`).
+   */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
   /**
    * Asks a person to confirm this call. The tool returns what it likes the model to be told meanwhile (nothing: that it waits), the
    * run pauses, and with the answer the tool is run again, `toolConfirmation` set; when they reject it, it is not.
@@ -81,6 +101,25 @@ export class ToolContext extends CallbackContext {
     const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
     if (payload !== undefined) confirmation.payload = toJson('requestConfirmation: payload', payload);
     setOwn((this.actions.requestedToolConfirmations ??= {}), this.#callId('requestConfirmation'), confirmation);
+  }
+
+  /**
+   * Asks a person for input. As with a confirmation the tool returns, the run pauses, and with the answer the tool is run again from
+   * its beginning, where `getInput` has it. A call may ask for several things, each under a key of its own, at once or one after the
+   * other; it is run again when all are answered.
+   * @throws ConfigurationError for a schema that JSON Schema cannot say, for what is not JSON, and outside of a call
+   */
+  requestInput(request: InputRequestParams = {}): void {
+    const asked = toInputRequest('requestInput', request);
+    const callId = this.#callId('requestInput');
+    const requested = (this.actions.requestedInputs ??= {});
+    const others = (getOwn(requested, callId) ?? []).filter(({ key }) => key !== asked.key);
+    setOwn(requested, callId, [...others, asked]);
+  }
+
+  /** What the person answered whom this call asked for input under this key, as the schema wants it; undefined when nobody did. */
+  getInput(key = ''): unknown {
+    return this.#inputs?.get(key);
   }
 
   /**

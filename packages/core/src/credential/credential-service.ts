@@ -18,16 +18,18 @@ export interface SaveCredentialRequest extends CredentialKey {
  * Keeps users' credentials: what clients send when a tool asks, and what tools make of it. The one place where they are; no event,
  * state or log has them. A credential belongs to the user and is shared by all of their sessions.
  *
- * What is given and taken is a copy. No method writes a credential to a log, or into the message of an error.
+ * What is given and taken is a copy. No method writes a credential to a log, or into the message of an error. Each rejects with an
+ * InvalidRequestError for a key that cannot be one, and with a CredentialBusyError (retryable) when the storage stays locked; either
+ * changes nothing. What was acknowledged is so for every process that shares the storage.
  */
 export abstract class BaseCredentialService {
-  /** The credential, or undefined when there is none. @throws InvalidRequestError for a key that cannot be one */
+  /** The credential, or undefined when there is none. */
   abstract loadCredential(key: CredentialKey): Promise<AuthCredential | undefined>;
 
-  /** Keeps the credential in place of the one that was there. @throws InvalidRequestError for a key that cannot be one */
+  /** Keeps the credential in place of the one that was there. @throws InvalidRequestError also for what is no JSON */
   abstract saveCredential(request: SaveCredentialRequest): Promise<void>;
 
-  /** Forgets the credential. Absent: a no-op. @throws InvalidRequestError for a key that cannot be one */
+  /** Forgets the credential. Absent: a no-op. */
   abstract deleteCredential(key: CredentialKey): Promise<void>;
 
   /**

@@ -8,6 +8,17 @@ export interface ToolConfirmation {
   payload?: unknown;
 }
 
+/** What a person is asked for while a tool runs. */
+export interface InputRequest {
+  /** Tells several questions of one call apart; may be empty. */
+  key: string;
+  message?: string;
+  /** Whatever a client may need to ask; JSON. */
+  payload?: unknown;
+  /** How the answer must look: JSON Schema. */
+  responseSchema?: Record<string, unknown>;
+}
+
 /** A summary that stands for the events of a time range. */
 export interface EventCompaction {
   /** Seconds since the epoch, inclusive. */
@@ -15,6 +26,23 @@ export interface EventCompaction {
   /** Seconds since the epoch, inclusive. */
   endTimestamp: number;
   compactedContent: { role?: string; parts?: { text?: string }[] };
+}
+
+/**
+ * Where the events are that count before the one that says so, for whoever reads a session back from its newest event and not from
+ * its begin. The runner writes it beside a compaction or a rewind; without it the same is found by reading all.
+ */
+export interface HistoryPointer {
+  /** The sequence number of the event itself: with another one it was copied from elsewhere, and says nothing. */
+  seq: number;
+  /** A rewind: the sequence number of the first event that it undoes. */
+  rewoundFrom?: number;
+  /** A compaction: no event before this sequence number counts, but through a summary. */
+  keptFrom?: number;
+  /** A compaction: the ids of the earlier summaries before `keptFrom` that go on counting; absent for none. */
+  summaries?: string[];
+  /** A sequence number that none of these summaries is before. */
+  summariesFrom?: number;
 }
 
 /**
@@ -30,7 +58,7 @@ export interface EventActions {
   artifactDelta: Record<string, number>;
   /** Hand control to the agent of this name. */
   transferToAgent?: string;
-  /** Leave the enclosing loop. */
+  /** Leave the innermost loop around the agent, once its turn is over. */
   escalate?: boolean;
   /** The function response is the answer: the model is not asked to put it into words. */
   skipSummarization?: boolean;
@@ -42,9 +70,12 @@ export interface EventActions {
   requestedAuthConfigs?: Record<string, unknown>;
   /** Function call id to the confirmation that is asked for. */
   requestedToolConfirmations?: Record<string, ToolConfirmation>;
+  /** Function call id to what a person is asked for. */
+  requestedInputs?: Record<string, InputRequest[]>;
   compaction?: EventCompaction;
   /** Everything from this invocation on is as if it had not happened. */
   rewindBeforeInvocationId?: string;
+  history?: HistoryPointer;
 }
 
 /** Actions with both deltas present, and what is given. */
@@ -71,8 +102,8 @@ export function isEmptyActions(actions: EventActions): boolean {
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();
   for (const source of sources) {
-    const { stateDelta, removedState, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...signals } =
-      source;
+    const { stateDelta, removedState, artifactDelta, ...rest } = source;
+    const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs, ...signals } = rest;
     assignOwn(merged.stateDelta, stateDelta);
     assignOwn(merged.artifactDelta, artifactDelta);
     if (stateDelta && merged.removedState) {
@@ -84,6 +115,7 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
     }
     if (requestedAuthConfigs) assignOwn((merged.requestedAuthConfigs ??= {}), requestedAuthConfigs);
     if (requestedToolConfirmations) assignOwn((merged.requestedToolConfirmations ??= {}), requestedToolConfirmations);
+    if (requestedInputs) assignOwn((merged.requestedInputs ??= {}), requestedInputs);
     for (const [key, value] of Object.entries(signals)) {
       if (value !== undefined && value !== null) setOwn(merged as unknown as Record<string, unknown>, key, value);
     }

@@ -255,6 +255,11 @@ describe('parseEvent and time', () => {
     );
   });
 
+  test('refuses what is before the year 1', () => {
+    expect(parseEvent({ timestamp: -62_135_596_800 }).timestamp).toBe(-62_135_596_800);
+    expect(faultOf(() => parseEvent({ timestamp: -62_135_596_801 }))?.path).toBe('event.timestamp');
+  });
+
   test.each([
     '2025-11-21',
     '2025-11-21T06:12:00',

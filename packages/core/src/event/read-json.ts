@@ -1,17 +1,10 @@
-import { isBase64 } from '../content/base64.ts';
-import { describeKind, isRecord, setOwn } from '../content/json.ts';
+import { isRecord, setOwn } from '../content/json.ts';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { DATA, faultOf, type Field, type Fields } from './field.ts';
 
 /** Reads one value of parsed JSON, or throws InvalidEventError that names `path`. */
 export type Reader<T = unknown> = (value: unknown, path: string) => T;
 
-/** The keys of an object, in camelCase, and how their values are read. */
-export interface Shape {
-  readonly [key: string]: Reader;
-}
-
-/** Seconds since the epoch at the end of year 9999: what is above was meant as milliseconds. */
-const MAX_TIMESTAMP = 253_402_300_799.999;
 /** What State allows and the levels around it; JSON nested deeper overflows the stack of some reader on the way. */
 const MAX_DEPTH = 250;
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
@@ -22,73 +15,49 @@ function fail(path: string, fault: string): never {
   throw new InvalidEventError(`${path}: ${fault}`, { path });
 }
 
-function failKind(path: string, wanted: string, value: unknown): never {
-  fail(path, `must be ${wanted}, is ${describeKind(value)}`);
+function readField(field: Field, given: unknown, path: string): unknown {
+  const value = field.kind === 'seconds' ? toSeconds(given, path) : given;
+  const fault = faultOf(field, value);
+  if (fault !== undefined) fail(path, fault);
+  const { item, fields } = field;
+  if (fields) return readObject(fields, value, path);
+  if (item) return Array.isArray(value) ? readList(item, value, path) : readMap(item, value, path);
+  return field.kind === 'vendor' ? readVendor(value, path) : value;
 }
 
-export const readAny: Reader = (value) => value;
-export const readString: Reader<string> = (value, path) =>
-  typeof value === 'string' ? value : failKind(path, 'a string', value);
-export const readBoolean: Reader<boolean> = (value, path) =>
-  typeof value === 'boolean' ? value : failKind(path, 'true or false', value);
-export const readNumber: Reader<number> = (value, path) =>
-  typeof value === 'number' && Number.isFinite(value) ? value : failKind(path, 'a number', value);
-export const readRecord: Reader<Record<string, unknown>> = (value, path) =>
-  isRecord(value) ? value : failKind(path, 'an object', value);
+/** Seconds since the epoch, from RFC 3339 text; what is no text as it is. */
+function toSeconds(value: unknown, path: string): unknown {
+  if (typeof value !== 'string') return value;
+  const seconds = RFC_3339.test(value) ? Date.parse(value.toUpperCase().replace(' ', 'T')) / 1000 : Number.NaN;
+  return Number.isNaN(seconds) ? fail(path, 'must be seconds since the epoch or RFC 3339 text') : seconds;
+}
 
-export const readInteger: Reader<number> = (value, path) =>
-  typeof value === 'number' && Number.isInteger(value) ? value : failKind(path, 'an integer', value);
+function readList(item: Field, list: readonly unknown[], path: string): unknown[] {
+  return list.map((entry, at) => readField(item, entry, `${path}[${at}]`));
+}
 
-/** Bytes stay the text they came as: both alphabets, padded or not. */
-export const readBase64: Reader<string> = (value, path) => {
-  const text = readString(value, path);
-  return isBase64(text) ? text : fail(path, 'must be base64 text');
-};
-
-/** Seconds since the epoch, from a number or from RFC 3339 text. */
-export const readTimestamp: Reader<number> = (value, path) => {
-  const isDate = typeof value === 'string' && RFC_3339.test(value);
-  const seconds = isDate ? Date.parse(value.toUpperCase().replace(' ', 'T')) / 1000 : value;
-  if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
-    failKind(path, 'seconds since the epoch or RFC 3339 text', value);
+function readMap(item: Field, value: unknown, path: string): Record<string, unknown> {
+  const read: Record<string, unknown> = {};
+  for (const [key, entry] of Object.entries(readRecord(value, path))) {
+    setOwn(read, key, readField(item, entry, `${path}.${key}`));
   }
-  if (seconds > MAX_TIMESTAMP) {
-    fail(path, `${seconds} is past the year 9999; timestamps are in seconds, was this milliseconds?`);
-  }
-  return seconds;
-};
+  return read;
+}
 
-export const listOf =
-  (item: Reader): Reader<unknown[]> =>
-  (value, path) =>
-    Array.isArray(value) ? value.map((entry, at) => item(entry, `${path}[${at}]`)) : failKind(path, 'a list', value);
-
-/** An object whose keys are data. */
-export const mapOf =
-  (item: Reader): Reader<Record<string, unknown>> =>
-  (value, path) => {
-    const read: Record<string, unknown> = {};
-    for (const [key, entry] of Object.entries(readRecord(value, path))) {
-      setOwn(read, key, item(entry, `${path}.${key}`));
-    }
-    return read;
-  };
-
-export const shaped =
-  (shape: Shape): Reader<Record<string, unknown>> =>
-  (value, path) =>
-    readObject(shape, value, path);
+function readRecord(value: unknown, path: string): Record<string, unknown> {
+  return isRecord(value) ? value : fail(path, faultOf(DATA, value) ?? '');
+}
 
 /** Reads known keys in either spelling (camelCase wins), keeps unknown ones as they are, leaves nulls out. */
-export function readObject(shape: Shape, value: unknown, path: string): Record<string, unknown> {
+export function readObject(fields: Fields, value: unknown, path: string): Record<string, unknown> {
   const source = readRecord(value, path);
   const read: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(source)) {
     if (item === null || item === undefined) continue;
-    const name = Object.hasOwn(shape, key) ? key : toCamelCase(key);
-    const reader = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (!reader) setOwn(read, key, item);
-    else if (name === key || !isGiven(source, name)) setOwn(read, name, reader(item, `${path}.${name}`));
+    const name = Object.hasOwn(fields, key) ? key : toCamelCase(key);
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (!field) setOwn(read, key, item);
+    else if (name === key || !isGiven(source, name)) setOwn(read, name, readField(field, item, `${path}.${name}`));
   }
   return read;
 }
@@ -120,12 +89,12 @@ function toCamelCase(key: string): string {
     : key;
 }
 
-/** `shaped`, for the root of what came in: JSON that nests so deep that some reader on its way would fail is refused. */
+/** Reads the root of what came in: JSON that nests so deep that some reader on its way would fail is refused. */
 export const documentOf =
-  (shape: Shape): Reader<Record<string, unknown>> =>
+  (fields: Fields): Reader<Record<string, unknown>> =>
   (value, path) => {
     if (isDeeperThan(MAX_DEPTH, value)) fail(path, `is nested deeper than ${MAX_DEPTH} levels`);
-    return readObject(shape, value, path);
+    return readObject(fields, value, path);
   };
 
 function isDeeperThan(levels: number, value: unknown): boolean {

@@ -30,7 +30,7 @@ const FULL: Event = {
   error: { type: 'a', message: 'b' },
   alternatives: [{ index: 1 }],
   usageMetadata: { totalTokenCount: 3, timingInfo: { timeToFirstTokenMs: 5 } },
-  actions: { ...PLAIN.actions, removedState: ['b'] },
+  actions: { ...PLAIN.actions, removedState: ['b'], history: { seq: 2, rewoundFrom: 1 } },
 };
 
 test('an event of the ADK alone is handed on as it is', () => {
@@ -55,6 +55,7 @@ test('our fields move under customMetadata.eventloom, those inside usage and act
         alternatives: [{ index: 1 }],
         timingInfo: { timeToFirstTokenMs: 5 },
         removedState: ['b'],
+        history: { seq: 2, rewoundFrom: 1 },
       },
     },
   });

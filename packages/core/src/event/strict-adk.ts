@@ -46,9 +46,10 @@ export function toStrictAdk(event: Event): Event {
     moved['timingInfo'] = timingInfo;
     strict['usageMetadata'] = usage;
   }
-  const { removedState, ...actions } = event.actions;
-  if (removedState !== undefined) {
-    moved['removedState'] = removedState;
+  const { removedState, history, requestedInputs, ...actions } = event.actions;
+  const ours = withoutUndefined({ removedState, history, requestedInputs });
+  if (Object.keys(ours).length > 0) {
+    Object.assign(moved, ours);
     strict['actions'] = actions;
   }
   if (event.customMetadata && Object.hasOwn(event.customMetadata, CARRIER))
@@ -63,12 +64,17 @@ export function fromStrictAdk(strict: Event): Event {
   if (typeof carried !== 'object' || carried === null) return strict;
   const { customMetadata, ...event } = strict;
   const { [CARRIER]: _, ...metadata } = customMetadata ?? {};
-  const { timingInfo, removedState, ...fields } = carried as Record<string, unknown>;
+  const { timingInfo, removedState, history, requestedInputs, ...fields } = carried as Record<string, unknown>;
+  const ours = withoutUndefined({ removedState, history, requestedInputs });
   return {
     ...event,
     ...(Object.keys(metadata).length > 0 ? { customMetadata: metadata } : {}),
     ...fields,
     ...(timingInfo === undefined ? {} : { usageMetadata: { ...event.usageMetadata, timingInfo } }),
-    ...(removedState === undefined ? {} : { actions: { ...event.actions, removedState } }),
+    ...(Object.keys(ours).length > 0 ? { actions: { ...event.actions, ...ours } } : {}),
   } as Event;
+}
+
+function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -71,9 +71,10 @@ export interface DeleteMemoriesRequest {
  * **Once.** An event is told by its session and its id: adding it again changes nothing, so a session may be added after every
  * turn. All of a call is added, or nothing of it.
  *
- * **Found.** Words are runs of Unicode letters, marks and numbers, any script, in any case and width; one of more than 64 is several. In scripts that put no
- * spaces between words, or join endings to them (Han, Hiragana, Katakana, Bopomofo, Hangul, Thai, Lao, Khmer, Myanmar), each pair
- * of neighbours is a word, and so is a single one. A memory is found when it has a word of the query. A word counts more the fewer
+ * **Found.** Words are runs of Unicode letters, marks and numbers, any script, and single emoji, in any colour; a run of more than 64
+ * is several. Case, width, accents and vowel points make no difference, nor does what Arabic and Hebrew join to the front of a word
+ * (the article, "and", prepositions). In scripts that put no spaces between words, or join endings to them (Han, Hiragana,
+ * Katakana, Bopomofo, Hangul, Thai, Lao, Khmer, Myanmar), each pair of neighbours is a word, and so is a single one. A memory is found when it has a word of the query. A word counts more the fewer
  * of the user's memories have it; the memory with the highest sum is first, of equal ones the later said, then the later added.
  *
  * What is given and what is found are copies: changing them changes nothing stored. Every method throws InvalidRequestError for a

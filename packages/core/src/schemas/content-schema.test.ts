@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONTENT, PART } from '../event/parse-event.ts';
+import { CONTENT, PART } from '../event/event-shape.ts';
 import { contentSchema, contentShape, partSchema, partShape } from './content-schema.ts';
 import { parseBody } from './parse-body.ts';
 

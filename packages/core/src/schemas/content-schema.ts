@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Content, Part } from '../content/content.ts';
-import { CONTENT, PART } from '../event/parse-event.ts';
+import { CONTENT, PART } from '../event/event-shape.ts';
 import { documentOf } from '../event/read-json.ts';
 import { jsonObjectSchema } from './json-object-schema.ts';
 import { readWith } from './read-with.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createEvent } from '../event/create-event.ts';
-import { ACTIONS, EVENT, parseEvent } from '../event/parse-event.ts';
+import { ACTIONS, EVENT } from '../event/event-shape.ts';
+import { parseEvent } from '../event/parse-event.ts';
 import { eventActionsSchema, eventActionsShape, eventSchema, eventShape } from './event-schema.ts';
 import { parseBody } from './parse-body.ts';
 

@@ -1,7 +1,13 @@
 import * as z from 'zod';
-import { ACTIONS, readEvent } from '../event/parse-event.ts';
 import type { Event } from '../event/event.ts';
-import { createEventActions, type EventActions, type ToolConfirmation } from '../event/event-actions.ts';
+import {
+  createEventActions,
+  type EventActions,
+  type InputRequest,
+  type ToolConfirmation,
+} from '../event/event-actions.ts';
+import { ACTIONS } from '../event/event-shape.ts';
+import { readEvent } from '../event/parse-event.ts';
 import { documentOf } from '../event/read-json.ts';
 import { contentShape } from './content-schema.ts';
 import { jsonMapSchema, jsonObjectSchema } from './json-object-schema.ts';
@@ -18,6 +24,19 @@ const toolConfirmation = {
   type: 'object',
   properties: { hint: { type: 'string' }, confirmed: { type: 'boolean' }, payload: {} },
 };
+const inputRequests = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      key: { type: 'string' },
+      message: { type: 'string' },
+      payload: {},
+      responseSchema: { type: 'object' },
+    },
+    required: ['key'],
+  },
+};
 
 /** Side effects and control signals, after reading. */
 export const eventActionsShape = z.looseObject({
@@ -31,10 +50,14 @@ export const eventActionsShape = z.looseObject({
   agentState: object,
   requestedAuthConfigs: object,
   requestedToolConfirmations: jsonMapSchema<ToolConfirmation>(toolConfirmation).exactOptional(),
+  requestedInputs: jsonMapSchema<InputRequest[]>(inputRequests).exactOptional(),
   compaction: z
     .looseObject({ startTimestamp: seconds, endTimestamp: seconds, compactedContent: contentShape })
     .exactOptional(),
   rewindBeforeInvocationId: text,
+  history: z
+    .looseObject({ seq: z.int(), rewoundFrom: integer, keptFrom: integer, summaries: texts, summariesFrom: integer })
+    .exactOptional(),
 });
 
 const transcription = z.looseObject({ text, finished: flag }).exactOptional();

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { isRecord } from '../content/json.ts';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
-import { readAny, readObject, type Reader } from '../event/read-json.ts';
+import { ANY } from '../event/field.ts';
+import { readObject, type Reader } from '../event/read-json.ts';
 
 /**
  * A schema that reads with the runtime's own parser first: either spelling of keys, nulls left out, and a fault at its exact
@@ -22,7 +23,7 @@ export function readWith<S extends z.ZodType>(read: Reader, shape: S) {
 
 /** The body of a request or an answer: keys in either spelling, nulls left out, keys it does not know ignored. */
 export function bodySchema<S extends z.core.$ZodLooseShape>(shape: S) {
-  const keys = Object.fromEntries(Object.keys(shape).map((key) => [key, readAny]));
+  const keys = Object.fromEntries(Object.keys(shape).map((key) => [key, ANY]));
   return z.preprocess((value) => (isRecord(value) ? readObject(keys, value, '') : value), z.object(shape));
 }
 

@@ -31,7 +31,10 @@ export const createSessionBodySchema = z.preprocess(
 export const patchSessionBodySchema = bodySchema({ stateDelta: jsonObjectSchema });
 
 /** The body that takes a session back to before an invocation. */
-export const rewindSessionBodySchema = bodySchema({ rewindBeforeInvocationId: z.string().min(1) });
+export const rewindSessionBodySchema = bodySchema({
+  rewindBeforeInvocationId: z.string().min(1),
+  onBusy: z.enum(['queue', 'reject', 'interrupt']).describe('What to do when the session is busy.').exactOptional(),
+});
 
 export type CreateSessionBody = z.infer<typeof createSessionBodySchema>;
 export type PatchSessionBody = z.infer<typeof patchSessionBodySchema>;

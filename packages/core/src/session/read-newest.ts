@@ -3,8 +3,8 @@ import type { BaseSessionService } from './session-service.ts';
 import type { SessionKey } from './session.ts';
 
 /**
- * The newest events of a session, in order: read page by page from the end, until they are enough or all there are. Rewinds among
- * them have what they undo with them.
+ * The newest events of a session, in order: read page by page from the end, until they are enough or all there are. What a rewind
+ * among them undoes is there as a whole or not at all.
  * @throws SessionNotFoundError
  */
 export async function readNewest(
@@ -18,16 +18,23 @@ export async function readNewest(
     const page = await service.listEvents({ ...key, order: 'desc', limit, cursor });
     events = [...page.events.reverse(), ...events];
     cursor = page.nextCursor;
-    if (cursor === undefined || (isSelfContained(events) && isEnough(events))) return events;
+    if (cursor === undefined) return events;
+    const known = events.slice(undoneUntil(events));
+    if (isEnough(known)) return known;
   }
 }
 
-function isSelfContained(events: readonly Event[]): boolean {
-  const begun = new Set<string>();
-  for (const { invocationId, actions } of events) {
-    const target = actions.rewindBeforeInvocationId;
-    if (target !== undefined && !begun.has(target)) return false;
-    begun.add(invocationId);
+/** The index of the last rewind that counts and leads to before these events: what came before it may be undone. 0 without one. */
+function undoneUntil(events: readonly Event[]): number {
+  const begun = new Map<string, number>();
+  for (const [index, { invocationId }] of events.entries())
+    if (!begun.has(invocationId)) begun.set(invocationId, index);
+  for (let index = events.length - 1; index >= 0; index--) {
+    const target = events[index]?.actions.rewindBeforeInvocationId;
+    if (target === undefined) continue;
+    const first = begun.get(target) ?? index;
+    if (first >= index) return index;
+    index = first;
   }
-  return true;
+  return 0;
 }

@@ -9,6 +9,8 @@ export interface SessionLease extends SessionKey {
   readonly epoch: number;
   /** Milliseconds after which the lease may be taken over unless it is renewed. Every append renews it. */
   readonly ttlMs: number;
+  /** The run that it was taken for. */
+  readonly invocationId?: string;
 }
 
 /** What to do when somebody else holds the session. */
@@ -19,12 +21,28 @@ export interface AcquireLeaseRequest extends SessionKey {
   /** Default 30,000 ms. A crashed owner's session is free again after this long. */
   readonly ttlMs?: number;
   /**
-   * `queue` (default) waits its turn, in order of asking; `reject` fails at once; `interrupt` takes the session over, and the
-   * former owner's next write fails.
+   * `queue` (default) waits its turn, in order of asking, also among several processes on one storage, as their clocks tell it;
+   * `reject` fails at once, also while others wait; `interrupt` takes the session over, and the former owner's next write fails.
    */
   readonly onBusy?: OnBusy;
-  /** How long `queue` waits. Default 60,000 ms. */
+  /** How long `queue` waits. Default 60,000 ms, at most a day. */
   readonly waitMs?: number;
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
+  /** The run that the lease is for. Getting it ends the session's open run, if it is another one. Absent for no run. */
+  readonly invocationId?: string | undefined;
+  /** True when the run can go on after its process is gone: getting the lease makes it the session's open run. Default false. */
+  readonly resumable?: boolean | undefined;
+}
+
+/**
+ * Whether the run of a lease that is given back stays the session's open run, because it is to go on later. `uncounted` says that it
+ * was stopped in order: the attempt does not count.
+ */
+export type LeaveOpen = boolean | 'uncounted';
+
+/** How a lease is given back. */
+export interface ReleaseLeaseOptions {
+  /** Default false: the run is over. */
+  readonly leaveOpen?: LeaveOpen | undefined;
 }

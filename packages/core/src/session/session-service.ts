@@ -1,7 +1,8 @@
 import type { Event } from '../event/event.ts';
 import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { AcquireLeaseRequest, SessionLease } from './session-lease.ts';
+import type { ListOpenRunsRequest, ListOpenRunsResponse } from './open-run.ts';
+import type { AcquireLeaseRequest, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
 /** Creates a session. */
@@ -72,7 +73,7 @@ export interface ListSessionsRequest {
   readonly appName: string;
   /** All of the app's users when absent. */
   readonly userId?: string | undefined;
-  /** At most so many; default and maximum 1,000. */
+  /** At most so many; default and maximum 1,000. A page with much state may be shorter and have a cursor all the same. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
@@ -145,15 +146,17 @@ export abstract class BaseSessionService {
 
   /**
    * Stores an exported session, in one transaction, so that reading it gives what was exported. Of the app's and the user's state
-   * only keys are written that are not there. The session has no lease. The records are read to their end before
-   * anything is stored, so one session is in memory as a whole; an error of their own is passed on.
+   * only keys are written that are not there. A time of the last update that is still to come, by a clock that was ahead, is now.
+   * The session has no lease. The records are read to their end before anything is stored, so one session is in memory as a
+   * whole; an error of their own is passed on.
    * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
-   * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives; nothing is changed
+   * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives, events that `appendEvent`
+   * refuses among them; it names the record by its number, from 1, and the field; nothing is changed
    * @throws SizeLimitError when one of them is larger than the back end stores; nothing is changed
    */
   abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
-  /** Removes the session with its events, state, lease and ledger. The user's and the app's state stay. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, open run and ledger. The user's and the app's state stay. Absent: a no-op. */
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
@@ -164,7 +167,9 @@ export abstract class BaseSessionService {
    * @throws StaleWriterError when the lease is no longer the session's; nothing is changed
    * @throws SessionBusyError without a lease, when the session stays busy
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
-   * @throws InvalidEventError for an event that is not JSON; nothing is changed
+   * @throws InvalidEventError for an event that is not JSON, or one of whose known fields is not what its type says; a known field
+   * that is null is taken for absent, and fields that are not known are stored; nothing is changed
+   * @throws InvalidRequestError for an id, InvalidArtifactNameError for a name in `artifactDelta`, that cannot be stored
    * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): Promise<Event>;
@@ -172,16 +177,25 @@ export abstract class BaseSessionService {
   /**
    * Takes the session for writing.
    * @throws SessionNotFoundError
-   * @throws SessionBusyError when it is held (`reject`), or was held for longer than `waitMs` (`queue`)
+   * @throws SessionBusyError when it is held (`reject`), was held for longer than `waitMs`, or 1,000 callers of this service wait
+   * for it already (`queue`)
    * @throws RunAbortedError when the signal fires while waiting
+   * @throws InvalidRequestError for a `ttlMs` that is not positive, or a `waitMs` that is negative or longer than a day
    */
   abstract acquireLease(request: AcquireLeaseRequest): Promise<SessionLease>;
 
   /** Keeps the lease for another `ttlMs`. @throws StaleWriterError when it is no longer the session's */
   abstract renewLease(lease: SessionLease): Promise<void>;
 
-  /** Lets the next one in. Releasing a lease that is no longer the session's is a no-op. */
-  abstract releaseLease(lease: SessionLease): Promise<void>;
+  /** Lets the next one in, and ends the open run that the lease was for. Releasing a lease that is no longer the session's is a no-op. */
+  abstract releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): Promise<void>;
+
+  /**
+   * A page of the app's open runs. A run stays open until its lease is released, unless that leaves it open; until another run gets
+   * the session; or until the session is deleted. A lease for no run, and an append without a lease, leave it as it is.
+   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   */
+  abstract listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse>;
 
   /**
    * Records the start or the end of a tool call. A finished call stays as it is.

@@ -167,6 +167,33 @@ test('an event that came after a summary is not covered by it, whatever its time
   expect(contentsOf(events)).toEqual([said('model', 'sum'), said('user', 'late')]);
 });
 
+test('an invocation that goes on is told as it was, behind the summary that tells of it, and for as long as it does', () => {
+  const events = [
+    userEvent('one', { timestamp: 1, invocationId: 'i1' }),
+    userEvent('two', { timestamp: 2, invocationId: 'i2' }),
+    userEvent('three', { timestamp: 3, invocationId: 'i3' }),
+    summary('all', 1, 3, 4),
+    userEvent('five', { timestamp: 5, invocationId: 'i5' }),
+  ];
+  const builder = new ContentsBuilder('bot', undefined);
+  const whole = [said('model', 'all'), said('user', 'five')];
+  expect(builder.build(events)).toEqual(whole);
+  expect(builder.build(events, 'i2')).toEqual([said('model', 'all'), said('user', 'two'), said('user', 'five')]);
+  expect(builder.build(events)).toEqual(whole);
+});
+
+test('a response to a call that only a summary tells of is told, whoever gave it', () => {
+  const events = [
+    calling('c1', 'c2'),
+    summary('called', 0, 1, 2),
+    { ...answering('bot', { c1: 'one' }), timestamp: 3 },
+    { ...answering('user', { c2: 'two' }), timestamp: 4 },
+  ];
+  const told = (result: string) =>
+    said('user', `For context: \`f\` tool returned result: ${JSON.stringify({ result })}`);
+  expect(contentsOf(events)).toEqual([said('model', 'called'), told('one'), told('two')]);
+});
+
 test('a summary whose events are not there stands where it was made', () => {
   expect(contentsOf([summary('before the window', 1, 2, 3), userEvent('four', { timestamp: 4 })])).toEqual([
     said('model', 'before the window'),

@@ -49,6 +49,7 @@ export class ContentsBuilder {
   #spoken: Spoken | undefined;
   /** True once a summary stands for some of the events. */
   #isSummarized = false;
+  #goingOn: string | undefined;
 
   constructor(agentName: string, branch: string | undefined, codeStyle?: CodeStyle) {
     this.#agentName = agentName;
@@ -56,13 +57,17 @@ export class ContentsBuilder {
     this.#codeStyle = codeStyle;
   }
 
-  /** The contents of these events, of which the ones seen before are a prefix. */
-  build(events: readonly Event[]): Content[] {
-    const wasChanged = this.#contents.length !== this.#length;
+  /**
+   * The contents of these events, of which the ones seen before are a prefix.
+   * @param goingOn an invocation that is resumed: it is told as it is, also when a summary tells of it
+   */
+  build(events: readonly Event[], goingOn?: string): Content[] {
+    const wasChanged = this.#contents.length !== this.#length || this.#goingOn !== goingOn;
+    this.#goingOn = goingOn;
     const added = events.slice(this.#seen);
     if (wasChanged || added.some(rewritesHistory)) {
       this.#reset();
-      for (const entry of effectiveEvents(events)) {
+      for (const entry of effectiveEvents(events, goingOn)) {
         if ('summary' in entry) this.#addSummary(entry.summary);
         else this.#addEvent(entry);
       }
@@ -145,8 +150,8 @@ export class ContentsBuilder {
       const id = response.id ?? '';
       const group = this.#groups.get(id);
       if (!group) {
-        // Its call may be one that a summary tells of: what the user answers late is told, and never lost.
-        if (this.#isSummarized && event.author === 'user') rest.push(toldResponse(response));
+        // Its call may be one that a summary tells of: what is answered late is told, and never lost.
+        if (this.#isSummarized) rest.push(toldResponse(response));
         continue;
       }
       group.responses.set(id, withoutClientId(part));

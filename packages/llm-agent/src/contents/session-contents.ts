@@ -7,14 +7,14 @@ import { toModelContent, transcriptionOf } from './event-content.ts';
 export function sessionContents(context: InvocationContext, codeStyle?: CodeStyle): Content[] {
   const { branch, session } = context;
   const { agent } = context;
-  const { derived } = context.invocation;
+  const { derived, past, invocationId } = context.invocation;
   const key = branch === undefined ? agent : `contents:${agent.name}@${branch}`;
   let builder = derived.get(key);
   if (!(builder instanceof ContentsBuilder)) {
     builder = new ContentsBuilder(agent.name, branch, codeStyle);
     derived.set(key, builder);
   }
-  return (builder as ContentsBuilder).build(session.events);
+  return (builder as ContentsBuilder).build(session.events, past && invocationId);
 }
 
 /** Whose view it is, and of what. */

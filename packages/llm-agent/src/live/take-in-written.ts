@@ -48,9 +48,9 @@ function toModelRequest({ parts = [] }: Content, request: WrittenRequest): LiveR
 }
 
 /** The calls of the agent that go on, or are over, because of what a person answered in this event. */
-export function resumedBy({ session, agent }: InvocationContext, event: Event): ResumedCalls {
+export function resumedBy(context: InvocationContext, event: Event): ResumedCalls {
   const ids = getFunctionResponses(event).map(({ id = '' }) => id);
-  return ids.length > 0 ? answersTo(session.events, ids, agent.name).resumed : NONE;
+  return ids.length > 0 ? answersTo(context.session.events, ids, context).resumed : NONE;
 }
 
 const NONE: ResumedCalls = new Map();

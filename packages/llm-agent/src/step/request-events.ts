@@ -6,32 +6,42 @@ import {
   type EventActions,
   type FunctionCall,
   getOwn,
+  type InputRequest,
+  inputRequestOf,
+  inputRequestPart,
   type InvocationContext,
   type Part,
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
+  REQUEST_INPUT,
   setOwn,
 } from '@eventloom/core';
 
 /**
  * What the model is told of a call while a person is asked about it: what the tool said, or that it waits. An agent that is called
- * as a tool cannot wait: its questions are taken back, and its model is told so.
+ * as a tool can wait in a resumable run only: in others its questions are taken back, and its model is told so.
  */
 export function whileAsking(
   context: InvocationContext,
   actions: EventActions,
   response: Record<string, unknown> | undefined,
 ): Record<string, unknown> | undefined {
-  if (enclosureOf(context.branch) !== '') {
+  if (enclosureOf(context.branch) !== '' && !context.isResumable) {
     delete actions.requestedAuthConfigs;
     delete actions.requestedToolConfirmations;
+    delete actions.requestedInputs;
     return {
-      error: 'This tool call needs an answer of a person, and an agent that is called as a tool cannot wait for one.',
+      error:
+        'This tool call needs an answer of a person, and an agent that is called as a tool can wait for one in a resumable run only.',
     };
   }
   if (response) return response;
-  const what = actions.requestedToolConfirmations ? 'confirmation, please approve or reject' : 'a credential';
-  return { error: `This tool call requires ${what}.` };
+  return { error: `This tool call requires ${whatIsAsked(actions)}.` };
+}
+
+function whatIsAsked({ requestedToolConfirmations, requestedAuthConfigs }: EventActions): string {
+  if (requestedToolConfirmations) return 'confirmation, please approve or reject';
+  return requestedAuthConfigs ? 'a credential' : 'input of a person';
 }
 
 /**
@@ -45,34 +55,45 @@ export function requestEvents(
   actions: EventActions,
   before: readonly FunctionCall[] = [],
 ): Event[] {
-  const { requestedAuthConfigs: auths, requestedToolConfirmations: confirmations } = actions;
+  const { requestedAuthConfigs: auths, requestedToolConfirmations: confirmations, requestedInputs: inputs } = actions;
   const events: Event[] = [];
-  const ask = (name: string, args: (call: FunctionCall, id: string) => Record<string, unknown> | undefined): void => {
-    const parts: Part[] = [];
-    const longRunningToolIds: string[] = [];
-    for (const call of calls) {
-      const asked = args(call, call.id ?? '');
-      if (!asked || before.some((earlier) => earlier.name === name && askedCallId(earlier) === call.id)) continue;
-      const id = `adk-${context.platform.newUuid()}`;
-      longRunningToolIds.push(id);
-      parts.push({ functionCall: { id, name, args: asked } });
-    }
+  const wasAsked = (name: string, { id: callId }: FunctionCall, key?: string): boolean =>
+    before.some(
+      (earlier) => earlier.name === name && askedCallId(earlier) === callId && inputRequestOf(earlier)?.key === key,
+    );
+  const ask = (partsOf: (call: FunctionCall, callId: string) => readonly Part[]): void => {
+    const parts = calls.flatMap((call) => partsOf(call, call.id ?? ''));
+    const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
     if (parts.length > 0) events.push(context.createEvent({ content: { role: 'model', parts }, longRunningToolIds }));
   };
+  const newId = (): string => `adk-${context.platform.newUuid()}`;
   if (auths) {
     const service = context.invocation.credentialService;
     if (!service) throw new ConfigurationError('requestedAuthConfigs: the runner has no credentialService');
     for (const id of Object.keys(auths)) setOwn(auths, id, service.describe(auths[id]));
-    ask(REQUEST_CREDENTIAL, (_call, id) => {
-      const authConfig = getOwn(auths, id);
-      return authConfig === undefined ? undefined : { functionCallId: id, authConfig };
+    ask((call, functionCallId) => {
+      const authConfig = getOwn(auths, functionCallId);
+      if (authConfig === undefined || wasAsked(REQUEST_CREDENTIAL, call)) return NOTHING;
+      return [{ functionCall: { id: newId(), name: REQUEST_CREDENTIAL, args: { functionCallId, authConfig } } }];
     });
   }
   if (confirmations) {
-    ask(REQUEST_CONFIRMATION, (originalFunctionCall, id) => {
-      const toolConfirmation = getOwn(confirmations, id);
-      return toolConfirmation && { originalFunctionCall, toolConfirmation };
+    ask((originalFunctionCall, callId) => {
+      const toolConfirmation = getOwn(confirmations, callId);
+      if (!toolConfirmation || wasAsked(REQUEST_CONFIRMATION, originalFunctionCall)) return NOTHING;
+      const args = { originalFunctionCall, toolConfirmation };
+      return [{ functionCall: { id: newId(), name: REQUEST_CONFIRMATION, args } }];
     });
+  }
+  if (inputs) {
+    ask((call, callId) =>
+      (getOwn(inputs, callId) ?? NO_INPUTS)
+        .filter(({ key }) => !wasAsked(REQUEST_INPUT, call, key))
+        .map((request) => inputRequestPart(request, newId(), callId)),
+    );
   }
   return events;
 }
+
+const NOTHING: readonly Part[] = [];
+const NO_INPUTS: readonly InputRequest[] = [];

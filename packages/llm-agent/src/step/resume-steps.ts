@@ -6,16 +6,18 @@ import {
   type FunctionCall,
   getFunctionCalls,
   getFunctionResponses,
+  getOwn,
   hasTrailingCodeExecutionResult,
   type InvocationContext,
   ModelError,
-  newestFirst,
   ObjectType,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import { isMismatch } from '../contents/event-content.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
+import { CallHistory } from './call-history.ts';
+import { leavesAgent } from './leaves-agent.ts';
 import { callsToRun } from './open-calls.ts';
 import { prepareTools } from './prepare-request.ts';
 import { answersTo } from './resumed-calls.ts';
@@ -79,19 +81,22 @@ class CutOffStep {
   }
 
   async *goOn(): AsyncGenerator<Event, boolean, void> {
-    const { agent } = this.#step;
+    const history = new CallHistory(this.#context, this.#reply);
+    if (history.isTurnOver()) return false;
+    this.#said.push(...history.responsesElsewhere());
     const tools = await prepareTools(this.#step);
     const ledger = await readLedger(this.#context);
     const asked = this.#questions();
     const eventId = this.#reply.id;
-    const answers = this.#answered();
-    if (this.#responses().length === 0) {
-      const open = this.#calls.filter(({ id = '' }) => !answers.has(id));
-      if (open.length > 0) yield* this.#keep(runCalls(this.#step, open, tools, { eventId, ledger, asked }));
-    }
-    const ids = new Set([...this.#calls, ...asked].map(({ id = '' }) => id));
-    const own = [...answers].filter((id) => ids.has(id));
-    const { resumed } = answersTo(this.#context.session.events, own, agent.name);
+    const answers = history.answered();
+    const responded = new Set(this.#responses());
+    // Calls of a reply are told of together. What was told without a response waits; a call that goes on by itself is asked again.
+    const open = this.#calls.filter(
+      ({ id = '', name = '' }) =>
+        !answers.has(id) && (responded.size === 0 || (!responded.has(id) && getOwn(tools, name)?.goesOn === true)),
+    );
+    if (open.length > 0) yield* this.#keep(runCalls(this.#step, open, tools, { eventId, ledger, asked }));
+    const { resumed } = answersTo(history.events, [...answers], this.#context);
     if (resumed.size > 0) {
       const going = Array.from(resumed.values(), ({ call }) => call);
       yield* this.#keep(runCalls(this.#step, going, tools, { eventId, ledger }, resumed));
@@ -104,13 +109,11 @@ class CutOffStep {
       if (accepted && !isTold) yield structuredAnswer(this.#step, accepted.value);
       if (accepted) return false;
     }
-    if (this.#isWaiting(answers)) {
+    if (this.#context.isPaused || this.#isWaiting(answers)) {
       this.#context.pause();
       return false;
     }
-    return !this.#said.some(
-      ({ actions }) => actions.skipSummarization === true || actions.transferToAgent !== undefined,
-    );
+    return !this.#said.some(({ actions }) => leavesAgent(actions));
   }
 
   /** Passes on what comes of calls, and keeps it. */
@@ -126,28 +129,25 @@ class CutOffStep {
     return this.#said.flatMap(getFunctionCalls).filter((call) => askedCallId(call) !== undefined);
   }
 
-  #responses(): string[] {
-    return this.#said.flatMap(getFunctionResponses).map(({ id = '' }) => id);
+  /** The ids of the calls that were answered since a place in what was said, an answer each. */
+  #responses(since = 0): string[] {
+    return this.#said
+      .slice(since)
+      .flatMap(getFunctionResponses)
+      .map(({ id = '' }) => id);
   }
 
-  /** What the user answered since the reply. */
-  #answered(): Set<string> {
-    const ids = new Set<string>();
-    for (const event of newestFirst(this.#context.session.events)) {
-      if (event.id === this.#reply.id) break;
-      if (event.author === 'user') for (const { id = '' } of getFunctionResponses(event)) ids.add(id);
-    }
-    return ids;
-  }
-
-  /** True while a long-running call has no response, or a call that a person was asked about not its second one. */
+  /** True while a long-running call has no response, or a call that a person was asked about not its second one since then. */
   #isWaiting(answers: ReadonlySet<string>): boolean {
     const responses = this.#responses();
     const own = new Set(this.#calls.map(({ id = '' }) => id));
     return (
-      this.#questions().some((call) => {
-        const callId = askedCallId(call) ?? '';
-        return own.has(callId) && responses.filter((id) => id === callId).length < 2;
+      this.#said.some((event, index) => {
+        const since = this.#responses(index);
+        return getFunctionCalls(event).some((call) => {
+          const callId = askedCallId(call);
+          return callId !== undefined && own.has(callId) && since.filter((id) => id === callId).length < 2;
+        });
       }) ||
       this.#reply.longRunningToolIds?.some((id) => own.has(id) && !answers.has(id) && !responses.includes(id)) === true
     );

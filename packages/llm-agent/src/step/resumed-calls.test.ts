@@ -21,7 +21,7 @@ function answering(author: string, ...ids: string[]): Event {
 
 function readAnswers(events: readonly Event[], agentName: string): Answers | undefined {
   const ids = answeredIds(events);
-  return ids.length > 0 ? answersTo(events, ids, agentName) : undefined;
+  return ids.length > 0 ? answersTo(events, ids, { agent: { name: agentName }, branch: undefined }) : undefined;
 }
 
 function waits(events: readonly Event[]): boolean {
@@ -29,6 +29,11 @@ function waits(events: readonly Event[]): boolean {
 }
 
 // Long-running calls.
+
+test('calls of an agent that is called as a tool may have the same ids', () => {
+  const inside = { ...answering('bot', 'a'), branch: 'helper@c1' };
+  expect(waits([calling(['a', 'b']), inside, answering('user', 'b')])).toBe(true);
+});
 
 test('one answer of two leaves the agent waiting, the second does not', () => {
   const events = [calling(['a', 'b']), answering('user', 'b')];
@@ -93,6 +98,7 @@ test('a call goes on with its answer, for the agent that asked and for no other'
     refusal: undefined,
     confirmation: { hint: 'Now?', confirmed: true },
     eventId: expect.any(String),
+    inputs: new Map(),
     earlier: [],
   });
   expect(readAnswers([...asking, confirming], 'other')?.resumed.size).toBe(0);

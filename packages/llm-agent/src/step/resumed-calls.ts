@@ -4,8 +4,11 @@ import {
   type FunctionCall,
   getFunctionCalls,
   getFunctionResponses,
+  inputOf,
+  inputRequestOf,
   newestFirst,
   REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
   type ToolConfirmation,
 } from '@eventloom/core';
 
@@ -15,6 +18,8 @@ export interface ResumedCall {
   /** What the model is told instead of the call being run: the person refused, or answered too late. */
   readonly refusal: { readonly error: string } | undefined;
   readonly confirmation: ToolConfirmation | undefined;
+  /** What the person answered whom the call asked for input, by the key of the question. */
+  readonly inputs: ReadonlyMap<string, unknown>;
   /** The event of the newest answer, which sets the call off. */
   readonly eventId: string;
   /** Answers before it; the call may have been run on one of them, in an invocation that was cut off. */
@@ -51,6 +56,12 @@ interface Answer extends AnswerEvent {
   readonly response: Readonly<Record<string, unknown>>;
 }
 
+/** Who made the calls, and where. */
+interface Asking {
+  readonly agent: { readonly name: string };
+  readonly branch: string | undefined;
+}
+
 /** What there is between the newest message and the replies whose calls it answers, by the ids of calls. */
 class Answered {
   /** The replies, newest first. */
@@ -61,14 +72,17 @@ class Answered {
   readonly #open = new Map<string, Question[]>();
   /** The newest confirmation of a call by a question that is over. */
   readonly confirmed = new Map<string, ToolConfirmation>();
+  /** The inputs to a call by questions that are over, the newest first. */
+  readonly #inputs = new Map<string, Question[]>();
   readonly #responses = new Map<string, Answer[]>();
   #seen = 0;
 
-  constructor(events: readonly Event[], ids: readonly string[]) {
+  constructor(events: readonly Event[], ids: readonly string[], branch: string | undefined) {
     const wanted = new Set(ids);
     for (const event of newestFirst(events)) {
       if (wanted.size === 0) return;
-      this.#add(event, wanted);
+      // Calls of agents that run beside this one may have the same ids.
+      if (event.branch === branch) this.#add(event, wanted);
     }
   }
 
@@ -102,11 +116,24 @@ class Answered {
     const responses = this.#responses.get(callId)?.length ?? 0;
     const confirmation = responses < 2 ? undefined : confirmationOf(question);
     if (responses < 2) listAt(this.#open, callId).push(question);
+    else if (inputRequestOf(question.request)) listAt(this.#inputs, callId).push(question);
     else if (confirmation && !this.confirmed.has(callId)) this.confirmed.set(callId, confirmation);
   }
 
   questions(callId: string): readonly Question[] {
     return this.#open.get(callId) ?? [];
+  }
+
+  /** The newest input to a call under each key. */
+  inputs(callId: string): ReadonlyMap<string, unknown> {
+    const questions = [...this.questions(callId), ...(this.#inputs.get(callId) ?? [])];
+    const inputs = new Map<string, unknown>();
+    for (const { request, answers } of questions) {
+      const key = inputRequestOf(request)?.key;
+      const value = inputOf(answers[0]?.response);
+      if (key !== undefined && value !== undefined && !inputs.has(key)) inputs.set(key, value);
+    }
+    return inputs;
   }
 
   hasResponse(callId: string): boolean {
@@ -123,12 +150,12 @@ class Answered {
  * A call that a person was asked about has a first response, which says that it waits; with a second one the questions are over.
  * It is run when all that was asked about it is answered, and is over with the first refusal.
  */
-export function answersTo(events: readonly Event[], ids: readonly string[], agentName: string): Answers {
-  const answered = new Answered(events, ids);
+export function answersTo(events: readonly Event[], ids: readonly string[], { agent, branch }: Asking): Answers {
+  const answered = new Answered(events, ids, branch);
   const resumed = new Map<string, ResumedCall>();
   for (const [id, call] of answered.asked) {
     const questions = answered.questions(id);
-    if (questions.some(({ author }) => author !== agentName)) continue;
+    if (questions.some(({ author }) => author !== agent.name)) continue;
     const refusal = questions.map(refusalOf).find((each) => each !== undefined);
     if (!refusal && questions.some(isUnanswered)) continue;
     const confirmation = questions.map(confirmationOf).find((each) => each !== undefined);
@@ -138,6 +165,7 @@ export function answersTo(events: readonly Event[], ids: readonly string[], agen
       call,
       refusal,
       confirmation: confirmation ?? answered.confirmed.get(id),
+      inputs: answered.inputs(id),
       eventId: newest.eventId,
       earlier,
     });
@@ -183,5 +211,6 @@ function refusalOf({ request, answers }: Question): { error: string } | undefine
   if (request.name === REQUEST_CONFIRMATION) {
     return response['confirmed'] === true ? undefined : { error: 'This tool call is rejected.' };
   }
+  if (request.name !== REQUEST_CREDENTIAL) return undefined;
   return response['provided'] === true ? undefined : { error: 'This tool call was not run: no credential was given.' };
 }

@@ -46,6 +46,7 @@ export async function runFunctionCall(
     functionCallId: call.id ?? '',
     listener,
     toolConfirmation: resumed?.confirmation,
+    inputs: resumed?.inputs,
   });
   const { actions } = toolContext;
   if (resumed?.refusal) return { response: resumed.refusal, actions };
@@ -63,6 +64,8 @@ export async function runFunctionCall(
   }
   await invocation.recordToolCall({ ...entry, status: 'started' });
   const answered = await answer(step, tool, call, toolContext, emitted);
+  // It is not finished: the ledger says so, and that it was begun.
+  if (toolContext.isPaused) return { response: undefined, actions };
   const response =
     refusedTransfer(step, actions) ?? (asksPerson(actions) ? await whileAsking(context, actions, answered) : answered);
   const changed = recordedActions(context, actions);
@@ -110,6 +113,7 @@ async function answer(
   if (!response) {
     try {
       const result = await context.untilAborted(Promise.resolve(tool.runAsync({ args: running.args, toolContext })));
+      if (toolContext.isPaused) return undefined;
       if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
       response = toToolResponse(tool.name, result);
     } catch (thrown) {

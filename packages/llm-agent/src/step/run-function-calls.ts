@@ -42,7 +42,7 @@ export async function runFunctionCalls(
   const run = (call: FunctionCall): Promise<FunctionCallOutcome> =>
     runFunctionCall(step, call, tools, emitted, origin, resumed?.get(call.id ?? ''));
   const [only] = calls;
-  const outcomes = calls.length === 1 && only ? [await run(only)] : await runAll(calls, run, limit);
+  const outcomes = calls.length === 1 && only ? [await run(only)] : oneTransfer(await runAll(calls, run, limit));
 
   const parts: Part[] = [];
   for (const [index, { response }] of outcomes.entries()) {
@@ -71,6 +71,17 @@ async function askPerson(
   // Seldom needed: not loaded with the agent.
   const { requestEvents } = await import('./request-events.ts');
   return requestEvents(context, calls, actions, asked);
+}
+
+/** Control goes to one agent: of several hand-overs the first one happens, and the others are answered with an error. */
+function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly FunctionCallOutcome[] {
+  const first = outcomes.find(({ actions }) => actions.transferToAgent !== undefined);
+  return outcomes.map((outcome) => {
+    const { transferToAgent: name, ...actions } = outcome.actions;
+    if (name === undefined || outcome === first || !first) return outcome;
+    const error = `cannot hand over to ${JSON.stringify(name)}: an earlier call hands over to ${JSON.stringify(first.actions.transferToAgent)}`;
+    return { response: { error }, actions };
+  });
 }
 
 /** Results in the order of the inputs, at most `limit` at work. The first failure stops what has not begun. */

@@ -20,6 +20,7 @@ import { ModelReply } from './model-reply.ts';
 import { callsToRun } from './open-calls.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
+import { leavesAgent } from './leaves-agent.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Answers } from './resumed-calls.ts';
 import { runCalls } from './run-calls.ts';
@@ -133,10 +134,10 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   }
 }
 
-async function readAnswers({ agent, context }: Step, answered: readonly string[]): Promise<Answers> {
+async function readAnswers({ context }: Step, answered: readonly string[]): Promise<Answers> {
   // Seldom needed: not loaded with the agent.
   const { answersTo } = await import('./resumed-calls.ts');
-  return answersTo(context.session.events, answered, agent.name);
+  return answersTo(context.session.events, answered, context);
 }
 
 /** Calls that a person's answer sets off have an event each. */
@@ -145,7 +146,7 @@ const NO_EVENT = { eventId: '' };
 /** True when the model is not to be asked about these results. Whom the agent hands over to, whoever drives it reads from the event. */
 function endsTurn(context: InvocationContext, { event, isWaiting }: FunctionCallsOutcome): boolean {
   if (isWaiting) context.pause();
-  return isWaiting || event?.actions.skipSummarization === true || event?.actions.transferToAgent !== undefined;
+  return isWaiting || (event !== undefined && leavesAgent(event.actions));
 }
 
 /** A model that gives several whole responses to one request said all of it. */

@@ -16,16 +16,46 @@ const SPACED: readonly Sample[] = [
   { text: 'Мой дом', found: ['дом', 'МОЙ'], missed: ['до'] },
   { text: 'मेरा नाम हिन्दी है', found: ['हिन्दी', 'नाम'], missed: ['हि', 'न'] },
   { text: 'اسمي ليلى ١٢', found: ['ليلى', '١٢'], missed: ['لي'] },
+  { text: 'कमल का फूल', found: ['कमल', 'फूल'], missed: ['कमला', 'फल'] },
   { text: 'constructor __proto__ toString', found: ['constructor', 'proto', 'tostring'], missed: ['hasOwnProperty'] },
 ];
 
 const FOLDED: readonly Sample[] = [
-  { text: 'STRASSE in Köln', found: ['straße', 'KÖLN', 'Ko\u0308ln'], missed: ['koln'] },
+  { text: 'STRASSE in Köln', found: ['straße', 'STRAẞE', 'KÖLN', 'Ko\u0308ln'], missed: ['kln'] },
   { text: 'ΟΔΟΣ οδός', found: ['οδος', 'οδοσ', 'ΟΔΌΣ'], missed: ['οδ'] },
-  { text: 'ΟΔΟΣ’Α ΐα', found: ['οδος', 'Ϊ\u0301α'], missed: ['ια'] },
+  { text: 'ΟΔΟΣ’Α ΐα', found: ['οδος', 'Ϊ\u0301α'], missed: ['ι'] },
   { text: '𝐎wl №5', found: ['owl', 'no5'], missed: ['wl'] },
   { text: 'İstanbul', found: ['istanbul', 'ISTANBUL'], missed: ['tanbul'] },
   { text: 'Ｗｉｄｅ ﬁsh', found: ['wide', 'FISH'], missed: ['w'] },
+];
+
+const BARE: readonly Sample[] = [
+  { text: 'un café crème', found: ['cafe', 'CAFÉ', 'cafe\u0301', 'creme'], missed: ['caf'] },
+  { text: 'un cafe creme', found: ['café', 'CRÈME'], missed: ['caf'] },
+  { text: 'đường ở Hà Nội', found: ['duong', 'ha', 'noi', 'Nội'], missed: ['uong'] },
+  { text: 'Łódź, Århus, Bjørn', found: ['lodz', 'arhus', 'bjorn', 'bjørn'], missed: ['dz', 'bj'] },
+  { text: 'ёлка и чай', found: ['елка', 'чай'], missed: ['чаи'] },
+  { text: 'ο Οδυσσέας τῇ ἀρχῇ', found: ['οδυσσεας', 'Οδυσσέας', 'αρχη', 'ΑΡΧΗ'], missed: ['οδυσσα'] },
+  { text: 'كِتَابٌ جَمِيلٌ', found: ['كتاب', 'كِتاب', 'كتـاب', 'جميل'], missed: ['كتب'] },
+  { text: 'أحمد إلى المدرسة', found: ['احمد', 'الي', 'المدرسه'], missed: ['حمد'] },
+  { text: 'سَفر בְּרֵאשִׁית', found: ['בראשית', 'سفر'], missed: ['בראש'] },
+  { text: 'がくせい パン', found: ['がく', 'パン', 'ﾊﾟﾝ'], missed: ['かく', 'ハン'] },
+];
+
+const JOINED: readonly Sample[] = [
+  { text: 'قرأت الكتاب', found: ['كتاب', 'الكتاب', 'والكتاب', 'بالكتاب', 'للكتاب', 'وكتاب', 'لكتاب'], missed: ['تاب'] },
+  { text: 'هذا كتاب', found: ['الكتاب', 'كالكتاب', 'فكتاب'], missed: ['الكاتب', 'كتابة'] },
+  { text: 'قَرَأْتُ وَالْكِتَابُ هُنَا', found: ['كتاب', 'الكتاب'], missed: ['كتب'] },
+  { text: 'הספר על השולחן', found: ['ספר', 'הספר', 'בספר', 'שולחן', 'והשולחן'], missed: ['ספרים', 'פר'] },
+  { text: 'וכשהילד בגן הים', found: ['ילד', 'הילד', 'ים'], missed: ['לד', 'ם'] },
+  { text: 'ספר', found: ['הספר', 'ובספר'], missed: ['סופר'] },
+];
+
+const EMOJI: readonly Sample[] = [
+  { text: 'Done 👍🏽!', found: ['👍', '👍🏿', 'great 👍'], missed: ['👎', '🏽'] },
+  { text: 'I ❤️ it', found: ['❤', '❤️'], missed: ['💔', '\ufe0f'] },
+  { text: '👩‍💻 at work', found: ['👩‍💻', '👩', '💻'], missed: ['👨', '\u200d'] },
+  { text: 'to 🇫🇷🇩🇪', found: ['🇫🇷', '🇩🇪'], missed: ['🇷🇩', '🇫🇮'] },
 ];
 
 const DENSE: readonly Sample[] = [
@@ -61,6 +91,13 @@ export const wordRules: readonly MemoryRule[] = [
     SPACED,
   ),
   wordRule('word.folded', 'Words are the same in any case, width and composition.', FOLDED),
+  wordRule('word.bare', 'Words are the same with accents and vowel points and without.', BARE),
+  wordRule(
+    'word.joined',
+    'Of an Arabic or Hebrew word what is joined to its front, such as the article, makes no difference.',
+    JOINED,
+  ),
+  wordRule('word.emoji', 'An emoji is a word, in any colour, and so is each that it is joined of.', EMOJI),
   wordRule(
     'word.dense',
     'Where no spaces are between words, each pair of characters is one, and a single one too.',
@@ -70,10 +107,10 @@ export const wordRules: readonly MemoryRule[] = [
     id: 'word.any',
     title: 'A memory is found when it has one word of the query, and a query of no words finds nothing.',
     async check(subject) {
-      const events = [said('one', 'owl'), said('two', 'wolf'), said('three', 'bear'), said('four', '👍 ?!')];
+      const events = [said('one', 'owl'), said('two', 'wolf'), said('three', 'bear'), said('four', '… ?!')];
       await subject.service.addEventsToMemory({ ...KEY, events });
       subject.expect.same('of two words', (await find(subject, 'the owl or the wolf')).toSorted(), ['owl', 'wolf']);
-      for (const query of ['', ' \n\t', '?!', '👍', '*', '"', '🦉'])
+      for (const query of ['', ' \n\t', '?!', '…', '*', '"', '🦉'])
         subject.expect.same(`what ${JSON.stringify(query)} finds`, await find(subject, query), []);
     },
   },

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '@eventloom/core';
 import type { DatabaseSync } from 'node:sqlite';
+import { MEMORY_WORDS_VERSION } from '../memory-words.ts';
+import { indexAllWords } from './index-words.ts';
 
 /**
  * `eventloom_memory_words` is the index: under each word of a user the memories that have it. `eventloom_memories_deleted` holds
@@ -54,23 +56,32 @@ const FIRST = `
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
 const MIGRATIONS: readonly string[] = [FIRST];
 
+/** What `eventloom_meta` says, and what of it this program knows. */
+const VERSIONS = { 'memory.schema': MIGRATIONS.length, 'memory.words': MEMORY_WORDS_VERSION };
+type VersionKey = keyof typeof VERSIONS;
+
 /**
- * Brings the memory tables to the version of this program, once, in one transaction. Other tables are left alone.
- * @throws ConfigurationError when a newer program made them
+ * Brings the memory tables, and the words that memories are found by, to the version of this program, once, in one transaction. It
+ * takes time for each memory when what a word is has changed. Other tables are left alone.
+ * @throws ConfigurationError when a newer program wrote them
  */
 export function migrateMemories(database: DatabaseSync): void {
-  if (versionOf(database) === MIGRATIONS.length) return;
+  const keys = Object.keys(VERSIONS) as VersionKey[];
+  if (keys.every((key) => versionOf(database, key) === VERSIONS[key])) return;
   database.exec('BEGIN IMMEDIATE');
   try {
-    // Read again under the lock: another process may have done it meanwhile.
-    const version = versionOf(database);
-    if (version > MIGRATIONS.length) {
+    for (const key of keys) {
+      const version = versionOf(database, key);
+      if (version <= VERSIONS[key]) continue;
       throw new ConfigurationError(
-        `the memory tables have version ${version}, this program knows versions up to ${MIGRATIONS.length}; update @eventloom/memory`,
+        `${key} has version ${version}, this program knows versions up to ${VERSIONS[key]}; update @eventloom/memory`,
       );
     }
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    database.exec(`INSERT OR REPLACE INTO eventloom_meta VALUES ('memory.schema', ${MIGRATIONS.length})`);
+    // Read again under the lock: another process may have done it meanwhile.
+    for (const step of MIGRATIONS.slice(versionOf(database, 'memory.schema'))) database.exec(step);
+    if (versionOf(database, 'memory.words') < MEMORY_WORDS_VERSION) indexAllWords(database);
+    const write = database.prepare('INSERT OR REPLACE INTO eventloom_meta VALUES (?1, ?2)');
+    for (const key of keys) write.run(key, VERSIONS[key]);
     database.exec('COMMIT');
   } catch (error) {
     database.exec('ROLLBACK');
@@ -78,8 +89,8 @@ export function migrateMemories(database: DatabaseSync): void {
   }
 }
 
-function versionOf(database: DatabaseSync): number {
+function versionOf(database: DatabaseSync, key: VersionKey): number {
   const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
-  const row = table && database.prepare("SELECT value FROM eventloom_meta WHERE key = 'memory.schema'").get();
+  const row = table && database.prepare('SELECT value FROM eventloom_meta WHERE key = ?1').get(key);
   return Number(row?.['value'] ?? 0);
 }

@@ -110,13 +110,42 @@ test('what is no database is refused, with its path', () => {
   }
 });
 
-test('a file of a newer version is refused and left as it is', () => {
-  new SqliteMemoryService({ path }).close();
+test.each(['memory.schema', 'memory.words'])(
+  'a file whose %s is of a newer version is refused and left as it is',
+  (key) => {
+    new SqliteMemoryService({ path }).close();
+    const database = new DatabaseSync(path);
+    database.prepare('UPDATE eventloom_meta SET value = 99 WHERE key = ?').run(key);
+    expect(() => new SqliteMemoryService({ path })).toThrow(/version 99/);
+    expect(() => new SqliteMemoryService({ database })).toThrow(ConfigurationError);
+    expect(database.prepare('SELECT value FROM eventloom_meta WHERE key = ?').get(key)?.['value']).toBe(99);
+    database.close();
+  },
+);
+
+test.each([
+  ['of an older version', "UPDATE eventloom_meta SET value = value - 1 WHERE key = 'memory.words'"],
+  ['from before it had versions', "DELETE FROM eventloom_meta WHERE key = 'memory.words'"],
+])('an index of words %s is made anew, once', async (_, ages) => {
+  const first = new SqliteMemoryService({ path });
+  await first.addEventsToMemory({ ...KEY, events: [said('one', 'un café'), said('two', 'owl')] });
+  await first.addEventsToMemory({ ...KEY, userId: 'other', events: [said('three', 'le café')] });
+  first.close();
   const database = new DatabaseSync(path);
-  database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'memory.schema'");
-  expect(() => new SqliteMemoryService({ path })).toThrow(/version 99/);
-  expect(() => new SqliteMemoryService({ database })).toThrow(ConfigurationError);
-  expect(database.prepare("SELECT value FROM eventloom_meta WHERE key = 'memory.schema'").get()?.['value']).toBe(99);
+  const indexed = (): unknown => database.prepare('SELECT user, word, memory FROM eventloom_memory_words').all();
+  const before = indexed();
+  database.exec(`UPDATE eventloom_memory_words SET word = 'café' WHERE word = 'cafe'; ${ages}`);
+  expect(indexed()).not.toEqual(before);
+
+  const second = new SqliteMemoryService({ path });
+  expect(indexed()).toEqual(before);
+  for (const userId of ['user', 'other']) {
+    expect((await second.searchMemory({ ...OWNER, userId, query: 'cafe' })).memories).toHaveLength(1);
+  }
+  second.close();
+  database.exec("UPDATE eventloom_memory_words SET word = 'mine' WHERE word = 'owl'");
+  new SqliteMemoryService({ path }).close();
+  expect(indexed()).not.toEqual(before);
   database.close();
 });
 

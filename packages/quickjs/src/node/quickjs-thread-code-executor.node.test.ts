@@ -1,10 +1,4 @@
-import {
-  BaseCodeExecutor,
-  type CodeExecutionOutput,
-  ConfigurationError,
-  type ExecuteCodeParams,
-  RunAbortedError,
-} from '@eventloom/core';
+import { BaseCodeExecutor, type CodeExecutionOutput, type ExecuteCodeParams, RunAbortedError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -13,8 +7,12 @@ import { expect, test } from 'vitest';
 import type { QuickJsCodeExecutorOptions } from '../quickjs-code-executor.ts';
 import { QuickJsThreadCodeExecutor } from './quickjs-thread-code-executor.ts';
 
-/** Goes on in one built-in function for days, where the engine looks at no bound. */
-const UNREACHABLE = 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)';
+/** Goes on in one built-in function for days. */
+const LONG = 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)';
+/** Bounds that are reached after everything else in a test. */
+const UNBOUND = { timeoutMs: 1e9, maxOperations: 9e15 };
+/** Far from the time the code has: what only looks as if it were bound takes minutes. */
+const GENEROUS_MS = 20_000;
 
 /** Tells when the thread is started, and gives what it answers when it has ended. */
 class Watched extends BaseCodeExecutor {
@@ -34,8 +32,8 @@ class Watched extends BaseCodeExecutor {
   }
 }
 
-async function start(code: string, abortSignal?: AbortSignal) {
-  const executor = new Watched(new QuickJsThreadCodeExecutor({ timeoutMs: 2_000 }));
+async function start(code: string, options: QuickJsCodeExecutorOptions, abortSignal?: AbortSignal) {
+  const executor = new Watched(new QuickJsThreadCodeExecutor(options));
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
@@ -48,13 +46,13 @@ async function start(code: string, abortSignal?: AbortSignal) {
 }
 
 test('code runs on a thread and its output comes back', async () => {
-  const { running } = await start('console.log(6 * 7)');
+  const { running } = await start('console.log(6 * 7)', {});
   const [, result] = await running;
   expect(result?.content?.parts).toMatchObject([{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42' } }]);
 });
 
-test('code that no bound reaches is ended when its time is over, and the run goes on', async () => {
-  const { running, executor, platform } = await start(UNREACHABLE);
+test('a thread that gives no result is ended when the agent waits no longer, and the run goes on', async () => {
+  const { running, executor, platform } = await start(LONG, UNBOUND);
   await executor.started.promise;
   platform.advance(executor.timeoutMs);
   const events = await running;
@@ -65,17 +63,35 @@ test('code that no bound reaches is ended when its time is over, and the run goe
 
 test('an abort of the run ends the thread', async () => {
   const controller = new AbortController();
-  const { running, executor } = await start(UNREACHABLE, controller.signal);
+  const { running, executor } = await start(LONG, UNBOUND, controller.signal);
   await executor.started.promise;
   controller.abort();
   await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   expect(await executor.ended).toMatchObject({ outcome: 'OUTCOME_FAILED' });
 });
 
-test('a build of the engine that cannot be sent to a thread is refused', () => {
-  const unused = () => expect.unreachable();
-  const options: QuickJsCodeExecutorOptions = {
-    variant: { type: 'sync', importFFI: unused, importModuleLoader: unused },
-  };
-  expect(() => new QuickJsThreadCodeExecutor(options)).toThrow(ConfigurationError);
+test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
+  'code is stopped by its own time also inside a built-in function: %s',
+  async (code) => {
+    const startMs = performance.now();
+    const { running } = await start(code, { ...UNBOUND, timeoutMs: 100 });
+    const [, result] = await running;
+    const codeExecutionResult = {
+      outcome: 'OUTCOME_DEADLINE_EXCEEDED',
+      output: expect.stringContaining('Stopped after 100 ms'),
+    };
+    expect(result?.content?.parts).toMatchObject([{ codeExecutionResult }]);
+    expect(performance.now() - startMs).toBeLessThan(GENEROUS_MS);
+  },
+);
+
+test('code on a thread holds no more than its memory', async () => {
+  const memoryBytes = 24 * 1024 * 1024;
+  const code =
+    'const held = []; try { for (;;) held.push(new Uint8Array(900_000).fill(1)); } catch {} held.length * 900_000';
+  const { running } = await start(code, { ...UNBOUND, memoryBytes });
+  const [, result] = await running;
+  const held = Number(result?.content?.parts?.[0]?.codeExecutionResult?.output);
+  expect(held).toBeGreaterThan(0);
+  expect(held).toBeLessThan(memoryBytes);
 });

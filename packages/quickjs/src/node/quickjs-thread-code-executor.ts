@@ -1,29 +1,22 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { ConfigurationError, type CodeExecutionOutput, type ExecuteCodeParams, toError } from '@eventloom/core';
-import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from '../quickjs-code-executor.ts';
+import { type CodeExecutionOutput, type ExecuteCodeParams, toError } from '@eventloom/core';
+import { QuickJsCodeExecutor } from '../quickjs-code-executor.ts';
 
 /** What the thread does: the request comes with it, the result goes back. */
 const THREAD = `
 const { parentPort, workerData } = require('node:worker_threads');
 import(workerData.module)
-  .then(({ runInQuickJs }) => runInQuickJs({ ...workerData.params, now: Date.now }))
+  .then(({ runInQuickJs }) => runInQuickJs({ ...workerData.params, now: () => performance.now() }))
   .then((output) => parentPort.postMessage(output));
 `;
 
 /**
  * QuickJsCodeExecutor on a thread that is started for each execution and ended with it. The calling thread goes on meanwhile,
- * an abort of the run ends the code at once, and code that no check of the engine reaches is ended some seconds after its time.
+ * and an abort of the run ends the code at once.
  */
 export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
-  /** @throws ConfigurationError for a bound that cannot work, and for `variant`, which cannot be sent to a thread */
-  constructor(options: Omit<QuickJsCodeExecutorOptions, 'variant'> = {}) {
-    if ('variant' in options && options.variant !== undefined)
-      throw new ConfigurationError('variant: cannot be sent to a thread; use wasmModule, or QuickJsCodeExecutor');
-    super(options);
-  }
-
   override executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput> {
     const { abortSignal } = params;
     const { promise, resolve, reject } = Promise.withResolvers<CodeExecutionOutput>();

@@ -1,5 +1,6 @@
 import { type Content, type Invocation, sessionKeyOf } from '@eventloom/core';
-import { checkNewMessage, matchFunctionResponses } from '../new-message.ts';
+import { matchFunctionResponses } from '../match-answers.ts';
+import { checkNewMessage } from '../new-message.ts';
 
 /**
  * What a client says in a live run, as it is stored: checked as a message that starts a run is, its answers matched with their calls,
@@ -13,7 +14,9 @@ export async function acceptLiveContent(
 ): Promise<Content> {
   const { events } = session;
   const answering = { events, platform, requestTtlMs, credentialService };
-  const { message, answers } = matchFunctionResponses(checkNewMessage(content), answering);
+  const given = checkNewMessage(content);
+  if (!given.parts?.some((part) => part.functionResponse)) return given;
+  const { message, answers } = await matchFunctionResponses(given, answering);
   await answers?.keepCredentials(sessionKeyOf(session));
   return message;
 }

@@ -1,14 +1,8 @@
-import {
-  type BaseAgent,
-  type Content,
-  type Event,
-  InvalidRequestError,
-  newestFirst,
-  ObjectType,
-  type RunConfig,
-} from '@eventloom/core';
+import { type BaseAgent, type Content, type Event, InvalidRequestError, type RunConfig } from '@eventloom/core';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
+import { eventsOfRun, isRunOver } from './events-of-run.ts';
 import { InvocationLog } from './invocation-log.ts';
+import { configOfBeginning, isResumable } from './run-beginning.ts';
 
 /** An invocation that goes on. */
 export interface ResumedInvocation {
@@ -17,7 +11,7 @@ export interface ResumedInvocation {
   readonly userContent: Content;
   /** Who was given control by that. */
   readonly picked: PickedAgent;
-  /** What of the run's config is remembered: what is on every event. */
+  /** What of the run's config is remembered. */
   readonly config: RunConfig;
 }
 
@@ -26,17 +20,15 @@ export interface ResumedInvocation {
  * @throws InvalidRequestError for an invocation that the session does not have, that was not resumable, or that is over
  */
 export function resumeInvocation(root: BaseAgent, events: readonly Event[], invocationId: string): ResumedInvocation {
-  const own: Event[] = [];
-  for (const event of newestFirst(events)) if (event.invocationId === invocationId) own.push(event);
-  own.reverse();
+  const own = eventsOfRun(events, invocationId);
   const [first] = own;
   const fail = (fault: string): never => {
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
   if (!first?.content) return fail('is none of this session');
-  if (first.actions.agentState?.['resumable'] !== true) return fail('was not resumable; begin a new one');
-  if (own.some(({ object }) => object === ObjectType.runnerEnd)) return fail('is over');
-  const { requestId, customMetadata, branch } = first;
+  if (!isResumable(first)) return fail('was not resumable; begin a new one');
+  if (isRunOver(own)) return fail('is over');
+  const { branch } = first;
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const before = events.slice(0, events.indexOf(first));
   const agent = began ? root.findAgent(began.author) : pickAgain(root, first, before);
@@ -45,11 +37,7 @@ export function resumeInvocation(root: BaseAgent, events: readonly Event[], invo
     past: new InvocationLog(own),
     userContent: first.content,
     picked: { agent, branch },
-    config: {
-      resumable: true,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(customMetadata === undefined ? {} : { customMetadata }),
-    },
+    config: configOfBeginning(first),
   };
 }
 

@@ -9,11 +9,13 @@ export async function storeEnd({ context, committer }: RunScope): Promise<void> 
   await committer.append(committer.stamp(event));
 }
 
-/** The same for a run that failed: what it fails with is not replaced by a failure to store that. */
-export async function storeFailedEnd(scope: RunScope): Promise<void> {
+/** The same for a run that failed: what it fails with is not replaced by a failure to store that. False when it is not stored. */
+export async function storeFailedEnd(scope: RunScope): Promise<boolean> {
   try {
     await storeEnd(scope);
+    return true;
   } catch (error) {
     reportTo(scope.context.platform, error);
+    return false;
   }
 }

@@ -1,8 +1,6 @@
 import { InvalidRequestError, type SessionKey, stateScopeOf } from '@eventloom/core';
-import { parseBody } from '@eventloom/core/schemas';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
-import type * as z from 'zod';
 import { AppNotFoundError } from '../errors/app-not-found-error.ts';
 import { ForbiddenError } from '../errors/forbidden-error.ts';
 import type { ServerContext } from '../server-context.ts';
@@ -61,8 +59,8 @@ export class Call {
   }
 
   /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names what is wrong in it, and where */
-  async body<S extends z.ZodType>(spec: BodySpec<S>): Promise<z.output<S>> {
-    return parseBody(spec.schema, await this.json());
+  async body<T>(spec: BodySpec<T>): Promise<T> {
+    return spec.read(await this.json());
   }
 
   /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */
@@ -112,7 +110,7 @@ export class Call {
 
 /** An integer of at least 0, from text. @throws InvalidRequestError */
 export function parseCount(name: string, text: string): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;
   throw new InvalidRequestError(`${name}: must be an integer of at least 0, is ${JSON.stringify(text)}`);
 }

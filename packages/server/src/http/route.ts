@@ -1,17 +1,17 @@
-import type { toOpenApiSchemas } from '@eventloom/core/schemas';
-import type * as z from 'zod';
+import type { OpenApiSchemaName } from '@eventloom/core/wire';
 import type { Call } from './call.ts';
 
 /** The name of a schema among the components of the OpenAPI document. */
-export type ComponentName = keyof ReturnType<typeof toOpenApiSchemas>;
+export type ComponentName = OpenApiSchemaName;
 
 /** A query parameter: what it means, and its type when that is no text. */
 export type QuerySpec = string | { readonly type: 'integer' | 'number'; readonly description: string };
 
-/** A body that a route takes: what checks it, and where the document says it. */
-export interface BodySpec<S extends z.ZodType = z.ZodType> {
+/** A body that a route takes: what reads it, and where the document says it. */
+export interface BodySpec<T = unknown> {
   readonly component: ComponentName;
-  readonly schema: S;
+  /** @throws InvalidRequestError that names what is wrong, and where */
+  readonly read: (body: unknown) => T;
   /** True when the request may do without. */
   readonly isOptional?: boolean;
 }

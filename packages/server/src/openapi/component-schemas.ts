@@ -1,4 +1,4 @@
-import { toOpenApiSchemas } from '@eventloom/core/schemas';
+import { wireSchemas } from '@eventloom/core/wire';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -7,12 +7,11 @@ type Schema = Readonly<Record<string, unknown>>;
  * way, is said here.
  */
 export function componentSchemas(): Record<string, object> {
-  const schemas = toOpenApiSchemas();
   const actions = 'Left-out deltas are empty.';
   return {
-    ...schemas,
-    EventActionsInput: inputOf(schemas.EventActions, [], actions),
-    EventInput: withProperties(inputOf(schemas.Event, ['author'], INPUT), {
+    ...wireSchemas,
+    EventActionsInput: inputOf(wireSchemas.EventActions, [], actions),
+    EventInput: withProperties(inputOf(wireSchemas.Event, ['author'], INPUT), {
       id: { type: 'string', description: 'Made up when it is left out.' },
       invocationId: { type: 'string', description: 'Made up when it is left out.' },
       author: { type: 'string', minLength: 1, description: "`user`, or the agent's name." },
@@ -23,10 +22,10 @@ export function componentSchemas(): Record<string, object> {
       actions: { $ref: '#/components/schemas/EventActionsInput' },
       partial: { const: false, description: 'Chunks are not stored.' },
     }),
-    CreateSessionBody: withProperties(schemas.CreateSessionBody, {
+    CreateSessionBody: withProperties(wireSchemas.CreateSessionBody, {
       events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' } },
     }),
-    RunBody: withProperties(schemas.RunBody, {
+    RunBody: withProperties(wireSchemas.RunBody, {
       invocationId: { type: 'string', description: 'Resuming a run is not supported yet: a body with it is refused.' },
     }),
   };

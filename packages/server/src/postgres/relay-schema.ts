@@ -20,8 +20,8 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
     user_id text COLLATE "C" NOT NULL,
     session_id text COLLATE "C" NOT NULL,
     keep_ms double precision NOT NULL,
-    first_seq integer NOT NULL,
-    last_seq integer NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
     chars bigint NOT NULL DEFAULT 0,
     state text NOT NULL DEFAULT 'running',
     failure text,
@@ -34,8 +34,8 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   `CREATE INDEX eventloom_runs_to_stop ON ${runs} (host) WHERE stop IS NOT NULL`,
   `CREATE UNLOGGED TABLE ${chunks} (
     invocation_id text COLLATE "C" NOT NULL,
-    first_seq integer NOT NULL,
-    last_seq integer NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
     events text NOT NULL,
     PRIMARY KEY (invocation_id, last_seq)
   )`,

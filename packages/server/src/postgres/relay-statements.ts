@@ -1,3 +1,4 @@
+import { NUMBERS_PER_ATTEMPT } from '../runs/attempt-numbers.ts';
 import type { RelayTables } from './relay-tables.ts';
 
 /** The channel of all relays of a database. A message is a hint that something is in the tables, and never what it is. */
@@ -7,6 +8,8 @@ export const CHANNEL = 'eventloom_runs';
 const FORGET_AFTER = `interval '10 seconds'`;
 const OF_SESSION = 'r.app_name = $1 AND r.user_id = $2 AND r.session_id = $3';
 const OF_RUN = `${OF_SESSION} AND r.invocation_id = $4`;
+/** True for a row of which all numbers are of an earlier attempt than those of the run that is announced. */
+const IS_EARLIER_ATTEMPT = `r.last_seq < (excluded.first_seq - 1) / ${NUMBERS_PER_ATTEMPT} * ${NUMBERS_PER_ATTEMPT}`;
 const KEPT_UNTIL = `now() + r.keep_ms * interval '1 millisecond'`;
 
 export type RelayStatements = ReturnType<typeof relayStatements>;
@@ -20,18 +23,30 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
   return {
     /**
      * Makes the rows of new runs. A run whose row is there already, because the answer to an earlier attempt was lost, goes on
-     * where that row is; one that another host claims is not given back. Host, lease and time to keep in ms, then lists: ids, apps,
-     * users, sessions, oldest events, whether they are followed.
+     * where that row is; the row of an earlier attempt at the run, by whichever host, is made anew; one that another host claims is
+     * not given back. Host, lease and time to keep in ms, then lists: ids, apps, users, sessions, oldest events, whether they are
+     * followed.
      */
     announce: `
       WITH lease AS (${renewLease})
       INSERT INTO ${runs} AS r
         (invocation_id, host, app_name, user_id, session_id, keep_ms, first_seq, last_seq, is_followed)
       SELECT b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.first_seq, b.first_seq - 1, b.is_followed
-      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::boolean[])
+      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[])
         AS b (invocation_id, app_name, user_id, session_id, first_seq, is_followed)
-      ON CONFLICT (invocation_id) DO UPDATE SET host = excluded.host WHERE r.host = excluded.host
-      RETURNING invocation_id, last_seq`,
+      ON CONFLICT (invocation_id) DO UPDATE SET
+        host = excluded.host,
+        app_name = excluded.app_name, user_id = excluded.user_id, session_id = excluded.session_id,
+        keep_ms = excluded.keep_ms,
+        first_seq = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.first_seq ELSE r.first_seq END,
+        last_seq = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.last_seq ELSE r.last_seq END,
+        chars = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 0 ELSE r.chars END,
+        state = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 'running' ELSE r.state END,
+        failure = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.failure END,
+        stop = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.stop END,
+        expires_at = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.expires_at END
+      WHERE r.host = excluded.host OR ${IS_EARLIER_ATTEMPT}
+      RETURNING invocation_id, last_seq::float8 AS last_seq`,
 
     /** The statement that writes what is new of so many runs. */
     write: (count: number) => writeStatement({ runs, chunks }, count),
@@ -53,7 +68,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 
     /** A run that may be found. App, user, session, id. */
     find: `
-      SELECT r.first_seq, r.last_seq, r.state, r.failure, ${isAlive} AS is_alive
+      SELECT r.first_seq::float8 AS first_seq, r.last_seq::float8 AS last_seq, r.state, r.failure, ${isAlive} AS is_alive
       FROM ${runs} r
       WHERE ${OF_RUN} AND r.stop IS DISTINCT FROM 'forget' AND (r.expires_at IS NULL OR r.expires_at > now())`,
 
@@ -65,7 +80,8 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 
     /** A run, and its chunks from an event on. App, user, session, id, event, how many chunks at most. */
     read: `
-      SELECT r.last_seq, r.state, r.failure, ${isAlive} AS is_alive, c.first_seq AS chunk_from, c.events
+      SELECT r.last_seq::float8 AS last_seq, r.state, r.failure, ${isAlive} AS is_alive,
+        c.first_seq::float8 AS chunk_from, c.events
       FROM ${runs} r
       LEFT JOIN LATERAL (
         SELECT first_seq, last_seq, events FROM ${chunks}
@@ -88,7 +104,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       UPDATE ${runs} r SET stop = 'forget',
         expires_at = CASE WHEN r.expires_at IS NOT NULL THEN LEAST(r.expires_at, now() + ${FORGET_AFTER}) END
       WHERE r.invocation_id = $1
-      RETURNING r.last_seq, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
+      RETURNING r.last_seq::float8 AS last_seq, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
     /** Lets the runs of hosts that are gone expire as if they had ended. */
     expireLost: `
@@ -117,12 +133,13 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 }
 
 /** The columns of a run in a write. */
-const WRITE_TYPES = ['text', 'integer', 'integer', 'bigint', 'boolean', 'text', 'boolean', 'integer', 'text'];
+const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'boolean', 'text', 'boolean', 'bigint', 'text'];
 
 /**
  * Writes what is new of some runs, in one transaction, and tells those who follow them; a run that nobody follows elsewhere sends no
  * message. The row of a run is locked by its write and by whoever begins to follow it, so one of the two sees the other. Gives a row
- * for each run that has one; an earlier write that comes late undoes nothing.
+ * for each run that has one; an earlier write that comes late undoes nothing, and of a run that ended only `announce` makes one that
+ * goes on.
  *
  * Host, then for each run: id, the oldest event that is kept, the newest that is written, characters kept, whether it ended, its
  * failure, whether it is to be forgotten, the first event of the chunk, and its events, a line each, or null. Chunks before the
@@ -147,6 +164,7 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
           ELSE ${KEPT_UNTIL} END
       FROM batch b
       WHERE r.invocation_id = b.invocation_id AND r.host = $1 AND r.last_seq <= b.last_seq
+        AND (r.state <> 'ended' OR b.is_ended)
       RETURNING r.invocation_id, r.is_followed, r.stop, b.kept_from, b.chunk_from, b.last_seq, b.events
     ), written AS (
       INSERT INTO ${chunks} (invocation_id, first_seq, last_seq, events)

@@ -58,6 +58,8 @@ export class RunPublisher {
   }
 
   publish(run: RelayedRun): RunPublication {
+    const before = this.#runs.get(run.invocationId);
+    if (before) this.#supersede(before);
     const published = new PublishedRun(run, (changed) => this.#add(changed));
     this.#runs.set(run.invocationId, published);
     this.#add(published);
@@ -112,6 +114,12 @@ export class RunPublisher {
     this.#finish(published);
     const { invocationId } = published.run;
     this.#host.report(new RunRelayError(`other processes are not told the rest of run ${invocationId}: ${reason}`));
+  }
+
+  /** The run goes on before its former end is written: what is told from now on takes the place of that. */
+  #supersede(published: PublishedRun): void {
+    published.isDropped = true;
+    this.#finish(published);
   }
 
   #finish(published: PublishedRun): void {

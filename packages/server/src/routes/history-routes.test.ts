@@ -1,18 +1,34 @@
-import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import {
+  BaseAgent,
+  type BaseArtifactService,
+  type Event,
+  type InvocationContext,
+  type Platform,
+  type SaveArtifactRequest,
+  systemPlatform,
+} from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
-/** Counts its turns in state. */
+/** Counts its turns in state, in that of the user and the app and in an artifact. */
 class Counting extends BaseAgent {
+  meanwhile: (() => Promise<void>) | undefined;
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const turn = Number(context.session.state['turn'] ?? 0) + 1;
+    const artifact = { text: `${turn}` };
+    const count = await context.artifactService?.saveArtifact({ ...KEY, filename: 'count', artifact });
     yield context.createEvent({
       author: 'bot',
-      actions: { stateDelta: { turn } },
+      actions: { stateDelta: { turn, 'user:turn': turn, 'app:turn': turn }, artifactDelta: { count: count ?? -1 } },
       content: { parts: [{ text: `${turn}` }] },
     });
+    if (!this.meanwhile) return;
+    await this.meanwhile();
+    yield context.createEvent({ author: 'bot', content: { parts: [{ text: 'late' }] } });
   }
 }
 
@@ -20,11 +36,21 @@ const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const SESSION = '/apps/app/users/ann/sessions/s';
 
 /** A session of three turns. */
-async function setUp() {
+async function setUp(artifactService: BaseArtifactService = new InMemoryArtifactService()) {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent: new Counting({ name: 'bot' }), sessionService });
-  const server = createServer({ runners: [runner] });
+  const agent = new Counting({ name: 'bot' });
+  const background: Promise<unknown>[] = [];
+  const platform: Platform = {
+    ...systemPlatform,
+    background: (work) => {
+      work.catch(() => undefined);
+      background.push(work);
+    },
+  };
+  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
+  const errors: unknown[] = [];
+  const server = createServer({ runners: [runner], onError: (error) => void errors.push(error) });
   const invocations: string[] = [];
   for (let turn = 1; turn <= 3; turn++) {
     const stream = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: `go ${turn}` }] } });
@@ -40,7 +66,7 @@ async function setUp() {
       json: await response.json(),
     };
   };
-  return { send, invocations, sessionService };
+  return { send, invocations, sessionService, runner, agent, background };
 }
 
 function textsOf(json: unknown): (string | undefined)[] {
@@ -79,7 +105,64 @@ test('a session is taken back to before an invocation', async () => {
     author: 'user',
     actions: { rewindBeforeInvocationId: invocations[1], stateDelta: { turn: 1 } },
   });
-  expect((await sessionService.getSession(KEY))?.state).toEqual({ turn: 1 });
+  expect((await sessionService.getSession(KEY))?.state).toEqual({ turn: 1, 'user:turn': 3, 'app:turn': 3 });
+  const { json: artifact } = await send('GET', `${SESSION}/artifacts/count`);
+  expect(artifact).toMatchObject({ text: '1' });
+});
+
+test('a rewind that is asked for again leads to the same, and one to before what was rewound as well', async () => {
+  const { send, invocations, sessionService } = await setUp();
+  for (const invocation of [invocations[1], invocations[1], invocations[2], invocations[1]]) {
+    const { status } = await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId: invocation });
+    expect(status).toBe(200);
+  }
+  expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
+});
+
+test('while a run holds the session, a rewind waits, is refused or ends the run, as it says', async () => {
+  const { send, invocations, runner, agent, sessionService } = await setUp();
+  const rewind = (onBusy?: string) =>
+    send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId: invocations[1], on_busy: onBusy });
+  const answers: unknown[] = [];
+  const waiting: Promise<{ status: number }>[] = [];
+  agent.meanwhile = async () => {
+    answers.push(await rewind('reject'), await rewind('never'));
+    waiting.push(rewind());
+  };
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'go 4' }] } });
+  expect(answers).toMatchObject([
+    { status: 409, json: { code: 'SESSION_BUSY' } },
+    { status: 400, json: { code: 'INVALID_REQUEST' } },
+  ]);
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200]);
+  expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
+  agent.meanwhile = async () => void answers.push(await rewind('interrupt'));
+  const cut = runner.run({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'go 5' }] } });
+  await expect(cut).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  expect(answers.at(-1)).toMatchObject({ status: 200 });
+  expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
+});
+
+test('a rewind whose artifacts cannot be restored yet is done, and the next turn finishes it or says why not', async () => {
+  class Full extends InMemoryArtifactService {
+    isFull = false;
+
+    override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
+      if (this.isFull) throw new RangeError('disk full');
+      return super.saveArtifact(request);
+    }
+  }
+  const artifacts = new Full();
+  const { send, invocations, background } = await setUp(artifacts);
+  artifacts.isFull = true;
+  const body = { rewindBeforeInvocationId: invocations[1] };
+  expect((await send('POST', `${SESSION}/rewind`, body)).status).toBe(200);
+  await expect(Promise.all(background)).rejects.toThrow('disk full');
+  const run = { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'on' }] } };
+  expect(await send('POST', '/run', run)).toMatchObject({ status: 500, json: { code: 'AGENT' } });
+  artifacts.isFull = false;
+  expect((await send('POST', `${SESSION}/rewind`, body)).status).toBe(200);
+  expect((await send('GET', `${SESSION}/artifacts/count`)).json).toMatchObject({ text: '1' });
 });
 
 test('what cannot be answered is said', async () => {

@@ -1,11 +1,11 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
-import { rewindSessionBodySchema } from '@eventloom/core/schemas';
+import { readRewindSessionRequest } from '@eventloom/core/wire';
 import type { Call } from '../http/call.ts';
 import { jsonTextResponse } from '../http/json-response.ts';
 import { NEXT_CURSOR } from '../http/next-cursor.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 
-const REWIND = { component: 'RewindSessionBody', schema: rewindSessionBodySchema } satisfies BodySpec;
+const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
 const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
 
 async function listEvents(call: Call): Promise<Response> {
@@ -26,8 +26,8 @@ async function listEvents(call: Call): Promise<Response> {
 
 async function rewind(call: Call): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
-  const { rewindBeforeInvocationId } = await call.body(REWIND);
-  const event = await call.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId });
+  const { rewindBeforeInvocationId, onBusy } = await call.body(REWIND);
+  const event = await call.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId, onBusy });
   return jsonTextResponse(serializeEvent(event));
 }
 
@@ -50,7 +50,8 @@ export const historyRoutes: readonly Route[] = [
     method: 'post',
     path: `${SESSION}/rewind`,
     operationId: 'rewindSession',
-    summary: 'Takes the session back to before an invocation, when no run holds it; answers the event that does it',
+    summary:
+      'Takes the session back to before an invocation: its own state and artifacts, not what it shares. Answers the event that does it',
     body: REWIND,
     answer: { component: 'Event' },
     errors: [409],

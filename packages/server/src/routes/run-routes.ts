@@ -1,5 +1,11 @@
-import { InvalidRequestError, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
-import { parseBody, type RunBody, runBodySchema } from '@eventloom/core/schemas';
+import {
+  InvalidRequestError,
+  RUN_CONFIG_DEFAULTS,
+  type RunConfig,
+  type SessionKey,
+  StreamingMode,
+} from '@eventloom/core';
+import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
@@ -9,13 +15,13 @@ import type { BodySpec, Route } from '../http/route.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
 import type { HostedRun } from '../runs/hosted-run.ts';
 
-const RUN = { component: 'RunBody', schema: runBodySchema } satisfies BodySpec;
+const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
 
 async function run(call: Call): Promise<Response> {
-  const hosted = start(call, await readRunBody(call), StreamingMode.NONE);
+  const hosted = await start(call, await readRunBody(call), StreamingMode.NONE);
   await hosted.ended;
   await hosted.announcedWithin(call.server.limits.answerAfterMs);
-  const failure = hosted.failure ?? (hosted.buffer.firstSeq > 1 ? tooLong(hosted) : undefined);
+  const failure = hosted.failure ?? (hosted.buffer.isWhole ? undefined : tooLong(hosted));
   if (failure) return failedResponse(hosted, failure);
   return jsonTextResponse(hosted.buffer.toJsonList(), { [INVOCATION_ID_HEADER]: hosted.invocationId });
 }
@@ -23,9 +29,9 @@ async function run(call: Call): Promise<Response> {
 async function runSse(call: Call): Promise<Response> {
   const { runs, limits } = call.server;
   const body = await readRunBody(call);
-  const hosted = start(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+  const hosted = await start(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   await hosted.openedWithin(limits.answerAfterMs);
-  if (hosted.failure && hosted.buffer.lastSeq === 0) return failedResponse(hosted, hosted.failure);
+  if (hosted.failure && hosted.buffer.isEmpty) return failedResponse(hosted, hosted.failure);
   return sseResponse(hosted, runs.read(hosted, 0));
 }
 
@@ -34,8 +40,12 @@ function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
   return errorResponse(failure, { [INVOCATION_ID_HEADER]: invocationId });
 }
 
-function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedRun {
-  const { appName, userId, sessionId, newMessage, invocationId, stateDelta } = body;
+/**
+ * Starts a run, or goes on with one. Answers to calls go on with the run that asked, if it can be resumed: whether the client names it
+ * or not. While that is in flight here, they wait for its end, as others wait for their session.
+ */
+async function start(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<HostedRun> {
+  const { appName, userId, sessionId, newMessage, stateDelta, onBusy = RUN_CONFIG_DEFAULTS.onBusy } = body;
   checkId('userId', userId);
   checkId('sessionId', sessionId);
   call.confine(userId);
@@ -47,20 +57,32 @@ function start(call: Call, body: RunBody, streamingMode: StreamingMode): HostedR
     requestId: body.requestId,
     customMetadata: body.customMetadata,
     completionEvent: body.completionEvent,
-    onBusy: body.onBusy,
+    onBusy,
   };
-  return call.server.runs.start(
-    key,
-    (abortSignal) =>
-      runner.runAsync({ userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal }),
-    invocationId,
-  );
+  const { runs, platform } = call.server;
+  const giveUpMs = platform.now() + RUN_CONFIG_DEFAULTS.busyWaitMs;
+  for (;;) {
+    const invocationId =
+      body.invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
+    const before = newMessage && invocationId !== undefined ? runs.inFlightRun(invocationId) : undefined;
+    const waitMs = giveUpMs - platform.now();
+    if (before && onBusy === 'queue' && waitMs > 0) {
+      await before.endedWithin(waitMs);
+      continue;
+    }
+    return runs.start(
+      key,
+      (abortSignal, onBegin) =>
+        runner.runAsync({ userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal, onBegin }),
+      invocationId === undefined ? undefined : { invocationId },
+    );
+  }
 }
 
-async function readRunBody(call: Call): Promise<RunBody> {
+async function readRunBody(call: Call): Promise<RunRequest> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
-  const body = parseBody(runBodySchema, json);
+  const body = readRunRequest(json);
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',

@@ -1,5 +1,6 @@
 import {
   type BaseArtifactService,
+  type Event,
   type GetSessionConfig,
   InvalidRequestError,
   isUserArtifact,
@@ -8,7 +9,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { createSessionBodySchema, type EventJson, parseBody, patchSessionBodySchema } from '@eventloom/core/schemas';
+import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
 import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
 import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
@@ -20,10 +21,10 @@ import { patchState } from '../sessions/patch-state.ts';
 
 const CREATE = {
   component: 'CreateSessionBody',
-  schema: createSessionBodySchema,
+  read: readCreateSessionRequest,
   isOptional: true,
 } satisfies BodySpec;
-const PATCH = { component: 'PatchSessionBody', schema: patchSessionBodySchema } satisfies BodySpec;
+const PATCH = { component: 'PatchSessionBody', read: readPatchSessionRequest } satisfies BodySpec;
 const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
 const SESSION = `${SESSIONS}/{sessionId}`;
 
@@ -40,7 +41,7 @@ async function create(call: Call): Promise<Response> {
 
 async function createWithId(call: Call): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
-  const body = parseBody(createSessionBodySchema, toCreateBody(await call.json()));
+  const body = readCreateSessionRequest(toCreateBody(await call.json()));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
       `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`,
@@ -53,7 +54,7 @@ async function createWithId(call: Call): Promise<Response> {
 }
 
 /** What a session starts with is written like any other state. @throws ForbiddenError */
-function confineStart(call: Call, state: object = {}, events: readonly EventJson[] = []): void {
+function confineStart(call: Call, state: object = {}, events: readonly Event[] = []): void {
   call.confineState('state', Object.keys(state));
   for (const [index, { actions }] of events.entries()) {
     const { stateDelta, removedState = [] } = actions;

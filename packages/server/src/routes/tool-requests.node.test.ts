@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type AuthConfig,
+  type BaseCredentialService,
   type BaseSessionService,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
-  InMemoryCredentialService,
   type ToolContext,
 } from '@eventloom/core';
+import { createEncryptionKey, InMemoryCredentialService } from '@eventloom/credentials';
+import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -39,7 +41,7 @@ const AUTH: AuthConfig = {
 interface Setup {
   readonly steps: readonly ScriptedStep[];
   readonly sessionService?: BaseSessionService;
-  readonly credentialService?: InMemoryCredentialService;
+  readonly credentialService?: BaseCredentialService;
   readonly platform?: FixedPlatform;
 }
 
@@ -219,17 +221,22 @@ test('a secret is in nothing that the server stores, sends or writes', async () 
   expect(written.join()).not.toContain(SECRET);
 });
 
-test('paused calls survive a restart on SQLite, and each goes on with its answer', async () => {
+test('paused calls and what was answered survive restarts on SQLite, and each goes on with its answer', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tool-requests-'));
   folders.push(folder);
-  const path = join(folder, 'sessions.db');
-  const credentialService = new InMemoryCredentialService();
+  const keys = [createEncryptionKey()];
   // The ids of events go on: the same ones again would be those of stored events.
   const platform = fixedPlatform();
   const open = async (...steps: ScriptedStep[]) => {
-    const sessionService = new SqliteSessionService({ path });
+    const sessionService = new SqliteSessionService({ path: join(folder, 'sessions.db') });
+    const credentialService = new SqliteCredentialService({ path: join(folder, 'credentials.db'), keys });
     const setup = await setUp({ steps, sessionService, credentialService, platform });
-    return { ...setup, close: async () => [await setup.stop(), sessionService.close()] };
+    const close = async (): Promise<void> => {
+      await setup.stop();
+      sessionService.close();
+      credentialService.close();
+    };
+    return { ...setup, close };
   };
 
   const before = await open({
@@ -261,4 +268,9 @@ test('paused calls survive a restart on SQLite, and each goes on with its answer
   expect([before.paid, between.paid, after.paid]).toEqual([[], [1], []]);
   expect(await after.get(SESSION)).not.toContain(SECRET);
   await after.close();
+
+  const later = await open({ calls: [{ id: 'c3', name: 'read' }] }, 'Read again.');
+  const again = await later.post([{ text: 'read again' }]);
+  expect([asked(again.events), responses(again.events)]).toEqual([[], [{ length: SECRET.length }]]);
+  await later.close();
 });

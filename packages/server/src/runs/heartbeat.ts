@@ -1,12 +1,12 @@
 import type { Platform } from '@eventloom/core';
 import type { RunReader } from './run-reader.ts';
 
-/** Keeps silent connections open. One timer for all of them, which runs only while there are any. */
+/** Keeps silent connections open. One timer for all of them, which runs only while there are any: none is left behind. */
 export class Heartbeat {
   readonly #platform: Platform;
   readonly #everyMs: number;
   readonly #readers = new Set<RunReader>();
-  #isSet = false;
+  #callOff: (() => void) | undefined;
 
   constructor(platform: Platform, everyMs: number) {
     this.#platform = platform;
@@ -20,6 +20,9 @@ export class Heartbeat {
 
   leave(reader: RunReader): void {
     this.#readers.delete(reader);
+    if (this.#readers.size > 0) return;
+    this.#callOff?.();
+    this.#callOff = undefined;
   }
 
   /** Says something to every connection. */
@@ -28,10 +31,9 @@ export class Heartbeat {
   }
 
   #set(): void {
-    if (this.#isSet || this.#readers.size === 0) return;
-    this.#isSet = true;
-    this.#platform.schedule(this.#everyMs, () => {
-      this.#isSet = false;
+    if (this.#callOff || this.#readers.size === 0) return;
+    this.#callOff = this.#platform.schedule(this.#everyMs, () => {
+      this.#callOff = undefined;
       for (const reader of this.#readers) reader.beat();
       this.#set();
     });

@@ -10,6 +10,7 @@ import { errorBody } from '../http/error-body.ts';
 import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';
 import type { RunPublication } from './run-relay.ts';
+import { within } from './within.ts';
 
 /** Characters that a run appends before it lets everybody else have a turn: few at first, so that its begin gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
@@ -22,8 +23,16 @@ export interface RunEvents {
   next(): Promise<IteratorResult<Event, void>>;
 }
 
+/**
+ * Starts a run; nothing of it happens before its first event is asked for.
+ * @param onBegin to be called by a run that goes on, when it has its session
+ */
+export type BeginRun = (abortSignal: AbortSignal, onBegin: () => void) => RunEvents;
+
 /** What a run needs of the place that hosts it. */
 export interface RunHost {
+  /** Told of a run that goes on when it has its session, before any event. */
+  begun(run: HostedRun): void;
   /** Told of each event before any follower is: makes room where the limits ask for it. */
   appended(run: FollowedRun, chars: number): void;
   ended(run: HostedRun): void;
@@ -39,24 +48,39 @@ export interface RunHost {
  */
 export class HostedRun extends FollowedRun {
   readonly #host: RunHost;
-  readonly #publication: RunPublication | undefined;
+  #publication: RunPublication | undefined;
   readonly #controller: AbortController;
   readonly #opened = Promise.withResolvers<void>();
+  readonly #settled = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #failure: Error | undefined;
   #wasFollowed = false;
   #stopReason: EventloomError | undefined;
   #charsLeft = CHARS_OF_FIRST_TURN;
 
-  /** @param begin starts the run; nothing of it happens before `drive` */
-  constructor(key: SessionKey, host: RunHost, begin: (abortSignal: AbortSignal) => RunEvents) {
+  /**
+   * @param firstSeq the number of the first event, for a run that goes on. Other processes are told of it when it has its session: until
+   * then another one may have it
+   */
+  constructor(key: SessionKey, host: RunHost, begin: BeginRun, firstSeq?: number) {
     const controller = new AbortController();
-    const stream = begin(controller.signal);
-    super(key, stream.invocationId, new RunBuffer());
+    const stream = begin(controller.signal, () => this.#begun());
+    super(key, stream.invocationId, new RunBuffer(firstSeq));
     this.#host = host;
     this.#controller = controller;
-    this.#publication = host.publish(this);
+    if (firstSeq === undefined) this.#publication = host.publish(this);
     void this.#drive(stream);
+  }
+
+  #begun(): void {
+    this.#publication ??= this.#host.publish(this);
+    this.#host.begun(this);
+    this.#settled.resolve();
+  }
+
+  /** For a run that goes on: settles when it has its session, or does not get it. Never rejects. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
   }
 
   get isUpToDate(): boolean {
@@ -68,8 +92,8 @@ export class HostedRun extends FollowedRun {
    * announced. Never rejects.
    */
   openedWithin(timeoutMs: number): Promise<void> {
-    const opened = this.#opened.promise;
-    return this.#within(this.#publication ? Promise.all([opened, this.#publication.announced]) : opened, timeoutMs);
+    const opened = this.#opened.promise.then(() => this.#publication?.announced);
+    return within(this.#host, opened, timeoutMs);
   }
 
   /**
@@ -77,12 +101,12 @@ export class HostedRun extends FollowedRun {
    * Never rejects; undefined when there are no others.
    */
   announcedWithin(timeoutMs: number): Promise<void> | undefined {
-    return this.#publication && this.#within(this.#publication.announced, timeoutMs);
+    return this.#publication && within(this.#host, this.#publication.announced, timeoutMs);
   }
 
   /** Settles at the end, or when the time is over. Never rejects. */
   endedWithin(timeoutMs: number): Promise<void> {
-    return this.#within(this.#ended.promise, timeoutMs);
+    return within(this.#host, this.#ended.promise, timeoutMs);
   }
 
   /** Settles when the run is over, however it ended. Never rejects. */
@@ -110,6 +134,11 @@ export class HostedRun extends FollowedRun {
     this.#publication?.forget();
   }
 
+  /** Ends the run because somebody wants that. One that ended already is left as it is. */
+  cancel(): void {
+    if (!this.isEnded) this.abort(new RunAbortedError('the run was cancelled'));
+  }
+
   /** Ends the run now. Whatever it committed stays. */
   abort(reason: EventloomError): void {
     this.#stopReason ??= reason;
@@ -135,8 +164,9 @@ export class HostedRun extends FollowedRun {
     }
     this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);
-    this.#publication?.notify();
+    this.#publication?.notify(true);
     this.#opened.resolve();
+    this.#settled.resolve();
     this.#ended.resolve();
   }
 
@@ -147,14 +177,7 @@ export class HostedRun extends FollowedRun {
     this.#host.appended(this, text.length);
     this.#opened.resolve();
     this.notifyFollowers();
-    this.#publication?.notify();
-  }
-
-  async #within(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#host.schedule(timeoutMs, late.resolve);
-    await Promise.race([promise, late.promise]);
-    cancel();
+    this.#publication?.notify(event.partial !== true);
   }
 
   /** An agent that never waits for anything would otherwise keep every reader, and every other run, from their turn. */

@@ -2,18 +2,30 @@
 const COMPACT_AT = 1024;
 
 /**
- * The events of one run as JSON text, numbered from 1 in the order they came. The oldest can be dropped; the others keep their
- * numbers. An event is serialised once, by whoever appends it, for all who read it.
+ * The events of one run as JSON text, numbered in the order they came: from 1, or for a run that goes on from a number of its own. The
+ * oldest can be dropped; the others keep their numbers. An event is serialised once, by whoever appends it, for all who read it.
  */
 export class RunBuffer {
   #texts: string[] = [];
   #dropped = 0;
+  #beginSeq: number;
   #firstSeq: number;
   #chars = 0;
 
   /** @param firstSeq the number of the first event that will be appended */
   constructor(firstSeq = 1) {
+    this.#beginSeq = firstSeq;
     this.#firstSeq = firstSeq;
+  }
+
+  /** True when there never was an event. */
+  get isEmpty(): boolean {
+    return this.lastSeq < this.#beginSeq;
+  }
+
+  /** True when all events are kept that there ever were. */
+  get isWhole(): boolean {
+    return this.#firstSeq === this.#beginSeq;
   }
 
   /** The number of the oldest event that is kept; one past the last when none is. */
@@ -21,7 +33,7 @@ export class RunBuffer {
     return this.#firstSeq;
   }
 
-  /** The number of the newest event; 0 before the first. */
+  /** The number of the newest event; before the first, one less than its number will be. */
   get lastSeq(): number {
     return this.#firstSeq + this.count - 1;
   }
@@ -59,6 +71,7 @@ export class RunBuffer {
     const chars = this.#chars;
     this.#texts = [];
     this.#dropped = 0;
+    this.#beginSeq = firstSeq;
     this.#firstSeq = firstSeq;
     this.#chars = 0;
     return chars;

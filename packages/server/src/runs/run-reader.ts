@@ -1,6 +1,7 @@
 import type { EventloomError } from '@eventloom/core';
 import { errorBody } from '../http/error-body.ts';
 import { SlowReaderError } from '../errors/slow-reader-error.ts';
+import { seqInAttempt } from './attempt-numbers.ts';
 import type { FollowedRun, RunFollower } from './followed-run.ts';
 import type { RunHost } from './hosted-run.ts';
 import { SSE_HEARTBEAT, sseFrame, sseNotice } from './sse-frame.ts';
@@ -100,6 +101,7 @@ export class RunReader implements RunFollower {
   #write(): void {
     const run = this.#run;
     const { buffer } = run;
+    this.#seq = seqInAttempt(this.#seq, buffer.firstSeq);
     if (!buffer.hasAllAfter(this.#seq)) {
       this.#enqueue(sseNotice(JSON.stringify(errorBody(tooSlow(run)))));
       this.#finish();

@@ -1,13 +1,19 @@
-import { AgentError, createEvent, type Event, RunAbortedError } from '@eventloom/core';
+import {
+  AgentError,
+  createEvent,
+  type Event,
+  RunAbortedError,
+  SessionBusyError,
+  ShuttingDownError,
+} from '@eventloom/core';
 import { type FixedPlatform, fixedPlatform, Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import { RunNotFoundError } from '../errors/run-not-found-error.ts';
 import { ServerBusyError } from '../errors/server-busy-error.ts';
-import { ShuttingDownError } from '../errors/shutting-down-error.ts';
 import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
-import type { RunEvents } from './hosted-run.ts';
+import type { BeginRun, RunEvents } from './hosted-run.ts';
 import { RunRegistry } from './run-registry.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -362,5 +368,48 @@ describe('draining', () => {
     platform.advance(2000);
     await drained;
     expect(run.isEnded).toBe(false);
+  });
+});
+
+describe('a run that goes on unasked', () => {
+  /** Takes its session at one gate and says something behind another. */
+  function going(taken: Gate, said: Gate, items: { failure?: Error } = {}): BeginRun {
+    return (signal, onBegin) => {
+      async function* play(): AsyncGenerator<Event, void, undefined> {
+        await taken.pass(signal);
+        if (items.failure) throw items.failure;
+        onBegin();
+        await said.pass(signal);
+        yield say('one');
+      }
+      return Object.assign(play(), { invocationId: 'e-left' });
+    };
+  }
+
+  test('is found when it has its session, and is not started twice', async () => {
+    const { registry } = setUp();
+    const [taken, said] = [new Gate(), new Gate()];
+    const resumed = { invocationId: 'e-left', isUnasked: true };
+    const run = registry.start(KEY, going(taken, said), resumed);
+    expect(() => registry.find(KEY, 'e-left')).toThrow(RunNotFoundError);
+    expect(() => registry.start(KEY, streamOf(), { invocationId: 'e-left' })).toThrow(SessionBusyError);
+    taken.open();
+    await said.reached;
+    expect(registry.find(KEY, 'e-left')).toBe(run);
+    said.open();
+    await run.ended;
+    expect(registry.find(KEY, 'e-left')).toBe(run);
+  });
+
+  test('was never there when it does not get its session, and what is kept of it stays', async () => {
+    const { registry } = setUp();
+    const opened = new Gate();
+    opened.open();
+    const before = registry.start(KEY, going(opened, opened), { invocationId: 'e-left' });
+    await before.ended;
+    const failure = new SessionBusyError('somebody else has it');
+    const run = registry.start(KEY, going(opened, opened, { failure }), { invocationId: 'e-left', isUnasked: true });
+    await run.ended;
+    expect(registry.find(KEY, 'e-left')).toBe(before);
   });
 });

@@ -1,10 +1,13 @@
 import type { EventloomError, Platform, SessionKey } from '@eventloom/core';
 
-/** The events of a run as JSON text, numbered from 1. The oldest may be gone; the others keep their numbers. */
+/**
+ * The events of a run as JSON text, numbered from 1; of a run that is resumed from a number that is higher than all it had before.
+ * The oldest may be gone; the others keep their numbers.
+ */
 export interface RunEventLog {
   /** The number of the oldest event that is kept; one past the last when none is. */
   readonly firstSeq: number;
-  /** The number of the newest event; 0 before the first. */
+  /** The number of the newest event; before the first, one less than its number will be. */
   readonly lastSeq: number;
   /** Characters of the events that are kept. */
   readonly chars: number;
@@ -27,8 +30,11 @@ export interface RelayedRun {
 export interface RunPublication {
   /** Settles when every process can find the run, or when an attempt to tell them failed. Never rejects. */
   readonly announced: Promise<void>;
-  /** There are more events, or the run ended. The relay looks at the run itself, when it likes. */
-  notify(): void;
+  /**
+   * There are more events, or the run ended. The relay looks at the run itself, when it likes.
+   * @param isCommitted true when the newest event is in the session: it will not be said anew by a run that is resumed
+   */
+  notify(isCommitted: boolean): void;
   /** Nobody may find the run any more. Who follows it is still told of its end. */
   forget(): void;
 }
@@ -83,10 +89,18 @@ export interface RemoteRunFollower {
 export interface RunRelay {
   /** Called once, before anything else. @throws ConfigurationError when the relay belongs to another server */
   attach(host: RelayHost): void;
-  /** Tells the other processes of a run, from now to its end. The relay may fall behind, and the run never waits for it. */
+  /**
+   * Tells the other processes of a run, from now to its end. The relay may fall behind, and the run never waits for it. A run that is
+   * resumed takes the place of what was told of it before, by whichever process: it is published when it has its session.
+   */
   publish(run: RelayedRun): RunPublication;
   /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;
+  /**
+   * The number of the last thing that readers of a run can have, where that is known at once: a run that goes on has higher ones. Without
+   * it only the time tells its attempts apart, and two of them must not begin in the same second.
+   */
+  lastSeqOf?(key: SessionKey, invocationId: string): number | undefined;
   /** Follows a run that was found, from behind this event. The returned function leaves it: nothing comes any more. */
   follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void;
   /** Asks the host of a run to end it. Settles when it is asked; a run that ended, or is unknown, is left alone. @throws RunRelayError */

@@ -8,7 +8,6 @@ import {
   sessionKeyOf,
   toError,
 } from '@eventloom/core';
-import type { EventJson } from '@eventloom/core/schemas';
 import type { Runner } from '@eventloom/runner';
 import { hasControlCharacter } from '../http/check-id.ts';
 import { quotedName } from '../http/quoted-name.ts';
@@ -19,7 +18,7 @@ export interface SessionToCreate {
   readonly sessionId: string | undefined;
   readonly state: Readonly<Record<string, unknown>> | undefined;
   /** What the session starts with, in this order. */
-  readonly events: readonly EventJson[] | undefined;
+  readonly events: readonly Event[] | undefined;
 }
 
 /**
@@ -51,7 +50,7 @@ export async function createSession(
   return session;
 }
 
-function checkEvents(events: readonly EventJson[]): void {
+function checkEvents(events: readonly Event[]): void {
   const ids = new Set<string>();
   for (const [index, event] of events.entries()) {
     if (event.partial === true)
@@ -82,7 +81,7 @@ function checkArtifactDelta(field: string, artifactDelta: Readonly<Record<string
   }
 }
 
-function complete(event: EventJson, platform: Platform): Event {
+function complete(event: Event, platform: Platform): Event {
   const given: Event = event;
   return {
     ...given,

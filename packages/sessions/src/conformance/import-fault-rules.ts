@@ -53,13 +53,16 @@ export const importFaultRules: readonly SessionRule[] = [
     async check(subject) {
       await refuses(subject, 'an event is missing', [HEADER, FIRST, LEDGER, END]);
       await refuses(subject, 'a tool call is missing', [HEADER, FIRST, SECOND, END]);
-      await refuses(subject, 'one more than the end says', [
-        HEADER,
-        FIRST,
-        SECOND,
-        LEDGER,
-        { ...END, toolCalls: 0 } as never,
-      ]);
+      for (const change of [
+        { events: 1 },
+        { events: 3 },
+        { toolCalls: 0 },
+        { events: '2' },
+        { toolCalls: undefined },
+      ]) {
+        const end = { ...END, ...change } as SessionRecord;
+        await refuses(subject, 'an end that counted otherwise', [HEADER, FIRST, SECOND, LEDGER, end]);
+      }
       await accepts(subject);
     },
   },
@@ -74,6 +77,8 @@ export const importFaultRules: readonly SessionRule[] = [
         'a time that is text': { lastUpdateTime: '5' },
         'a time before the epoch': { lastUpdateTime: -1 },
         'a time beyond all dates': { lastUpdateTime: 1e300 },
+        'a time in milliseconds': { lastUpdateTime: 1_767_323_045_250 },
+        'a time that is no number': { lastUpdateTime: Number.NaN },
         'no state': { state: undefined },
         'state that is a list': { state: [] },
         'a bad key': { state: { ...STATE, 'app:': 1 } },
@@ -122,13 +127,26 @@ export const importFaultRules: readonly SessionRule[] = [
         undefined,
         'call',
         { ...CALL, callId: '' },
+        { ...CALL, callId: 'c'.repeat(2305) },
+        { ...CALL, name: '' },
+        { ...CALL, invocationId: undefined },
         { ...CALL, status: 'over' },
         { ...CALL, response: 1n },
+        { ...CALL, actions: [] },
+        { ...CALL, actions: { escalate: 'yes' } },
+        { ...CALL, actions: { stateDelta: { 'temp:x': 1 } } },
+        { ...CALL, actions: { removedState: [''] } },
+        { ...CALL, actions: { artifactDelta: { '../file': 1 } } },
       ]) {
         await refuses(subject, 'a bad tool call', recordsOf({ state: STATE }, [], [toolCall as ToolLedgerEntry]));
       }
       for (const record of [null, 'event', [], {}, { type: 'artifact' }]) {
         await refuses(subject, 'something else', [HEADER, FIRST, SECOND, LEDGER, record as SessionRecord, END]);
+      }
+      const records = [HEADER, FIRST, SECOND, LEDGER, END];
+      for (const record of records) {
+        const more = records.map((other) => (other === record ? { ...record, note: 'from elsewhere' } : other));
+        await refuses(subject, `an unknown field of a record of type ${record.type}`, more);
       }
       await accepts(subject);
     },

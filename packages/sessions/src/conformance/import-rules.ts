@@ -165,6 +165,23 @@ export const importRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'import.time-ahead',
+    title: 'A session that was last updated by a clock that is ahead was updated now, and its leases run out like any.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const lastUpdateTime = platform.now() / 1000 + 86_400;
+      const session = await service.importSession({ records: recordsOf({ lastUpdateTime }, [sampleEvent('one')]) });
+      expect.same(
+        'the time',
+        [session.lastUpdateTime, (await readSession(subject)).lastUpdateTime],
+        [platform.now() / 1000, platform.now() / 1000],
+      );
+      await service.acquireLease({ ...KEY, ttlMs: 1000 });
+      platform.advance(1000);
+      await expect.fulfils('the next lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
     id: 'import.made-anew',
     title: 'An import under the key of a deleted session is a new session: old leases and session objects stay dead.',
     async check(subject) {

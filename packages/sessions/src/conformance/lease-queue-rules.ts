@@ -119,7 +119,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
     id: 'queue.abort',
     title: 'The abort signal ends the wait with RunAbortedError, and those behind move up.',
     async check(subject) {
-      const { service, expect } = subject;
+      const { service, platform, expect } = subject;
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       const abort = new AbortController();
@@ -129,6 +129,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
       abort.abort(new Error('enough'));
       await expect.rejects('the one who gave up', first.promise, RunAbortedError);
       await service.releaseLease(lease);
+      await passTime(platform, 5000, second.promise);
       const got = await expect.fulfils('the one behind', second.promise);
       await service.releaseLease(got);
       const aborted = service.acquireLease({ ...KEY, abortSignal: AbortSignal.abort() });
@@ -149,6 +150,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
       await passTime(platform, 2000, first.promise);
       await expect.rejects('the first', first.promise, SessionBusyError);
       await service.releaseLease(lease);
+      await passTime(platform, 5000, second.promise);
       await expect.fulfils('the second', second.promise);
     },
   },

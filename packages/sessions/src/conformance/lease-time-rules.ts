@@ -69,15 +69,44 @@ export const leaseTimeRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.bad-times-refused',
-    title: 'A ttlMs that is not positive, or a negative waitMs, is refused.',
+    title: 'A ttlMs that is not positive is refused, and a waitMs that is negative or longer than a day.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       for (const ttlMs of [0, -1, Number.NaN, Infinity]) {
         await expect.rejects(`ttlMs ${ttlMs}`, service.acquireLease({ ...KEY, ttlMs }), InvalidRequestError);
       }
-      for (const waitMs of [-1, Number.NaN]) {
+      for (const waitMs of [-1, Number.NaN, 86_400_001, 1e300, Infinity]) {
         await expect.rejects(`waitMs ${waitMs}`, service.acquireLease({ ...KEY, waitMs }), InvalidRequestError);
       }
+      await expect.fulfils('a day', service.acquireLease({ ...KEY, waitMs: 86_400_000 }));
+    },
+  },
+  {
+    id: 'import.lease-expires',
+    title: 'A lease of an imported session expires in its time, whenever the session says that it was updated last.',
+    async check({ service, platform, expect }) {
+      const event = sampleEvent('one');
+      const header = { type: 'session', version: 1, appName: 'app', userId: 'user', id: 'session' } as const;
+      const lastUpdateTime = platform.now() / 1000 + 1_000_000;
+      await service.importSession({
+        records: [
+          { ...header, lastUpdateTime, initialState: {}, state: {} },
+          { type: 'event', event },
+          { type: 'end', events: 1, toolCalls: 0 },
+        ],
+      });
+      const session = expect.present('the session', await service.getSession(KEY));
+      await service.acquireLease({ ...KEY, ttlMs: 1000 });
+      platform.advance(999);
+      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      platform.advance(1);
+      const lease = await expect.fulfils('taking it', service.acquireLease({ ...KEY, ttlMs: 1000, onBusy: 'reject' }));
+      platform.advance(900);
+      await service.appendEvent({ session, event: sampleEvent('two'), lease });
+      platform.advance(999);
+      await expect.rejects('before it ends', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      platform.advance(1);
+      await expect.fulfils('taking it again', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
 ];

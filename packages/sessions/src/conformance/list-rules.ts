@@ -45,13 +45,22 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.tie-by-id',
-    title: 'Sessions updated at the same time are in the order of their ids.',
+    title:
+      'Sessions updated at the same time are in the order of their ids, and then of their user ids, by code points.',
     async check(subject) {
       const { service, expect } = subject;
-      for (const sessionId of ['b', 'd', 'a', 'c', 'B', '10', '9']) await service.createSession({ ...KEY, sessionId });
-      const expected = ['10', '9', 'B', 'a', 'b', 'c', 'd'];
+      const expected = ['10', '9', 'B', 'a', 'ab', 'b', 'é', '\ufb01', '🧵', '🧵 2'];
+      for (const sessionId of expected.toReversed()) await service.createSession({ ...KEY, sessionId });
       expect.same('one page', await listAll(subject, OWNER), expected);
       expect.same('pages of two', await listAll(subject, { ...OWNER, limit: 2 }), expected);
+      const users = ['B', 'a', '\ufb01', '🧵'];
+      for (const userId of users.toReversed())
+        await service.createSession({ appName: 'other', userId, sessionId: 'one' });
+      for (const limit of [1000, 1]) {
+        const sessions = (await pagesOf(subject, { appName: 'other', limit })).flat();
+        const listed = sessions.map(({ userId }) => userId);
+        expect.same(`the users in pages of ${limit}`, listed, users);
+      }
     },
   },
   {

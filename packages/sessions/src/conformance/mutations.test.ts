@@ -11,14 +11,18 @@ import {
 import { appendMutants } from './mutants/append-mutants.ts';
 import { appendValueMutants } from './mutants/append-value-mutants.ts';
 import { compactionWindowMutants } from './mutants/compaction-window-mutants.ts';
+import { eventFaultMutants } from './mutants/event-fault-mutants.ts';
 import { eventPageMutants } from './mutants/event-page-mutants.ts';
 import { exportMutants } from './mutants/export-mutants.ts';
 import { importFaultMutants } from './mutants/import-fault-mutants.ts';
 import { importMutants } from './mutants/import-mutants.ts';
+import { leaseLineMutants } from './mutants/lease-line-mutants.ts';
 import { leaseMutants } from './mutants/lease-mutants.ts';
 import { ledgerMutants } from './mutants/ledger-mutants.ts';
 import { listMutants } from './mutants/list-mutants.ts';
 import type { Mutant } from './mutants/mutant.ts';
+import { openRunListMutants } from './mutants/open-run-list-mutants.ts';
+import { openRunMutants } from './mutants/open-run-mutants.ts';
 import { queueMutants } from './mutants/queue-mutants.ts';
 import { sessionMutants } from './mutants/session-mutants.ts';
 import { sizeMutants } from './mutants/size-mutants.ts';
@@ -36,11 +40,15 @@ const mutants: readonly Mutant[] = [
   ...eventPageMutants,
   ...listMutants,
   ...leaseMutants,
+  ...leaseLineMutants,
   ...queueMutants,
+  ...openRunMutants,
+  ...openRunListMutants,
   ...ledgerMutants,
   ...exportMutants,
   ...importMutants,
   ...importFaultMutants,
+  ...eventFaultMutants,
   ...sizeMutants,
 ];
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { InMemorySessionService } from '../in-memory-session-service.ts';
 import { type MakeService, ManualPlatform, sessionServiceConformance } from './index.ts';
 import { limitedService } from './mutants/limited-driver.ts';
+import { sharedService } from './mutants/shared-driver.ts';
 
 const makeService: MakeService<BaseSessionService> = async ({ platform }) => ({
   service: new InMemorySessionService({ platform }),
@@ -28,6 +29,11 @@ test('a declared deviation leaves its case out, and must name one that exists', 
 
 describe('a service that keeps the limit it states keeps the rules about sizes', () => {
   const cases = sessionServiceConformance(limitedService()).filter(({ id }) => id.startsWith('size.'));
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});
+
+describe('services in memory that share their storage keep the rules about leases', () => {
+  const cases = sessionServiceConformance(sharedService()).filter(({ id }) => /^(lease|queue)\./.test(id));
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 

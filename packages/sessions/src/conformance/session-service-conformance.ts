@@ -9,12 +9,16 @@ import { appendConcurrencyRules } from './append-concurrency-rules.ts';
 import { appendRules } from './append-rules.ts';
 import { appendValueRules } from './append-value-rules.ts';
 import { compactionWindowRules } from './compaction-window-rules.ts';
+import { eventFaultRules } from './event-fault-rules.ts';
 import { eventPageRules } from './event-page-rules.ts';
 import { exportRules } from './export-rules.ts';
 import { importFaultRules } from './import-fault-rules.ts';
 import { importRules } from './import-rules.ts';
+import { leaseLineRules } from './lease-line-rules.ts';
 import { leaseRules } from './lease-rules.ts';
 import { leaseTimeRules } from './lease-time-rules.ts';
+import { openRunListRules } from './open-run-list-rules.ts';
+import { openRunRules } from './open-run-rules.ts';
 import { queuedWriterRules } from './queued-writer-rules.ts';
 import { sessionNameRules } from './session-name-rules.ts';
 import { leaseQueueRules } from './lease-queue-rules.ts';
@@ -54,11 +58,15 @@ export function sessionServiceConformance(
     ...leaseRules,
     ...leaseTimeRules,
     ...leaseQueueRules,
+    ...leaseLineRules,
     ...queuedWriterRules,
+    ...openRunRules,
+    ...openRunListRules,
     ...ledgerRules,
     ...exportRules,
     ...importRules,
     ...importFaultRules,
+    ...eventFaultRules,
     ...sizeRules,
   ];
   return conformanceCases(rules, makeService, options);

@@ -89,6 +89,8 @@ export const stateRules: readonly SessionRule[] = [
         expect.same('what the stored event removes', one?.actions.removedState, ['absent']);
       }
       expect.same('the caller’s event', event.actions.stateDelta, { 'temp:scratch': 1, kept: 1 });
+      const only = await service.appendEvent({ session, event: stateEvent('two', { 'temp:a': 1 }, ['temp:scratch']) });
+      expect.same('an event with nothing else', only.actions, { stateDelta: {}, artifactDelta: {} });
     },
   },
   {

@@ -6,6 +6,8 @@ export interface DurableObjectSqlStorage {
     exec(query: string, ...bindings: (null | number | string)[]): { toArray(): Record<string, unknown>[] };
   };
   transactionSync<T>(work: () => T): T;
+  /** Settles when what was written is durable. Without it no run counts as tried that takes the object with it at once. */
+  sync?(): Promise<void>;
 }
 
 /** A row takes 2 MB; beside a text it has keys and names of a few thousand bytes. */
@@ -40,10 +42,6 @@ export class DurableObjectConnection implements SqlConnection {
 
   exec(query: string): void {
     this.#storage.sql.exec(query).toArray();
-  }
-
-  single<T>(work: () => T): T {
-    return work();
   }
 
   read<T>(work: () => T): T {

@@ -1,3 +1,4 @@
+import type { AcquireLeaseRequest, SessionLease } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
@@ -13,7 +14,7 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  *
  * One object holds any number of sessions, and what they share: of the app's and the users' state it knows what was written in it.
  * With an object for each user, `user:` state is whole and `app:` state is that user's copy; carrying it from object to object
- * is not done here.
+ * is for `DurableObjectAppState`.
  *
  * One service belongs to one object: make it once, in the object's constructor, where its tables are made as well. With two of
  * them on one storage leases hold all the same, but who waits in one for a session is not woken by a release in the other and
@@ -22,15 +23,42 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  * Work on the storage is synchronous: no other request of the object runs inside a call's transaction. What a call wrote is
  * durable before any answer or message leaves the object: its output gate waits for that. A call that returned and was followed
  * by no answer may be lost with the machine, each call whole. A lease outlives the object's memory: after an eviction its
- * holder may go on, and everybody else waits until it expires.
+ * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLeases` that its holders are gone.
  *
  * Limits: an event, a state value or the response of a tool call takes up to 1,950,000 bytes as JSON, because a row takes 2 MB;
  * more is a SizeLimitError. An object takes 10 GB; a write beyond is an error of the storage that changes nothing. No statement
  * has more than ten of the 100 parameters that may be bound.
  */
 export class DurableObjectSessionService extends DriverSessionService {
+  readonly #storage: DurableObjectSqlStorage;
+
   /** @throws ConfigurationError when the tables were made by a newer version */
   constructor(options: DurableObjectSessionServiceOptions) {
     super(new SqlSessionDriver(new DurableObjectConnection(options.storage)), options);
+    this.#storage = options.storage;
+  }
+
+  /**
+   * As in every service. The attempt at a run that goes on is durable before its lease is given: a run that takes the object's memory
+   * with it each time, before anything leaves the object, would else be tried for ever.
+   */
+  override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
+    const lease = await super.acquireLease(request);
+    if (request.resumable === true && this.#isFurtherAttempt(lease)) await this.#storage.sync?.();
+    return lease;
+  }
+
+  /**
+   * Frees at once the sessions whose leases were held by what the object did before it lost its memory, which is gone. To be called
+   * before anything takes a lease, as in the object's constructor; without this, a session is free when its lease is over.
+   */
+  abandonLeases(): void {
+    this.#storage.sql.exec('UPDATE eventloom_sessions SET lease_until = 0 WHERE lease_until > 0').toArray();
+  }
+
+  #isFurtherAttempt({ appName, userId, sessionId }: SessionLease): boolean {
+    const query = `SELECT 1 FROM eventloom_sessions
+      WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3 AND open_run IS NOT NULL AND open_attempts > 1`;
+    return this.#storage.sql.exec(query, appName, userId, sessionId).toArray().length > 0;
   }
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError, createEvent, SessionBusyError } from '@eventloom/core';
+import { ConfigurationError, createEvent, SessionBusyError, StaleWriterError } from '@eventloom/core';
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, type DurableObjectStub, env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
@@ -108,4 +108,38 @@ test('a second service on the same storage sees the same sessions and leases', (
     await other.appendEvent({ session, event: event('one'), lease: taken });
     await expect(service.appendEvent({ session, event: event('two'), lease })).rejects.toThrow('lease');
     expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);
+  }));
+
+test('a session whose holder went with the memory of the object is free at once, and the holder is a stale writer', async () => {
+  await inObject(newObject(), async (service) => {
+    const session = await service.createSession(KEY);
+    const held = await service.acquireLease({ ...KEY, ttlMs: 10_000 });
+    await expect(service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    service.abandonLeases();
+    await service.acquireLease({ ...KEY, onBusy: 'reject' });
+    await expect(service.appendEvent({ session, event: event('late'), lease: held })).rejects.toThrow(StaleWriterError);
+  });
+});
+
+test('a further attempt at a run is durable before its lease is given; a first one is when something leaves the object', () =>
+  inObject(newObject(), async (service, storage) => {
+    const steps: string[] = [];
+    const watched = {
+      sql: { exec: (query: string, ...bindings: (null | number | string)[]) => storage.sql.exec(query, ...bindings) },
+      transactionSync: <T>(write: () => T) => storage.transactionSync(write),
+      sync: async () => {
+        await storage.sync();
+        steps.push('durable');
+      },
+    };
+    await service.createSession(KEY);
+    const attempt = async (): Promise<void> => {
+      const next = new DurableObjectSessionService({ storage: watched, platform });
+      next.abandonLeases();
+      await next.acquireLease({ ...KEY, invocationId: 'e-1', resumable: true });
+      steps.push('given');
+    };
+    await attempt();
+    await attempt();
+    expect(steps).toEqual(['given', 'durable', 'given']);
   }));

@@ -1,30 +1,35 @@
-import type { SessionKey } from '@eventloom/core';
+import type { SessionKey, SessionLease } from '@eventloom/core';
 import type { AppendOutcome, EventAppend } from '../session-driver.ts';
 import {
   appendStatement,
-  EVENT_IDS,
+  endLeaseStatement,
   lockStatement,
   type RefusalRow,
   refusalStatement,
   type StateChange,
 } from './append-statement.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
+import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { compactionEnd, eventJson, toStateLists } from './stored-json.ts';
 import { parseEvent } from './stored-rows.ts';
+import type { PositionRow, WriterPosition, WriterPositions } from './writer-positions.ts';
 
 type AppendRefusal = Exclude<AppendOutcome, { status: 'stored' }>;
 
 /** Appends events. */
 export class EventAppender {
   readonly #database: PostgresDatabase;
+  readonly #positions: WriterPositions;
   readonly #append: Readonly<Record<StateChange, Statement>>;
   readonly #refusal: Statement;
   readonly #lock: Statement;
+  readonly #endLease: Statement;
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase, positions: WriterPositions) {
     const { tables } = database;
     this.#database = database;
+    this.#positions = positions;
     this.#append = {
       none: appendStatement(tables, 'none'),
       sets: appendStatement(tables, 'sets'),
@@ -32,24 +37,24 @@ export class EventAppender {
     };
     this.#refusal = refusalStatement(tables);
     this.#lock = lockStatement(tables);
+    this.#endLease = endLeaseStatement(tables);
   }
 
-  /** One statement; a second one when it was refused, to say why; and a transaction when it could be the second time. */
+  /**
+   * One statement; a second one when it was refused, to say why; and a transaction when nothing keeps the event out: another append
+   * came between, or a lease has expired.
+   */
   async append(append: EventAppend): Promise<AppendOutcome> {
-    const statement = this.#append[changeOf(append)];
-    const values = valuesOf(append);
-    for (let isLocked = false; ; isLocked = true) {
-      const seq = await unlessDuplicate(() => {
-        if (!isLocked) return firstSeq(this.#database.run, statement, values);
-        return this.#database.transaction(async (run) => {
-          await this.lock(run, append);
-          return firstSeq(run, statement, values);
-        });
-      });
+    const { lease } = append;
+    const insertion = { statement: this.#append[changeOf(append)], values: valuesOf(append) };
+    for (;;) {
+      const position = lease && this.#positions.get(lease.epoch);
+      const seq = await this.#insert(this.#database.run, insertion, lease, false, position);
       if (seq !== undefined) return { status: 'stored', seq };
-      const refusal = await this.#refusalOf(append);
+      const refusal = await this.#refusalOf(this.#database.run, append);
       if (refusal) return refusal;
-      // Another append came between, or the session has become free. Under the lock no other comes.
+      const outcome = await this.#database.transaction((run) => this.#appendLocked(run, append, insertion));
+      if (outcome) return outcome;
     }
   }
 
@@ -59,34 +64,52 @@ export class EventAppender {
     return row?.pk;
   }
 
-  /** Why the append cannot be; undefined when it can by now. */
-  async #refusalOf(append: EventAppend): Promise<AppendRefusal | undefined> {
+  async #appendLocked(
+    run: RunStatement,
+    append: EventAppend,
+    insertion: Insertion,
+  ): Promise<AppendOutcome | undefined> {
+    await this.lock(run, append);
+    const refusal = await this.#refusalOf(run, append);
+    if (refusal) return refusal;
+    const { appName, userId, sessionId, lease } = append;
+    const seq = await this.#insert(run, insertion, lease, true);
+    if (seq === undefined) return undefined;
+    if (!lease) await run(this.#endLease, [appName, userId, sessionId]);
+    return { status: 'stored', seq };
+  }
+
+  /** The event's number; undefined when it was not stored. */
+  async #insert(
+    run: RunStatement,
+    { statement, values }: Insertion,
+    lease: SessionLease | undefined,
+    isExpired: boolean,
+    position?: WriterPosition,
+  ): Promise<number | undefined> {
+    const [row] = (await run(statement, values(isExpired, position))) as readonly PositionRow[];
+    if (row && lease) this.#positions.set(lease.epoch, row);
+    return row && Number(row.seq);
+  }
+
+  /** Why the append cannot be; undefined when it can by now. @throws ConfigurationError when the tables are of another version */
+  async #refusalOf(run: RunStatement, append: EventAppend): Promise<AppendRefusal | undefined> {
     const { appName, userId, sessionId, incarnation, event, lease, nowMs } = append;
-    const key = [appName, userId, sessionId, event.id];
-    const [row] = (await this.#database.run(this.#refusal, key)) as readonly RefusalRow[];
+    const [row] = (await run(this.#refusal, [appName, userId, sessionId, event.id])) as readonly RefusalRow[];
+    checkCurrent(Number(row?.version));
     if (!row || row.pk !== incarnation) return { status: 'missing' };
-    const leaseUntilMs = Number(row.lease_until);
-    if (lease && !(leaseUntilMs > 0 && Number(row.epoch) === lease.epoch)) return { status: 'stale' };
-    if (!lease && leaseUntilMs > nowMs) return { status: 'busy', freeAtMs: leaseUntilMs };
+    if (lease && !(Number(row.lease_until) > 0 && Number(row.epoch) === lease.epoch)) return { status: 'stale' };
+    const heldUntilMs = Number(row.held_until);
+    if (!lease && heldUntilMs > nowMs) return { status: 'busy', freeAtMs: heldUntilMs };
     if (row.event === null) return undefined;
     return { status: 'duplicate', event: parseEvent(row.event), lastSeq: Number(row.last_seq) };
   }
 }
 
-async function firstSeq(run: RunStatement, statement: Statement, values: unknown[]): Promise<number | undefined> {
-  const [row] = (await run(statement, values)) as readonly { readonly seq: unknown }[];
-  return row && Number(row.seq);
-}
-
-/** Undefined when the session has an event of this id: what was begun is undone. */
-async function unlessDuplicate(append: () => Promise<number | undefined>): Promise<number | undefined> {
-  try {
-    return await append();
-  } catch (error) {
-    if (typeof error === 'object' && error !== null && 'constraint' in error && error.constraint === EVENT_IDS)
-      return undefined;
-    throw error;
-  }
+/** An append as SQL: its parameters, for a lease that is not known to have expired or that is, and after an event that is known. */
+interface Insertion {
+  readonly statement: Statement;
+  readonly values: (isExpired: boolean, position?: WriterPosition) => unknown[];
 }
 
 function changeOf({ writes }: EventAppend): StateChange {
@@ -94,20 +117,13 @@ function changeOf({ writes }: EventAppend): StateChange {
   return writes.some(({ value }) => value === undefined) ? 'removes' : 'sets';
 }
 
-function valuesOf(append: EventAppend): unknown[] {
+function valuesOf(append: EventAppend): Insertion['values'] {
   const { appName, userId, sessionId, incarnation, event, writes, nowMs, lease } = append;
-  return [
-    appName,
-    userId,
-    sessionId,
-    incarnation,
-    event.id,
-    event.timestamp,
-    compactionEnd(event),
-    eventJson(event),
-    nowMs,
-    lease ? lease.epoch : null,
-    lease ? nowMs + lease.ttlMs : 0,
-    ...(writes.length > 0 ? toStateLists(writes) : []),
-  ];
+  const key = [appName, userId, sessionId, incarnation];
+  const row = [event.id, event.timestamp, compactionEnd(event), eventJson(event), nowMs, lease ? lease.epoch : null];
+  const lists = writes.length > 0 ? toStateLists(writes, 'event', event.id) : [];
+  return (isExpired, position) => {
+    const { seq = null, highTimestamp = null, compactedUntil = null } = position ?? {};
+    return [...key, ...row, isExpired, seq, highTimestamp, compactedUntil, ...lists];
+  };
 }

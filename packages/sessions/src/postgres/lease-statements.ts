@@ -1,40 +1,65 @@
+import { isCurrentSql, versionSql } from './schema-version.ts';
+import { HELD_UNTIL, joinLastEvent, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import { quoteText, type Tables } from './tables.ts';
+import type { PositionRow } from './writer-positions.ts';
 
-const KEY = 'app_name = $1 AND user_id = $2 AND session_id = $3';
 /** $4 is the epoch. */
-const UNDER_LEASE = `${KEY} AND epoch = $4 AND lease_until > 0`;
+const UNDER_LEASE = `${THIS_SESSION} AND epoch = $4 AND lease_until > 0`;
 
-/** What came of a claim: the new epoch, or null; and until when the session was held as it began. */
-export interface ClaimRow {
+/** What came of a claim, and where the session's last event is. Without a session the rest is null. */
+export interface ClaimRow extends PositionRow {
+  readonly version: unknown;
+  readonly pk: string | null;
+  /** The new one, or null. */
   readonly epoch: unknown;
-  readonly lease_until: unknown;
+  /** Until when the session was held as the claim began. */
+  readonly held_until: unknown;
+  /** When the last of the tickets runs out that are before this claim; null without any. */
+  readonly awaited_until: unknown;
+}
+
+/** An open run. */
+export interface OpenRunRow {
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly open_run: string;
+  readonly attempts: number;
+  readonly held_until: unknown;
 }
 
 /** The statements about leases. All begin with $1 app, $2 user, $3 session; what finds no row did nothing. */
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
-export function leaseStatements({ sessions, toolCalls, epochs }: Tables) {
+export function leaseStatements(tables: Tables) {
+  const { sessions, toolCalls, epochs } = tables;
+  const current = isCurrentSql(tables);
   return {
-    /** $4 now, $5 how long, $6 whether to take it from an owner. One sequence counts for all: no epoch ever comes back. */
-    claim: toStatement(`
-      WITH claimed AS (
-        UPDATE ${sessions} SET
-          epoch = nextval(${quoteText(epochs)}),
-          lease_until = $4::double precision + $5::double precision
-        WHERE ${KEY} AND ($6::boolean OR lease_until <= $4)
-        RETURNING epoch
-      )
-      SELECT (SELECT epoch FROM claimed) AS epoch, lease_until FROM ${sessions} WHERE ${KEY}`),
+    claim: claimStatement(tables),
+
+    /** $4 is the ticket's id. */
+    withdrawTicket: toStatement(`DELETE FROM ${tables.tickets} WHERE ${THIS_SESSION} AND id = $4`),
 
     /** $5 until when. */
-    renew: toStatement(`UPDATE ${sessions} SET lease_until = $5 WHERE ${UNDER_LEASE} RETURNING 1`),
+    renew: toStatement(`UPDATE ${sessions} SET lease_until = $5 WHERE ${UNDER_LEASE} AND ${current} RETURNING 1`),
 
-    release: toStatement(`UPDATE ${sessions} SET lease_until = 0 WHERE ${UNDER_LEASE}`),
+    /** $5 is the run of the lease, or null; $6 whether it is left open, $7 whether that costs no attempt. */
+    release: toStatement(`
+      UPDATE ${sessions} SET lease_until = 0,
+        open_run = CASE WHEN $6::boolean THEN open_run ELSE nullif(open_run, $5::text) END,
+        attempts = CASE WHEN $7::boolean AND open_run = $5 THEN attempts - 1 ELSE attempts END
+      WHERE ${UNDER_LEASE}`),
+
+    /** A page: $1 app, what comes after $2 user and $3 session, $4 runs. */
+    openRuns: toStatement(`
+      SELECT user_id, session_id, open_run, attempts, ${HELD_UNTIL} AS held_until
+      FROM ${sessions} AS session ${joinLastEvent(tables)}
+      WHERE app_name = $1 AND open_run IS NOT NULL AND (user_id, session_id) > ($2::text, $3::text)
+      ORDER BY user_id, session_id LIMIT $4::bigint`),
 
     /** $5 invocation, $6 call, $7 name, $8 status, $9 response, $10 actions. The lock keeps the lease live until the call is written. */
     recordToolCall: toStatement(`
-      WITH held AS (SELECT pk FROM ${sessions} WHERE ${UNDER_LEASE} FOR NO KEY UPDATE), recorded AS (
+      WITH held AS (SELECT pk FROM ${sessions} WHERE ${UNDER_LEASE} AND ${current} FOR NO KEY UPDATE), recorded AS (
         INSERT INTO ${toolCalls} AS earlier (session, invocation_id, call_id, name, status, response, actions)
         SELECT pk, $5, $6, $7, $8, $9, $10 FROM held
         ON CONFLICT (session, invocation_id, call_id) DO UPDATE
@@ -43,4 +68,48 @@ export function leaseStatements({ sessions, toolCalls, epochs }: Tables) {
       )
       SELECT 1 FROM held`),
   } satisfies Readonly<Record<string, Statement>>;
+
+  /**
+   * $4 now, $5 how long, $6 whether to take it from an owner, $7 the run or null, $8 whether it can be resumed, $9 to $11 a ticket: id,
+   * since when, until when, or null. One sequence counts for all: no epoch ever comes back.
+   *
+   * A ticket of which half the time is left is not written again: most claims of one who waits write nothing.
+   *
+   * Whether a lease has expired is said by the last event, which a claim that waited for an append would not see: a lease that is
+   * over by its time is taken only under the session's lock, when $12 says so. What is in the row it always sees as it is.
+   */
+  function claimStatement({ tickets }: Tables): Statement {
+    return toStatement(`
+      WITH found AS (
+        SELECT session.pk::text AS pk, ${HELD_UNTIL} AS held_until,
+          coalesce(last.seq, 0) AS seq, last.high_timestamp, last.compacted_until, (
+          SELECT max(expires_at) FROM ${tickets}
+          WHERE ${THIS_SESSION} AND expires_at > $4 AND ($9::text IS NULL OR (since, id) < ($10::double precision, $9))
+        ) AS awaited_until
+        FROM ${sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
+      ), claimed AS (
+        UPDATE ${sessions} SET
+          epoch = nextval(${quoteText(epochs)}),
+          lease_until = $4::double precision + $5::double precision,
+          lease_ttl = $5,
+          open_run = CASE WHEN $7::text IS NULL THEN open_run WHEN $8::boolean THEN $7 END,
+          attempts = CASE WHEN $7 IS NULL THEN attempts WHEN $8 AND open_run = $7 THEN attempts + 1 ELSE 1 END
+        WHERE ${THIS_SESSION} AND ${current} AND ($6::boolean
+          OR (lease_until = 0 OR $12::boolean AND (SELECT held_until FROM found) <= $4)
+            AND (SELECT awaited_until FROM found) IS NULL)
+        RETURNING epoch
+      ), waiting AS (
+        INSERT INTO ${tickets} (app_name, user_id, session_id, id, since, expires_at)
+        SELECT $1, $2, $3, $9, $10, $11::double precision FROM found
+        WHERE $9 IS NOT NULL AND NOT EXISTS (SELECT FROM claimed) AND NOT EXISTS (
+          SELECT FROM ${tickets} WHERE ${THIS_SESSION} AND id = $9 AND expires_at >= ($4 + $11) / 2)
+        ON CONFLICT (app_name, user_id, session_id, id) DO UPDATE SET since = excluded.since, expires_at = excluded.expires_at
+      ), served AS (
+        DELETE FROM ${tickets}
+        WHERE ${THIS_SESSION} AND CASE WHEN EXISTS (SELECT FROM claimed) THEN id = $9 OR expires_at <= $4
+          ELSE id = $9 AND NOT EXISTS (SELECT FROM found) END
+      )
+      SELECT version, found.*, (SELECT epoch FROM claimed) AS epoch
+      FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN found ON true`);
+  }
 }

@@ -1,11 +1,10 @@
-import { ConfigurationError } from '@eventloom/core';
 import type { PostgresClient } from './postgres-pool.ts';
 import { migrations } from './schema.ts';
+import { checkVersion, SCHEMA_VERSION, VERSION_KEY, versionSql } from './schema-version.ts';
 import { quoteIdentifier, type Tables } from './tables.ts';
 
 /** Whoever migrates tables of Eventloom in a database holds this lock; the number means nothing. */
 const LOCK = 6_270_919_034_117;
-const VERSION = 'sessions.schema';
 
 /**
  * Brings the session tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
@@ -17,12 +16,12 @@ export async function migrateSessions(
   tables: Tables,
   schema: string | undefined,
 ): Promise<void> {
-  if ((await versionOf(client, tables, schema)) === migrations.length) return;
+  if ((await versionOf(client, tables, schema)) === SCHEMA_VERSION) return;
   const execute = (text: string, values: unknown[] = []) => client.query({ text, values });
   await execute('BEGIN ISOLATION LEVEL READ COMMITTED');
   await execute('SELECT pg_advisory_xact_lock($1::bigint)', [LOCK]);
   const version = await versionOf(client, tables, schema);
-  if (version < migrations.length) {
+  if (version < SCHEMA_VERSION) {
     if (schema !== undefined && !(await isFound(client, SCHEMA_OF_NAME, schema))) {
       await execute(`CREATE SCHEMA ${quoteIdentifier(schema)}`);
     }
@@ -30,7 +29,7 @@ export async function migrateSessions(
     for (const step of migrations.slice(version)) for (const statement of step(tables)) await execute(statement);
     await execute(
       `INSERT INTO ${tables.meta} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-      [VERSION, migrations.length],
+      [VERSION_KEY, SCHEMA_VERSION],
     );
   }
   await execute('COMMIT');
@@ -46,15 +45,18 @@ const META_OF_SCHEMA = `
   WHERE relname = 'eventloom_meta' AND (nspname = $1 OR $1::text IS NULL AND nspname = ANY (current_schemas(false)))`;
 
 /** 0 when there are no tables. @throws ConfigurationError for a version that this program does not know */
-async function versionOf(client: PostgresClient, { meta }: Tables, schema: string | undefined): Promise<number> {
+async function versionOf(client: PostgresClient, tables: Tables, schema: string | undefined): Promise<number> {
   if (!(await isFound(client, META_OF_SCHEMA, schema ?? null))) return 0;
-  const { rows } = await client.query({ text: `SELECT value FROM ${meta} WHERE key = $1`, values: [VERSION] });
-  const [row] = rows as readonly { readonly value: unknown }[];
-  const version = Number(row?.value ?? 0);
-  if (version <= migrations.length) return version;
-  throw new ConfigurationError(
-    `the session tables have version ${version}, this program knows versions up to ${migrations.length}; update @eventloom/sessions`,
-  );
+  const version = await readVersion(client, tables);
+  checkVersion(version);
+  return version;
+}
+
+/** The version that the tables say they have; 0 when they say none. */
+export async function readVersion(pool: Pick<PostgresClient, 'query'>, tables: Tables): Promise<number> {
+  const { rows } = await pool.query({ text: `SELECT ${versionSql(tables)} AS version` });
+  const [row] = rows as readonly { readonly version: unknown }[];
+  return Number(row?.version ?? 0);
 }
 
 async function isFound(client: PostgresClient, text: string, name: string | null): Promise<boolean> {

@@ -1,8 +1,19 @@
-import { createEvent, type Event, type EventActions, type Session, type SessionKey } from '@eventloom/core';
+import {
+  createEvent,
+  type Event,
+  type EventActions,
+  type Session,
+  SessionBusyError,
+  type SessionKey,
+  systemPlatform,
+} from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PostgresSessionService } from './postgres-session-service.ts';
+import { PostgresDatabase } from './postgres-database.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+import { PostgresSessionDriver } from './postgres-session-driver.ts';
+import { PostgresSessionService, type PostgresSessionServiceOptions } from './postgres-session-service.ts';
 
 const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };
 
@@ -12,6 +23,7 @@ let pool: Pool;
 let service: PostgresSessionService;
 /** Another writer, whose transaction begins and ends when a test says so. */
 let client: Client;
+let only: PostgresPool;
 let other: PostgresSessionService;
 
 beforeAll(async () => void (database = await createTestDatabase()));
@@ -23,11 +35,9 @@ beforeEach(async () => {
   await service.createSession(KEY);
   client = new Client({ connectionString: database.url, options: '-c deadlock_timeout=1h' });
   await client.connect();
-  const only = Object.assign(client, { release: () => undefined });
-  other = new PostgresSessionService({
-    pool: { query: (query) => only.query(query), connect: async () => only },
-    schema,
-  });
+  const single = Object.assign(client, { release: () => undefined });
+  only = { query: (query) => single.query(query), connect: async () => single };
+  other = new PostgresSessionService({ pool: only, schema });
   await other.migrate();
 });
 afterEach(async () => {
@@ -125,6 +135,67 @@ test('of two who claim a free session at once one gets it, and the other is told
   await other.renewLease(lease);
 });
 
+test('a claim that waited for an append of an expired lease is told that the append renewed it', async () => {
+  const at = (nowMs: number): PostgresSessionServiceOptions['platform'] => ({ ...systemPlatform, now: () => nowMs });
+  const early = new PostgresSessionService({ pool, schema, platform: at(0) });
+  const lease = await early.acquireLease({ ...KEY, ttlMs: 1000 });
+  const late = new PostgresSessionService({ pool, schema, platform: at(5000) });
+  const owner = new PostgresSessionService({ pool: only, schema, platform: at(4999) });
+  const theirs = await read(owner);
+  await client.query('BEGIN');
+  await owner.appendEvent({ session: theirs, event: eventOf('one'), lease });
+  const claim = expect(late.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+  await untilWaiting();
+  await client.query('COMMIT');
+  await claim;
+  await owner.appendEvent({ session: theirs, event: eventOf('two'), lease });
+});
+
+test('an append from outside that waited for an append of an expired lease does not come between', async () => {
+  const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
+  const session = await read();
+  const driver = new PostgresSessionDriver(new PostgresDatabase(pool, schema, true, systemPlatform));
+  const owner = new PostgresSessionDriver(new PostgresDatabase(only, schema, true, systemPlatform));
+  const nowMs = Date.now() + 5000;
+  const append = { ...KEY, incarnation: session.incarnation ?? '', writes: [], nowMs };
+  await client.query('BEGIN');
+  expect(await owner.appendEvent({ ...append, event: eventOf('one'), lease })).toEqual({ status: 'stored', seq: 1 });
+  const outside = driver.appendEvent({ ...append, event: eventOf('two'), lease: undefined });
+  await untilWaiting();
+  await client.query('COMMIT');
+  expect(await outside).toEqual({ status: 'busy', freeAtMs: nowMs + 1000 });
+  const later = { ...append, nowMs: nowMs + 1000 };
+  expect(await driver.appendEvent({ ...later, event: eventOf('two'), lease: undefined })).toMatchObject({ seq: 2 });
+  expect(await owner.appendEvent({ ...later, event: eventOf('three'), lease })).toEqual({ status: 'stale' });
+});
+
+test('whoever takes a session over during an append goes on after it', async () => {
+  const [mine, theirs] = [await read(), await read(other)];
+  const lease = await other.acquireLease(KEY);
+  await other.appendEvent({ session: theirs, event: eventOf('one'), lease });
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: { ...eventOf('two'), timestamp: 9 }, lease });
+  const claim = service.acquireLease({ ...KEY, onBusy: 'interrupt' });
+  await untilWaiting();
+  await client.query('COMMIT');
+  const taken = await claim;
+  await service.appendEvent({ session: mine, event: eventOf('three'), lease: taken });
+  await service.appendEvent({ session: mine, event: eventOf('four'), lease: taken });
+  expect((await read()).events.map(({ id }) => id)).toEqual(['one', 'two', 'three', 'four']);
+  const window = await service.getSession({ ...KEY, config: { afterTimestamp: 9 } });
+  expect(window?.events.map(({ id }) => id)).toEqual(['two']);
+});
+
+test('a run that interrupts one whose claim it waited for ends that open run', async () => {
+  await client.query('BEGIN');
+  await other.acquireLease({ ...KEY, invocationId: 'first', resumable: true });
+  const claim = service.acquireLease({ ...KEY, invocationId: 'second', onBusy: 'interrupt' });
+  await untilWaiting();
+  await client.query('COMMIT');
+  await claim;
+  expect(await service.listOpenRuns({ appName: 'app' })).toEqual({ runs: [] });
+});
+
 test('a session that is made twice at once is made once, and the other is told', async () => {
   const key = { ...KEY, sessionId: 'new' };
   await client.query('BEGIN');
@@ -155,7 +226,7 @@ test('a session that is being written to keeps nobody from another', async () =>
   await client.query('BEGIN');
   await other.appendEvent({ session: await read(other), event: eventOf('one', { stateDelta: { 'user:mine': 1 } }) });
   const stateDelta = { own: 1, 'user:count': 1, 'app:count': 1 };
-  await service.appendEvent({ session: next, event: eventOf('one', { stateDelta, removedState: ['user:mine'] }) });
+  await service.appendEvent({ session: next, event: eventOf('one', { stateDelta, removedState: ['user:none'] }) });
   const lease = await service.acquireLease(key);
   await service.releaseLease(lease);
   await client.query('COMMIT');

@@ -1,5 +1,7 @@
-import { migrateSessions } from './migrate-sessions.ts';
+import { type Platform, SessionBusyError } from '@eventloom/core';
+import { migrateSessions, readVersion } from './migrate-sessions.ts';
 import type { PostgresClient, PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { type Tables, tablesOf } from './tables.ts';
 
@@ -8,8 +10,11 @@ export type RunStatement = (statement: Statement, values: unknown[]) => Promise<
 
 /** How often a transaction is tried that PostgreSQL undid to let others go on. */
 const ATTEMPTS = 10;
-const DEADLOCK = '40P01';
-const SERIALIZATION_FAILURE = '40001';
+const MAX_WAIT_MS = 250;
+/** A deadlock, and a failure to serialise. */
+const UNDONE: readonly unknown[] = ['40P01', '40001'];
+/** A table or a column that is not there, and a prepared statement whose columns changed. */
+const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
 
 /** The tables in a database behind a pool. They are made, or found to be there, before the first statement. */
 export class PostgresDatabase {
@@ -17,14 +22,16 @@ export class PostgresDatabase {
   readonly #pool: PostgresPool;
   readonly #schema: string | undefined;
   readonly #prepares: boolean;
+  readonly #platform: Platform;
   #ready: Promise<void> | undefined;
 
   /** @throws ConfigurationError for a schema that cannot be one */
-  constructor(pool: PostgresPool, schema: string | undefined, prepares: boolean) {
+  constructor(pool: PostgresPool, schema: string | undefined, prepares: boolean, platform: Platform) {
     this.tables = tablesOf(schema);
     this.#pool = pool;
     this.#schema = schema;
     this.#prepares = prepares;
+    this.#platform = platform;
   }
 
   /** Makes what is missing, once. What failed is tried again by the next call. */
@@ -57,6 +64,11 @@ export class PostgresDatabase {
     );
   }
 
+  /** For a write that found nothing to write to. @throws ConfigurationError when that is because the tables are of another version */
+  async checkVersion(): Promise<void> {
+    checkCurrent(await readVersion(this.#pool, this.tables));
+  }
+
   #migrate(): Promise<void> {
     return this.#withClient((client) => migrateSessions(client, this.tables, this.#schema));
   }
@@ -83,18 +95,27 @@ export class PostgresDatabase {
     return this.#prepares ? { name, text, values } : { text, values };
   }
 
+  /** Once more, after a while that is longer each time, what PostgreSQL undid to let others go on. */
   async #retry<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
-      } catch (error) {
-        if (attempt === ATTEMPTS || !wasUndone(error)) throw error;
+      } catch (cause) {
+        const code = codeOf(cause);
+        if (CHANGED.includes(code)) await this.checkVersion();
+        if (!UNDONE.includes(code)) throw cause;
+        if (attempt === ATTEMPTS) {
+          throw new SessionBusyError(`PostgreSQL undid this ${ATTEMPTS} times to let other writers go on; try again`, {
+            cause,
+          });
+        }
       }
+      const waitMs = Math.min(2 ** attempt, MAX_WAIT_MS) * Math.random();
+      await new Promise<void>((resolve) => void this.#platform.schedule(waitMs, resolve));
     }
   }
 }
 
-function wasUndone(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return false;
-  return error.code === DEADLOCK || error.code === SERIALIZATION_FAILURE;
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

@@ -1,8 +1,11 @@
-import { ConfigurationError, createEvent } from '@eventloom/core';
+import { ConfigurationError, createEvent, type SessionRecord } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { PostgresPool } from './postgres-pool.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
+import { migrations } from './schema.ts';
+import { tablesOf } from './tables.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 
@@ -17,6 +20,12 @@ afterEach(async () => {
   await database.drop();
 });
 
+async function recordsOf(service: PostgresSessionService): Promise<SessionRecord[]> {
+  const records: SessionRecord[] = [];
+  for await (const record of service.exportSession(KEY)) records.push(record);
+  return records;
+}
+
 const rowsOf = async (statement: string): Promise<unknown[]> => (await pool.query(statement)).rows;
 const tables = `SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'eventloom%' ORDER BY 1, 2`;
 
@@ -24,7 +33,7 @@ test('the tables are made by the first call, in the first schema of the connecti
   await pool.query('CREATE TABLE notes (id integer)');
   await new PostgresSessionService({ pool }).createSession(KEY);
   expect(await rowsOf(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`)).toEqual(
-    ['events', 'initial_state', 'meta', 'sessions', 'state', 'tool_calls']
+    ['events', 'initial_state', 'lease_tickets', 'meta', 'sessions', 'state', 'tool_calls']
       .map((name) => ({ tablename: `eventloom_${name}` }))
       .concat({ tablename: 'notes' }),
   );
@@ -50,14 +59,76 @@ test('tables of a newer version are refused by both versions, and left as they a
   const newer = new PostgresSessionService({ pool });
   for (const attempt of [newer.migrate(), newer.getSession(KEY)]) {
     await expect(attempt).rejects.toThrow(ConfigurationError);
-    await expect(attempt).rejects.toThrow(/version 99.*up to 2\b/);
+    await expect(attempt).rejects.toThrow(/version 99.*up to 3\b/);
   }
   expect(await rowsOf('SELECT key, value::integer FROM eventloom_meta')).toEqual([
     { key: 'sessions.schema', value: 99 },
   ]);
   expect(await rowsOf('SELECT session_id FROM eventloom_sessions')).toEqual([{ session_id: 'session' }]);
-  await pool.query(`UPDATE eventloom_meta SET value = 2 WHERE key = 'sessions.schema'`);
+  await pool.query(`UPDATE eventloom_meta SET value = 3 WHERE key = 'sessions.schema'`);
   expect((await newer.getSession(KEY))?.id).toBe('session');
+});
+
+test('a program that runs while a newer one brings the tables up to date writes nothing more, and says why', async () => {
+  const service = new PostgresSessionService({ pool });
+  const session = await service.createSession({ ...KEY, state: { 'user:name': 'Ada' } });
+  const lease = await service.acquireLease(KEY);
+  const records = await recordsOf(service);
+  const contents = async (): Promise<unknown[]> =>
+    Promise.all(['sessions', 'events', 'state', 'tool_calls'].map((name) => rowsOf(`SELECT * FROM eventloom_${name}`)));
+  const before = await contents();
+  await pool.query(`UPDATE eventloom_meta SET value = 99 WHERE key = 'sessions.schema'`);
+  const event = createEvent({ invocationId: 'e-1', author: 'agent', actions: { stateDelta: { 'user:name': 'Eva' } } });
+  const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' } as const;
+  const other = { ...KEY, sessionId: 'other' };
+  const attempts: (() => Promise<unknown>)[] = [
+    () => service.acquireLease({ ...KEY, onBusy: 'interrupt' }),
+    () => service.acquireLease(other),
+    () => service.appendEvent({ session, event, lease }),
+    () => service.appendEvent({ session, event }),
+    () => service.recordToolCall(lease, call),
+    () => service.renewLease(lease),
+    () => service.createSession(other),
+    () => service.importSession({ records, sessionId: 'imported' }),
+    () => service.deleteSession(KEY),
+  ];
+  for (const attempt of attempts) await expect(attempt()).rejects.toThrow(ConfigurationError);
+  expect(await contents()).toEqual(before);
+  await pool.query('ALTER TABLE eventloom_sessions RENAME TO eventloom_sessions_next');
+  await expect(service.getSession(KEY)).rejects.toThrow(/version 99/);
+});
+
+test('tables of the version before are brought up to date with what is in them', async () => {
+  const tables = tablesOf(undefined);
+  for (const step of migrations.slice(0, 2)) for (const statement of step(tables)) await pool.query(statement);
+  await pool.query(`CREATE TABLE eventloom_meta (key text PRIMARY KEY, value bigint NOT NULL)`);
+  await pool.query(`INSERT INTO eventloom_meta VALUES ('sessions.schema', 2)`);
+  const { rows } = await pool.query<{ pk: string }>(`
+    INSERT INTO eventloom_sessions (app_name, user_id, session_id, updated_at, last_seq, high_timestamp, compaction_end, epoch)
+    VALUES ('app', 'user', 'session', 5000, 3, 3, 2, 7), ('app', 'user', 'empty', 9000, 0, '-Infinity', NULL, 0) RETURNING pk`);
+  const compaction = { startTimestamp: 1, endTimestamp: 2, compactedContent: {} };
+  for (const [seq, actions] of [{}, {}, { compaction }].map((value, index) => [index + 1, value] as const)) {
+    const event = createEvent({ id: `event ${seq}`, invocationId: 'e-1', author: 'agent', timestamp: seq, actions });
+    const end = seq === 3 ? 2 : null;
+    const values = [rows[0]?.pk, seq, event.id, seq, seq, end, JSON.stringify(event)];
+    await pool.query('INSERT INTO eventloom_events VALUES ($1, $2, $3, $4, $5, $6, $7)', values);
+  }
+  await pool.query(`INSERT INTO eventloom_state VALUES (0, 'app', 'user', 'name', '"Ada"')`);
+  const service = new PostgresSessionService({ pool });
+  const { sessions } = await service.listSessions({ appName: 'app' });
+  expect(sessions.map(({ id, lastSeq, lastUpdateTime, state }) => [id, lastSeq, lastUpdateTime, { ...state }])).toEqual(
+    [
+      ['empty', 0, 9, { 'user:name': 'Ada' }],
+      ['session', 3, 5, { 'user:name': 'Ada' }],
+    ],
+  );
+  const session = await service.getSession({ ...KEY, config: { sinceCompaction: true } });
+  expect(session?.events.map(({ id }) => id)).toEqual(['event 3']);
+  if (!session) throw new Error('the session is gone');
+  await service.appendEvent({ session, event: createEvent({ invocationId: 'e-1', author: 'agent', timestamp: 4 }) });
+  expect(session.lastSeq).toBe(4);
+  expect((await service.getSession({ ...KEY, config: { sinceCompaction: true } }))?.events.length).toBe(2);
+  expect((await service.listSessions({ appName: 'app' })).sessions[0]?.id).toBe('session');
 });
 
 test('a migration that fails leaves nothing behind, and is tried again by the next call', async () => {
@@ -70,7 +141,7 @@ test('a migration that fails leaves nothing behind, and is tried again by the ne
 });
 
 test('services with schemas of their own share a pool and nothing else, whatever the schemas are called', async () => {
-  const schemas = ['plain', 'Two Words', `it's "quoted"`, 'schéma', undefined];
+  const schemas = ['plain', 'Two Words', `it's "quoted"`, `back\\slash`, `\\'); --`, 'schéma', undefined];
   const services = schemas.map((schema) => new PostgresSessionService({ pool, schema }));
   for (const service of services) {
     const session = await service.createSession({ ...KEY, state: { 'app:motto': 'go' } });
@@ -83,7 +154,17 @@ test('services with schemas of their own share a pool and nothing else, whatever
   for (const service of services.slice(1)) expect((await service.getSession(KEY))?.lastSeq).toBe(1);
 });
 
-test.each(['', 'x'.repeat(64), 'é'.repeat(32), 'with\0nul', '\ud800'])(
+test('the name of a schema is one also where backslashes in text have a meaning', async () => {
+  const own = new Pool({ connectionString: database.url, options: '-c standard_conforming_strings=off' });
+  for (const schema of [`back\\slash`, `\\'; DROP TABLE notes; --`]) {
+    const service = new PostgresSessionService({ pool: own, schema });
+    await service.createSession(KEY);
+    expect((await service.acquireLease(KEY)).epoch).toBe(1);
+  }
+  await own.end();
+});
+
+test.each(['', 'x'.repeat(64), 'é'.repeat(32), 'with\0nul', '\ud800', 'pg_mine', 'pg_temp'])(
   '%j is refused as the name of a schema',
   (schema) => {
     expect(() => new PostgresSessionService({ pool, schema })).toThrow(ConfigurationError);
@@ -110,6 +191,38 @@ test('a user who may not make tables can use those that are there', async () => 
   );
   await own.end();
   await pool.query(`DROP OWNED BY ${user}; DROP ROLE ${user}`);
+});
+
+test('without prepared statements nothing is expected of a connection that another call left', async () => {
+  const reset: PostgresPool = {
+    query: async (query) => {
+      const client = await pool.connect();
+      try {
+        return await client.query(query);
+      } finally {
+        await client.query('DISCARD ALL');
+        client.release();
+      }
+    },
+    connect: async () => {
+      const client = await pool.connect();
+      await client.query('DISCARD ALL');
+      return client;
+    },
+  };
+  const service = new PostgresSessionService({ pool: reset, schema: 'pooled', preparedStatements: false });
+  const session = await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada' } });
+  const lease = await service.acquireLease({ ...KEY, invocationId: 'e-1', resumable: true });
+  const actions = { stateDelta: { own: 2 }, removedState: ['user:name'] };
+  await service.appendEvent({ session, event: createEvent({ invocationId: 'e-1', author: 'agent', actions }), lease });
+  await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+  expect((await service.listOpenRuns({ appName: 'app' })).runs.length).toBe(1);
+  await service.releaseLease(lease);
+  const records = await recordsOf(service);
+  await service.importSession({ records, sessionId: 'copy' });
+  await service.deleteSession(KEY);
+  const { sessions } = await service.listSessions({ appName: 'app' });
+  expect(sessions.map(({ id, state }) => [id, { ...state }])).toEqual([['copy', { own: 2 }]]);
 });
 
 test('statements are prepared by names of their own, or not at all', async () => {

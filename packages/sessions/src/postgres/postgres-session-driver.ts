@@ -1,4 +1,4 @@
-import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type {
   AppendOutcome,
   ClaimOutcome,
@@ -6,6 +6,7 @@ import type {
   EventAppend,
   EventWindow,
   LeaseClaim,
+  OpenRunPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -16,20 +17,23 @@ import type {
   StoredSession,
 } from '../session-driver.ts';
 import { EventAppender } from './event-appender.ts';
-import { type ClaimRow, type LeaseStatements, leaseStatements } from './lease-statements.ts';
+import { type ClaimRow, type LeaseStatements, leaseStatements, type OpenRunRow } from './lease-statements.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { type ReadStatements, readStatements } from './read-statements.ts';
+import { checkCurrent } from './schema-version.ts';
 import { SessionImporter } from './session-importer.ts';
 import { type CreatedRow, type SessionStatements, sessionStatements } from './session-statements.ts';
 import type { Statement } from './statement.ts';
 import { actionsJson, responseJson, toStateLists } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';
+import { WriterPositions } from './writer-positions.ts';
 
 /** Sessions in PostgreSQL. Every method is one statement, but those that delete and import, and an append that has to wait. */
 export class PostgresSessionDriver implements SessionDriver {
   readonly shared = true;
   readonly #database: PostgresDatabase;
   readonly #run: RunStatement;
+  readonly #positions = new WriterPositions();
   readonly #appender: EventAppender;
   readonly #importer: SessionImporter;
   readonly #leases: LeaseStatements;
@@ -40,7 +44,7 @@ export class PostgresSessionDriver implements SessionDriver {
     const { tables, run } = database;
     this.#database = database;
     this.#run = run;
-    this.#appender = new EventAppender(database);
+    this.#appender = new EventAppender(database, this.#positions);
     this.#leases = leaseStatements(tables);
     this.#reads = readStatements(tables);
     this.#sessions = sessionStatements(tables);
@@ -49,10 +53,10 @@ export class PostgresSessionDriver implements SessionDriver {
 
   async createSession(creation: SessionCreation): Promise<CreatedSession | undefined> {
     const { writes, nowMs } = creation;
-    const values = [...keyOf(creation), nowMs, ...toStateLists(writes)];
+    const values = [...keyOf(creation), nowMs, ...toStateLists(writes, 'session', creation.sessionId)];
     const rows = (await this.#run(this.#sessions.create, values)) as readonly CreatedRow[];
     const [made] = rows;
-    if (!made) return undefined;
+    if (!made) return this.#refused();
     const state = new Map<string, StateEntry>();
     for (const { kind, key, value } of rows) {
       if (key !== null) state.set(`${kind}:${key}`, { scope: kind, key, value: JSON.parse(value) as unknown });
@@ -67,7 +71,7 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   async listSessions({ appName, userId, limit, after }: SessionPage): Promise<StoredSession[]> {
-    const begin = after ? [-after.updatedAtMs, after.sessionId, after.userId] : [-Infinity, '', ''];
+    const begin = after ? [after.updatedAtMs, after.sessionId, after.userId] : [Infinity, '', ''];
     const values = [appName, ...begin, limit];
     const rows =
       userId === undefined
@@ -87,16 +91,18 @@ export class PostgresSessionDriver implements SessionDriver {
     return session && { ...session, initialState, toolCalls };
   }
 
-  importSession(session: SessionImport): Promise<CreatedSession | undefined> {
-    return this.#importer.import(session);
+  async importSession(session: SessionImport): Promise<CreatedSession | undefined> {
+    return (await this.#importer.import(session)) ?? this.#refused();
   }
 
   /** Under the lock: rows that somebody appends meanwhile would be invisible to what deletes them, and stay. */
   async deleteSession(key: SessionKey): Promise<void> {
-    await this.#database.transaction(async (run) => {
+    const isFound = await this.#database.transaction(async (run) => {
       const pk = await this.#appender.lock(run, key);
       if (pk !== undefined) await run(this.#sessions.removeSession, [...keyOf(key), pk]);
+      return pk !== undefined;
     });
+    if (!isFound) await this.#refused();
   }
 
   appendEvent(append: EventAppend): Promise<AppendOutcome> {
@@ -104,39 +110,84 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   async claimLease(claim: LeaseClaim): Promise<ClaimOutcome> {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
-    for (;;) {
-      const values = [appName, userId, sessionId, nowMs, ttlMs, takeOver];
-      const [row] = (await this.#run(this.#leases.claim, values)) as readonly ClaimRow[];
-      if (!row) return { status: 'missing' };
+    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket } = claim;
+    const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
+    const values = [appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId ?? null, resumable, ...place];
+    for (let isExpired = false; ; isExpired = true) {
+      const [row] = (await this.#claim(claim, [...values, isExpired], isExpired)) as readonly ClaimRow[];
+      checkCurrent(Number(row?.version));
+      if (!row || row.pk === null) return { status: 'missing' };
       if (row.epoch !== null) {
-        return { status: 'taken', lease: { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs } };
+        const lease = { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs };
+        this.#positions.set(lease.epoch, row);
+        return { status: 'taken', lease: invocationId === undefined ? lease : { ...lease, invocationId } };
       }
-      const freeAtMs = Number(row.lease_until);
+      const freeAtMs = Math.max(Number(row.held_until), Number(row.awaited_until));
       if (!takeOver && freeAtMs > nowMs) return { status: 'busy', freeAtMs };
-      // It was free when the statement began, and somebody else took or deleted it while this one waited for the row.
+      // A lease has expired, or it was free when the statement began and somebody else took it while this one waited for the row.
     }
   }
 
   async renewLease(lease: SessionLease, nowMs: number): Promise<boolean> {
-    const values = [...keyOf(lease), lease.epoch, nowMs + lease.ttlMs];
-    return (await this.#run(this.#leases.renew, values)).length > 0;
+    const rows = await this.#run(this.#leases.renew, [...keyOf(lease), lease.epoch, nowMs + lease.ttlMs]);
+    if (rows.length === 0) await this.#refused();
+    return rows.length > 0;
   }
 
-  async releaseLease(lease: SessionLease): Promise<void> {
-    await this.#run(this.#leases.release, [...keyOf(lease), lease.epoch]);
+  async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): Promise<void> {
+    this.#positions.delete(lease.epoch);
+    await this.#run(this.#leases.release, [
+      ...keyOf(lease),
+      lease.epoch,
+      lease.invocationId ?? null,
+      leaveOpen !== false,
+      leaveOpen === 'uncounted',
+    ]);
+  }
+
+  async withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {
+    await this.#run(this.#leases.withdrawTicket, [...keyOf(key), ticketId]);
+  }
+
+  async listOpenRuns({ appName, limit, after }: OpenRunPage): Promise<OpenRun[]> {
+    const values = [appName, after?.userId ?? '', after?.sessionId ?? '', limit];
+    const rows = (await this.#run(this.#leases.openRuns, values)) as readonly OpenRunRow[];
+    return rows.map((row) => ({
+      appName,
+      userId: row.user_id,
+      sessionId: row.session_id,
+      invocationId: row.open_run,
+      attempts: row.attempts,
+      heldUntilMs: Number(row.held_until),
+    }));
   }
 
   async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
     const { invocationId, callId, name, status } = entry;
     const call = [invocationId, callId, name, status, responseJson(entry), actionsJson(entry)];
     const values = [...keyOf(lease), lease.epoch, ...call];
-    return (await this.#run(this.#leases.recordToolCall, values)).length > 0;
+    const rows = await this.#run(this.#leases.recordToolCall, values);
+    if (rows.length === 0) await this.#refused();
+    return rows.length > 0;
   }
 
   async listToolCalls(key: SessionKey, invocationId: string): Promise<ToolLedgerEntry[]> {
     const rows = await this.#run(this.#reads.toolCalls, [...keyOf(key), invocationId]);
     return new StoredRows(key.appName, rows).toolCalls;
+  }
+
+  /** At once, or under the session's lock: then the time of a lease is as it is. */
+  #claim(key: SessionKey, values: unknown[], isLocked: boolean): Promise<readonly unknown[]> {
+    if (!isLocked) return this.#run(this.#leases.claim, values);
+    return this.#database.transaction(async (run) => {
+      await this.#appender.lock(run, key);
+      return run(this.#leases.claim, values);
+    });
+  }
+
+  /** Of a write that found nothing to write to. @throws ConfigurationError when a newer program made the tables its own */
+  async #refused(): Promise<undefined> {
+    await this.#database.checkVersion();
   }
 
   async #readWindow(

@@ -18,9 +18,11 @@ afterAll(async () => {
 describe('PostgresSessionService keeps the contract', () => {
   let schemas = 0;
   const cases = sessionServiceConformance(async ({ platform }) => {
-    const service = new PostgresSessionService({ pool, platform, schema: `case_${schemas++}` });
+    const schema = `case_${schemas++}`;
+    const another = () => new PostgresSessionService({ pool, platform, schema });
+    const service = another();
     await service.migrate();
-    return { service };
+    return { service, another };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });

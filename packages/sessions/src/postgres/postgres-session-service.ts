@@ -1,3 +1,4 @@
+import { systemPlatform } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -26,32 +27,41 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
  * Sessions in PostgreSQL 14 or later, for any number of processes. The tables begin with `eventloom_`. They are made or brought up
  * to date before the first call is answered, or by `migrate`; the database's user needs the right to make tables only for that.
  *
- * **Writes.** An append is one statement and one round trip, whatever the length of the history; one that is refused is two. Sessions
- * never wait for each other, but for the moment in which both write the same `app:` or `user:` key. What PostgreSQL undoes to end a
- * deadlock is tried again, up to ten times. It is written for READ COMMITTED, PostgreSQL's default: under a stricter one, writers that
- * meet are undone and tried again as well. What was acknowledged survives what the server promises: with its `fsync` and
- * `synchronous_commit` on, a crash of anything. When the connection is lost during an append, the event may be stored or not: appending
- * it again, with the same id, stores it once. The server's log calls such a second append a duplicate key.
+ * **Writes.** An append is one statement and one round trip, whatever the length of the history and however old the transactions are
+ * that others keep open; one that is refused is two. A claim and a release of a lease write the session's row: while a transaction
+ * stays open that began long ago, each turn of a session makes its next ones a little slower, until that transaction ends. Sessions
+ * never wait for each other, but for the moment in which both write, or remove, the same `app:` or `user:` key; they take such keys
+ * in one order and so never undo each other. It is written for READ COMMITTED, PostgreSQL's default. What PostgreSQL undoes all the
+ * same, for a stricter isolation or for somebody else's transactions, is tried again after a while, ten times in all, and then a
+ * SessionBusyError. What was acknowledged survives what the server promises: with its `fsync` and `synchronous_commit` on, a crash of
+ * anything. When the connection is lost during an append, the event may be stored or not: appending it again, with the same id,
+ * stores it once.
  *
  * **Leases.** Their times are those of the clocks of the processes that write. A clock that is ahead lets its process take over a
  * session early: `ttlMs` should be well above the difference between clocks. A session still has one writer, whatever the clocks
- * say: the former owner's writes are refused.
+ * say: the former owner's writes are refused. Of those who wait in several processes the one that came first is next; after a crash
+ * of the server, those who wait are in no order.
  *
- * **Limits.** An event, a state value or the response of a tool call may take 64 MiB as JSON; more is a SizeLimitError.
+ * **Limits.** An event, a state value or the response of a tool call may take 64 MiB as JSON, and all values that a session is made
+ * with 192 Mi characters; more is a SizeLimitError.
  *
  * **Errors** of the pool and of the database that are nobody's fault here are passed on as they are: a server that cannot be reached,
  * a connection that was lost, a right that is missing.
  *
- * **PgBouncer** in transaction mode works: from version 1.21 on as it is, when `max_prepared_statements` is not 0; otherwise with
- * `preparedStatements: false`. Statement mode does not work.
+ * **Poolers** that hand out connections by the transaction, as PgBouncer does in transaction mode: with `preparedStatements: false`
+ * nothing is expected of a connection but what happens in one transaction. A pooler that follows prepared statements by itself may do
+ * without that option. Poolers that hand out connections by the statement do not work.
+ *
+ * **Upgrades.** A program that runs while a newer version brings the tables up to date writes nothing from then on: what it does is a
+ * ConfigurationError.
  */
 export class PostgresSessionService extends DriverSessionService {
   readonly #database: PostgresDatabase;
 
   /** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
   constructor(options: PostgresSessionServiceOptions) {
-    const { pool, schema, preparedStatements = true } = options;
-    const database = new PostgresDatabase(pool, schema, preparedStatements);
+    const { pool, schema, preparedStatements = true, platform = systemPlatform } = options;
+    const database = new PostgresDatabase(pool, schema, preparedStatements, platform);
     super(new PostgresSessionDriver(database), options);
     this.#database = database;
   }

@@ -1,4 +1,13 @@
-import { createEvent, type Event, type EventParams, type SessionKey, SizeLimitError } from '@eventloom/core';
+import {
+  createEvent,
+  type Event,
+  type EventParams,
+  type Session,
+  SESSION_RECORD_VERSION,
+  type SessionKey,
+  SizeLimitError,
+  systemPlatform,
+} from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -91,6 +100,87 @@ test('what is over 64 MiB of JSON is refused by its name, and nothing is changed
     await expect(promise).rejects.toThrow(message);
   }
   expect(await counts()).toEqual([1, 0, 0, 0, 0]);
+}, 30_000);
+
+test('values that are each small enough and together too large are refused, and nothing is changed', async () => {
+  await service.migrate();
+  const text = 'x'.repeat(50 * 1024 * 1024);
+  const creation = service.createSession({ ...KEY, state: { a: text, b: text, c: text, d: text, 'user:e': 1 } });
+  await expect(creation).rejects.toThrow(SizeLimitError);
+  await expect(creation).rejects.toThrow(/"session".*201326592/);
+  expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+}, 30_000);
+
+test('what is removed of an app or a user is swept by the next removal, and when a session is deleted', async () => {
+  const session = await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada', 'app:motto': 'go' } });
+  const other = await service.createSession({ ...KEY, sessionId: 'other' });
+  const removedState = ['own', 'user:name', 'app:motto', 'user:none'];
+  await service.appendEvent({ session, event: eventOf('one', { actions: { removedState } }) });
+  for (const read of [await service.getSession(KEY), (await service.listSessions({ appName: 'app' })).sessions[0]]) {
+    expect({ ...read?.state }).toEqual({});
+  }
+  expect({ ...(await service.createSession({ ...KEY, sessionId: 'third' })).state }).toEqual({});
+  const removed = async (): Promise<unknown[]> =>
+    (await pool.query(`SELECT key FROM ${schema}.eventloom_state WHERE removed ORDER BY key`)).rows;
+  expect((await removed()).length).toBe(3);
+  await service.appendEvent({ session, event: eventOf('next', { actions: { removedState: ['user:more'] } }) });
+  expect(await removed()).toEqual([{ key: 'more' }]);
+  const actions = { stateDelta: { 'user:name': 'Eva' } };
+  await service.appendEvent({ session: other, event: eventOf('two', { actions }) });
+  await service.deleteSession(KEY);
+  const { rows } = await pool.query(`SELECT key, value FROM ${schema}.eventloom_state`);
+  expect(rows).toEqual([{ key: 'name', value: '"Eva"' }]);
+  // What is removed is not there for an import, which sets only what is not.
+  await service.appendEvent({ session: other, event: eventOf('three', { actions: { removedState: ['user:name'] } }) });
+  const records = [
+    {
+      type: 'session',
+      version: SESSION_RECORD_VERSION,
+      appName: 'app',
+      userId: 'user',
+      id: 'imported',
+      lastUpdateTime: 1,
+      initialState: {},
+      state: { 'user:name': 'Ida' },
+    },
+    { type: 'end', events: 0, toolCalls: 0 },
+  ] as const;
+  expect({ ...(await service.importSession({ records })).state }).toEqual({ 'user:name': 'Ida' });
+});
+
+test('sessions are listed by their last event also while the index lags behind', async () => {
+  let nowMs = 1_000_000;
+  const platform = { ...systemPlatform, now: () => nowMs };
+  const own = new PostgresSessionService({ pool, schema, platform });
+  const sessions: Session[] = [];
+  for (let index = 0; index < 12; index++) {
+    nowMs += 7000;
+    sessions.push(await own.createSession({ ...KEY, sessionId: String(index), userId: `user ${index % 2}` }));
+  }
+  const updated = new Map<string, number>();
+  // Steps of less and of more than the lag, and one back: a clock that is behind.
+  const steps = [1000, 59_000, 20_000, 61_000, 200_000, -250_000, 5000, 0, 45_000];
+  for (let index = 0; index < 60; index++) {
+    nowMs += steps[index % steps.length] ?? 0;
+    const session = sessions[(index * 5) % 12];
+    if (!session) throw new Error('no session');
+    await own.appendEvent({ session, event: eventOf(`event ${index}`) });
+    updated.set(session.id, nowMs);
+    const expected = [...updated].toSorted(([a, one], [b, two]) => two - one || (a < b ? -1 : 1)).map(([id]) => id);
+    if (updated.size < 12) continue;
+    for (const limit of [1, 3, 12]) {
+      const listed: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await own.listSessions({ appName: 'app', limit, cursor });
+        listed.push(...page.sessions.map(({ id }) => id));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      expect(listed).toEqual(expected);
+    }
+    const { sessions: ofUser } = await own.listSessions({ appName: 'app', userId: 'user 1' });
+    expect(ofUser.map(({ id }) => id)).toEqual(expected.filter((id) => Number(id) % 2 === 1));
+  }
 }, 30_000);
 
 test('an event of some megabytes comes back whole', async () => {

@@ -1,3 +1,4 @@
+import { joinLastEvent, LAG_MS, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
@@ -27,20 +28,23 @@ const FOUND = `
     place, last_seq, updated_at
   FROM found`;
 
-const one = ({ sessions }: Tables): string => `found AS (
-    SELECT pk, user_id, session_id, last_seq, updated_at, compaction_end, 1::bigint AS place
-    FROM ${sessions} WHERE app_name = $1 AND user_id = $2 AND session_id = $3
+/** What of a session is in its last event. */
+const LAST = 'coalesce(last.seq, 0) AS last_seq, coalesce(last.appended_at, created_at) AS updated_at';
+
+const one = (tables: Tables): string => `found AS (
+    SELECT pk, user_id, session_id, ${LAST}, last.compacted_until AS compaction_end, 1::bigint AS place
+    FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
   )`;
 
 /** OFFSET 0 keeps the planner, which cannot know how few sessions a page has, from reading the state of all of them. */
 const stateOf = ({ state }: Tables): string => `
   SELECT 'app', NULL, NULL, key, value, NULL, NULL, NULL FROM ${state}
-  WHERE session = 0 AND app_name = $1 AND user_id = '' AND EXISTS (SELECT FROM found)
+  WHERE session = 0 AND app_name = $1 AND user_id = '' AND NOT removed AND EXISTS (SELECT FROM found)
   UNION ALL
   SELECT 'user', NULL, owner.user_id, key, value, NULL, NULL, NULL
   FROM (SELECT DISTINCT user_id FROM found) AS owner CROSS JOIN LATERAL (
     SELECT key, value FROM ${state} AS stored
-    WHERE session = 0 AND app_name = $1 AND stored.user_id = owner.user_id OFFSET 0
+    WHERE session = 0 AND app_name = $1 AND stored.user_id = owner.user_id AND NOT removed OFFSET 0
   ) AS shared
   UNION ALL
   SELECT 'own', pk::text, NULL, key, value, NULL, NULL, NULL
@@ -92,14 +96,28 @@ const narrowedWindow = ({ events }: Tables): { readonly bounds: string; readonly
   };
 };
 
-/** A page: what comes after the place $2 (its time negated), $3 and $4; $5 sessions. */
-const page = ({ sessions }: Tables, ofUser: string): string => `
-  WITH found AS (
+/** More than what is lost when times are added and subtracted. */
+const LAG = `${LAG_MS + 1}`;
+
+/**
+ * A page: what comes after the time $2, the session $3 and the user $4; $5 sessions. The index knows times that lag behind: `behind`
+ * is as many sessions further on as the page has, all of them after the place by the index alone, so that none that is older by more
+ * than the lag can be in the page. The others are put in order by their last events.
+ */
+const page = (tables: Tables, ofUser: string): string => `
+  WITH behind AS (
+    SELECT listed_at FROM ${tables.sessions}
+    WHERE app_name = $1 ${ofUser} AND listed_at <= $2::double precision - ${LAG}
+    ORDER BY listed_at DESC LIMIT 1 OFFSET $5::bigint - 1
+  ), found AS (
     SELECT *, row_number() OVER (ORDER BY -updated_at, session_id, user_id) AS place FROM (
-      SELECT pk, user_id, session_id, last_seq, updated_at FROM ${sessions}
-      WHERE app_name = $1 ${ofUser}
-        AND (-updated_at, session_id, user_id) > ($2::double precision, $3::text, $4::text)
-      ORDER BY -updated_at, session_id, user_id LIMIT $5::bigint
+      SELECT * FROM (
+        SELECT pk, user_id, session_id, ${LAST} FROM ${tables.sessions} AS session ${joinLastEvent(tables)}
+        WHERE app_name = $1 ${ofUser} AND listed_at <= $2
+          AND listed_at > coalesce((SELECT listed_at - ${LAG} FROM behind), '-Infinity')
+      ) AS candidate
+      WHERE (-updated_at, session_id, user_id) > (-$2, $3::text, $4::text)
+      ORDER BY -updated_at, session_id, user_id LIMIT $5
     ) AS page
   )`;
 
@@ -137,7 +155,7 @@ export function readStatements(tables: Tables) {
     toolCalls: toStatement(`
       WITH call AS (
         SELECT call.* FROM ${tables.sessions} JOIN ${tables.toolCalls} AS call ON call.session = pk AND invocation_id = $4
-        WHERE app_name = $1 AND user_id = $2 AND session_id = $3
+        WHERE ${THIS_SESSION}
       )
       SELECT status AS kind, invocation_id AS owner, name, call_id AS key, response AS value, ordinal AS place FROM call
       UNION ALL

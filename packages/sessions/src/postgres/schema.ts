@@ -1,13 +1,11 @@
-import { EVENT_IDS } from './append-statement.ts';
 import type { Tables } from './tables.ts';
 
 /**
  * Text that is compared is compared by its bytes (COLLATE "C"), whatever the database's own order is. JSON is kept as text: the
  * JSON types refuse a NUL character. Times are milliseconds since the epoch, but timestamps and `compaction_end`: seconds.
  *
- * `pk` numbers sessions, and never the same way twice. A session's key is its primary key: whoever appends finds it by that, and
- * each index of this table is written by every append. It has no index on `pk` for the same reason, and no foreign key leads to it.
- * `lease_until` is 0 when no lease is live. `compaction_end` is the greatest of the session's events, null without one.
+ * `pk` numbers sessions, and never the same way twice. A session's key is its primary key: whoever appends finds it by that. It has
+ * no index on `pk`, and no foreign key leads to it. `lease_until` is 0 when no lease is live.
  */
 const sessions = ({ sessions, epochs }: Tables): string[] => [
   `CREATE SEQUENCE ${epochs}`,
@@ -49,7 +47,7 @@ const events = ({ events }: Tables): string[] => [
     event text NOT NULL,
     PRIMARY KEY (session, seq)
   ) WITH (autovacuum_analyze_threshold = 2000)`,
-  `CREATE UNIQUE INDEX ${EVENT_IDS} ON ${events} (session, event_id)`,
+  `CREATE UNIQUE INDEX eventloom_event_ids ON ${events} (session, event_id)`,
   `CREATE INDEX eventloom_compactions ON ${events} (session, seq) WHERE compaction_end IS NOT NULL`,
 ];
 
@@ -97,5 +95,57 @@ const first = (tables: Tables): string[] => [
 /** What a call changed and signalled, as the actions of an event. */
 const second = ({ toolCalls }: Tables): string[] => [`ALTER TABLE ${toolCalls} ADD COLUMN actions text`];
 
+/**
+ * An append writes the event and its state, and locks the session's row without writing it: the versions of a row that is written
+ * again and again pile up, in the table and in its indexes, as long as anybody's old transaction is open. What an append changes of
+ * a session is in its last event: when it was appended (milliseconds), under which epoch, and in `compacted_until` the greatest
+ * `compaction_end` so far. Of the events from before this step the last ones have it, and nobody asks the others.
+ *
+ * `listed_at` is when the session was last updated, or less than a minute before. A lease lasts `lease_ttl` from its last append.
+ * `open_run` is the session's open run; appends and runs that cannot be resumed do not touch its index. `removed` marks keys of an
+ * app or a user that were removed and are about to be swept.
+ *
+ * A ticket is the place of one who waits for a lease. Tickets are short-lived: after a crash of the server there are none, and so a
+ * wait costs nothing on disk.
+ */
+const third = ({ sessions, events, state, tickets }: Tables): string[] => [
+  `ALTER TABLE ${events}
+    ADD COLUMN appended_at double precision NOT NULL DEFAULT '-Infinity',
+    ADD COLUMN epoch bigint,
+    ADD COLUMN compacted_until double precision`,
+  `UPDATE ${events} SET appended_at = updated_at, compacted_until = owner.compaction_end
+    FROM ${sessions} AS owner WHERE session = pk AND seq = last_seq`,
+  `ALTER TABLE ${events} ALTER COLUMN appended_at DROP DEFAULT`,
+  `ALTER TABLE ${sessions}
+    ADD COLUMN created_at double precision,
+    ADD COLUMN listed_at double precision,
+    ADD COLUMN lease_ttl double precision NOT NULL DEFAULT 0,
+    ADD COLUMN open_run text COLLATE "C",
+    ADD COLUMN attempts integer NOT NULL DEFAULT 0`,
+  `UPDATE ${sessions} SET created_at = updated_at, listed_at = updated_at`,
+  // The indexes of the listings go with the columns.
+  `ALTER TABLE ${sessions}
+    ALTER COLUMN created_at SET NOT NULL,
+    ALTER COLUMN listed_at SET NOT NULL,
+    DROP COLUMN updated_at, DROP COLUMN last_seq, DROP COLUMN high_timestamp, DROP COLUMN compaction_end,
+    DROP CONSTRAINT eventloom_sessions_pkey`,
+  `CREATE INDEX eventloom_sessions_of_app ON ${sessions} (app_name, listed_at)`,
+  `CREATE INDEX eventloom_sessions_of_user ON ${sessions} (app_name, user_id, listed_at)`,
+  // After the listings, as above, and before the open runs: these are few.
+  `ALTER TABLE ${sessions} ADD PRIMARY KEY (app_name, user_id, session_id)`,
+  `CREATE INDEX eventloom_open_runs ON ${sessions} (app_name, user_id, session_id) WHERE open_run IS NOT NULL`,
+  `ALTER TABLE ${state} ADD COLUMN removed boolean NOT NULL DEFAULT false`,
+  `CREATE INDEX eventloom_removed_state ON ${state} (app_name, user_id) WHERE removed`,
+  `CREATE UNLOGGED TABLE ${tickets} (
+    app_name text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    since double precision NOT NULL,
+    expires_at double precision NOT NULL,
+    PRIMARY KEY (app_name, user_id, session_id, id)
+  ) WITH (fillfactor = 50)`,
+];
+
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
-export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first, second];
+export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first, second, third];

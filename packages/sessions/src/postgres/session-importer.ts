@@ -1,4 +1,5 @@
-import type { Event, ToolLedgerEntry } from '@eventloom/core';
+import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
+import { compareText } from '../compare-text.ts';
 import type { CreatedSession, SessionImport } from '../session-driver.ts';
 import { inBatches } from './batches.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
@@ -12,6 +13,7 @@ interface EventRow {
   readonly seq: number;
   readonly event: Event;
   readonly highTimestamp: number;
+  readonly compactedUntil: number | null;
   readonly json: string;
 }
 
@@ -33,51 +35,59 @@ export class SessionImporter {
     return this.#database.transaction(async (run) => {
       const pk = await this.#insertSession(run, session);
       if (pk === undefined) return undefined;
-      await this.#addState(run, session, pk);
-      await this.#addEvents(run, pk, session.events);
+      await this.#addState(run, session, pk, session.state);
+      await this.#addInitialState(run, session, pk);
+      await this.#addEvents(run, pk, session);
       await this.#addToolCalls(run, pk, session.toolCalls);
+      await this.#addSharedState(run, session, pk);
       const rows = await run(this.#reads.session, [appName, userId, sessionId, 0, 0, 0]);
       return { incarnation: pk, state: new StoredRows(appName, rows).session?.state ?? [] };
     });
   }
 
   async #insertSession(run: RunStatement, session: SessionImport): Promise<string | undefined> {
-    const { appName, userId, sessionId, updatedAtMs, events } = session;
-    let high = -Infinity;
-    let end: number | null = null;
-    for (const event of events) {
-      high = Math.max(high, event.timestamp);
-      const own = compactionEnd(event);
-      if (own !== null) end = Math.max(end ?? own, own);
-    }
-    const values = [appName, userId, sessionId, updatedAtMs, events.length, high, end];
+    const { appName, userId, sessionId, updatedAtMs } = session;
+    const values = [appName, userId, sessionId, updatedAtMs];
     const [row] = (await run(this.#sessions.insertSession, values)) as readonly { readonly pk: string }[];
     return row?.pk;
   }
 
-  async #addState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
-    const { appName, userId, state, sharedState, initialState } = session;
-    const rows = [...state, ...sharedState].map((write) => ({ ...write, json: stateJson(write) }));
+  /** Last of all: a key is locked from here to the end of the transaction, and whoever writes it waits. */
+  async #addSharedState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
+    // In the order of all writers, over the batches as well: nobody waits in a circle.
+    const shared = session.sharedState.toSorted(
+      (one, other) => compareText(one.scope, other.scope) || compareText(one.key, other.key),
+    );
+    await this.#addState(run, session, pk, shared);
+  }
+
+  async #addState(run: RunStatement, key: SessionKey, pk: string, writes: readonly StateWrite[]): Promise<void> {
+    const rows = writes.map((write) => ({ ...write, json: stateJson(write) }));
     for (const batch of inBatches(rows, ({ json }) => json.length)) {
       const lists = [batch.map(({ scope }) => scope), batch.map(({ key }) => key), batch.map(({ json }) => json)];
-      await run(this.#sessions.addState, [appName, userId, pk, ...lists]);
+      await run(this.#sessions.addState, [key.appName, key.userId, pk, ...lists]);
     }
-    const initialRows = initialState.map((write) => ({ key: write.key, json: stateJson(write) }));
-    for (const batch of inBatches(initialRows, ({ json }) => json.length)) {
+  }
+
+  async #addInitialState(run: RunStatement, { initialState }: SessionImport, pk: string): Promise<void> {
+    const rows = initialState.map((write) => ({ key: write.key, json: stateJson(write) }));
+    for (const batch of inBatches(rows, ({ json }) => json.length)) {
       const lists = [batch.map(({ key }) => key), batch.map(({ json }) => json)];
       await run(this.#sessions.addInitialState, [pk, ...lists]);
     }
   }
 
-  async #addEvents(run: RunStatement, pk: string, events: readonly Event[]): Promise<void> {
+  async #addEvents(run: RunStatement, pk: string, { events, updatedAtMs }: SessionImport): Promise<void> {
     for (const batch of inBatches(toRows(events), ({ json }) => json.length)) {
       await run(this.#sessions.addEvents, [
         pk,
+        updatedAtMs,
         batch.map(({ seq }) => seq),
         batch.map(({ event }) => event.id),
         batch.map(({ event }) => event.timestamp),
         batch.map(({ highTimestamp }) => highTimestamp),
         batch.map(({ event }) => compactionEnd(event)),
+        batch.map(({ compactedUntil }) => compactedUntil),
         batch.map(({ json }) => json),
       ]);
     }
@@ -104,8 +114,11 @@ export class SessionImporter {
 /** One after the other, so that the JSON of a long history is never in memory as a whole. */
 function* toRows(events: readonly Event[]): Generator<EventRow> {
   let highTimestamp = -Infinity;
+  let compactedUntil: number | null = null;
   for (const [index, event] of events.entries()) {
     highTimestamp = Math.max(highTimestamp, event.timestamp);
-    yield { seq: index + 1, event, highTimestamp, json: eventJson(event) };
+    const end = compactionEnd(event);
+    if (end !== null) compactedUntil = Math.max(compactedUntil ?? end, end);
+    yield { seq: index + 1, event, highTimestamp, compactedUntil, json: eventJson(event) };
   }
 }

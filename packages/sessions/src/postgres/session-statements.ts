@@ -1,4 +1,6 @@
-import { addEntries, writeEntries } from './state-sql.ts';
+import { isCurrentSql } from './schema-version.ts';
+import { THIS_SESSION } from './session-sql.ts';
+import { addEntries, sweepRemoved, writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
@@ -14,34 +16,36 @@ export interface CreatedRow {
 export type SessionStatements = ReturnType<typeof sessionStatements>;
 
 export function sessionStatements(tables: Tables) {
-  const { sessions, events, state, initialState, toolCalls } = tables;
+  const { sessions, events, state, initialState, toolCalls, tickets } = tables;
+  const current = isCurrentSql(tables);
   const initial = (from: string): string => `INSERT INTO ${initialState} (session, key, value) ${from}`;
   return {
     /** $1 app, $2 user, $3 session, $4 now, $5 to $7 scopes, keys and values of state. No row when the key is taken. */
     create: toStatement(`
       WITH made AS (
-        INSERT INTO ${sessions} (app_name, user_id, session_id, updated_at) VALUES ($1, $2, $3, $4)
+        INSERT INTO ${sessions} (app_name, user_id, session_id, created_at, listed_at)
+        SELECT $1, $2, $3, $4::double precision, $4 WHERE ${current}
         ON CONFLICT DO NOTHING RETURNING pk
       ), ${writeEntries(tables, 'made', 5, false)}, kept AS (
         ${initial('SELECT session, key, value FROM entries WHERE session <> 0')}
       )
       SELECT pk::text AS pk, CASE stored.user_id WHEN '' THEN 'app' ELSE 'user' END AS kind, key, value
       FROM made LEFT JOIN ${state} AS stored
-        ON stored.session = 0 AND stored.app_name = $1 AND stored.user_id IN ('', $2)`),
+        ON stored.session = 0 AND stored.app_name = $1 AND stored.user_id IN ('', $2) AND NOT removed`),
 
-    /** $1 to $4 as above, $5 how many events, $6 the highest of their timestamps, $7 the greatest end of a compaction. */
+    /** $1 to $4 as above. */
     insertSession: toStatement(`
-      INSERT INTO ${sessions} (app_name, user_id, session_id, updated_at, last_seq, high_timestamp, compaction_end)
-      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING pk::text AS pk`),
+      INSERT INTO ${sessions} (app_name, user_id, session_id, created_at, listed_at)
+      SELECT $1, $2, $3, $4::double precision, $4 WHERE ${current} ON CONFLICT DO NOTHING RETURNING pk::text AS pk`),
     addState: toStatement(addEntries(tables)),
     /** $1 is the session's `pk`, here and below; the rest are lists. */
     addInitialState: toStatement(
       initial('SELECT $1::bigint, key, value FROM unnest($2::text[], $3::text[]) AS entry (key, value)'),
     ),
     addEvents: toStatement(`
-      INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, event)
-      SELECT $1::bigint, * FROM unnest($2::bigint[], $3::text[], $4::double precision[], $5::double precision[],
-        $6::double precision[], $7::text[])`),
+      INSERT INTO ${events} (session, appended_at, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, event)
+      SELECT $1::bigint, $2::double precision, * FROM unnest($3::bigint[], $4::text[], $5::double precision[],
+        $6::double precision[], $7::double precision[], $8::double precision[], $9::text[])`),
     addToolCalls: toStatement(`
       INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status, response, actions)
       SELECT $1::bigint, invocation_id, call_id, name, status, response, actions
@@ -49,11 +53,15 @@ export function sessionStatements(tables: Tables) {
         WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, actions, place)
       ORDER BY place`),
 
+    /** $1 app, $2 user, $3 session, $4 its `pk`. */
     removeSession: toStatement(`
       WITH one AS (DELETE FROM ${events} WHERE session = $4),
         two AS (DELETE FROM ${state} WHERE session = $4),
         three AS (DELETE FROM ${initialState} WHERE session = $4),
-        four AS (DELETE FROM ${toolCalls} WHERE session = $4)
-      DELETE FROM ${sessions} WHERE app_name = $1 AND user_id = $2 AND session_id = $3`),
+        four AS (DELETE FROM ${toolCalls} WHERE session = $4),
+        five AS (DELETE FROM ${tickets} WHERE ${THIS_SESSION}),
+        gone AS (DELETE FROM ${sessions} WHERE ${THIS_SESSION} RETURNING 1),
+        ${sweepRemoved(tables, '(SELECT count(*) FROM gone) >= 0')}
+      SELECT`),
   } satisfies Readonly<Record<string, Statement>>;
 }

@@ -1,5 +1,8 @@
 import type { Tables } from './tables.ts';
 
+/** At most so many removed keys are swept by one statement. */
+const SWEPT = 100;
+
 /**
  * Entries of state as rows: of the app and user of $1 and $2, or of the session that is the one row of `owner` with a column `pk`.
  * Scopes, keys and values are arrays from parameter `first` on; a value of null is a key to remove.
@@ -16,30 +19,52 @@ function entries(owner: string, first: number): string {
     FROM ${owner}, unnest(${columns}) AS write (scope, key, value)`;
 }
 
-/** Sets entries. All writers take the keys that they share with others in the same order, so that none waits in a circle. */
+/**
+ * Sets entries, and marks those of an app or a user that are to be removed: the same statement takes both kinds of row, and the rows
+ * that are not there yet, in the order of the keys. All writers take the keys that they share with others in this order, so none ever
+ * waits in a circle; and each finds a key as the writer before it left it, also one that it could not see when it began.
+ */
 function setEntries({ state }: Tables, onConflict: string): string {
   return `
-    INSERT INTO ${state} (session, app_name, user_id, key, value)
-    SELECT session, app_name, user_id, key, value FROM entries WHERE value IS NOT NULL
+    INSERT INTO ${state} AS stored (session, app_name, user_id, key, value, removed)
+    SELECT session, app_name, user_id, key, coalesce(value, ''), value IS NULL FROM entries
+    WHERE value IS NOT NULL OR session = 0
     ORDER BY session, app_name, user_id, key
     ON CONFLICT (session, app_name, user_id, key) DO ${onConflict}`;
 }
 
 /** The part of a WITH that writes entries, called `entries` in the rest of it. */
 export function writeEntries(tables: Tables, owner: string, first: number, removes: boolean): string {
+  const set = setEntries(tables, 'UPDATE SET value = excluded.value, removed = excluded.removed');
+  // A session's own rows are nobody else's: whoever writes them has the session's lock.
   const removal = `, removed AS (
     DELETE FROM ${tables.state} AS stored USING entries
-    WHERE entries.value IS NULL AND stored.session = entries.session AND stored.app_name = entries.app_name
-      AND stored.user_id = entries.user_id AND stored.key = entries.key
-  )`;
+    WHERE entries.value IS NULL AND entries.session <> 0 AND stored.session = entries.session
+      AND stored.app_name = '' AND stored.user_id = '' AND stored.key = entries.key
+  ), ${sweepRemoved(tables, '(SELECT count(*) FROM written) >= 0')}`;
   return `entries AS (${entries(owner, first)}
-  ), written AS (${setEntries(tables, 'UPDATE SET value = excluded.value')}
+  ), written AS (${set} RETURNING 1
   )${removes ? removal : ''}`;
+}
+
+/**
+ * The part of a WITH that deletes what earlier statements marked as removed: of the app and the user of $1 and $2, a number at a time.
+ * It comes last, which `condition` has to see to, and passes over what others have taken: whoever waits for nobody closes no circle.
+ */
+export function sweepRemoved({ state }: Tables, condition: string): string {
+  return `swept AS (
+    DELETE FROM ${state} AS stored USING (
+      SELECT app_name, user_id, key FROM ${state}
+      WHERE session = 0 AND app_name = $1 AND user_id IN ('', $2) AND removed AND ${condition}
+      LIMIT ${SWEPT} FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE stored.session = 0 AND stored.app_name = old.app_name AND stored.user_id = old.user_id AND stored.key = old.key
+  )`;
 }
 
 /** A statement that sets entries where they are not there: $1 app, $2 user, $3 pk of the session, $4 to $6 the entries. */
 export function addEntries(tables: Tables): string {
   return `
     WITH owner AS (SELECT $3::bigint AS pk), entries AS (${entries('owner', 4)})
-    ${setEntries(tables, 'NOTHING')}`;
+    ${setEntries(tables, 'UPDATE SET value = excluded.value, removed = false WHERE stored.removed')}`;
 }

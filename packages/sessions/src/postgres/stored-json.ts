@@ -1,8 +1,18 @@
-import { type Event, InvalidEventError, prefixedKey, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
+import {
+  type Event,
+  InvalidEventError,
+  prefixedKey,
+  SizeLimitError,
+  type StateWrite,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
 import { withinLimit } from '../sql/size-limit.ts';
 
 /** The most bytes of JSON that an event, a value of state or the response of a tool call may take. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+/** The longest values of state that one statement takes together: a client makes one text of them, at worst twice as long. */
+const MAX_LIST_LENGTH = 192 * 1024 * 1024;
 
 /** An event as it is stored. @throws InvalidEventError and SizeLimitError */
 export function eventJson(event: Event): string {
@@ -38,13 +48,21 @@ export function stateJson({ scope, key, value }: StateWrite): string {
 /** Writes to state as the lists that statements take: scopes, keys and values, null for one to remove. */
 export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
 
-/** The last write to a key wins. @throws SizeLimitError */
-export function toStateLists(writes: readonly StateWrite[]): StateLists {
+/** The last write to a key wins. @throws SizeLimitError also when all values together are too large, which is said of kind and name */
+export function toStateLists(writes: readonly StateWrite[], kind: string, name: string): StateLists {
   const lists: StateLists = [[], [], []];
+  let size = 0;
   for (const write of lastWrites(writes)) {
+    const json = write.value === undefined ? null : stateJson(write);
+    size += json?.length ?? 0;
+    if (size > MAX_LIST_LENGTH) {
+      throw new SizeLimitError(
+        `the state of ${kind} ${JSON.stringify(name)} is longer than ${MAX_LIST_LENGTH} characters as JSON, which is the most at once; save what is large as an artifact`,
+      );
+    }
     lists[0].push(write.scope);
     lists[1].push(write.key);
-    lists[2].push(write.value === undefined ? null : stateJson(write));
+    lists[2].push(json);
   }
   return lists;
 }

@@ -8,6 +8,7 @@ export interface Tables {
   readonly state: string;
   readonly initialState: string;
   readonly toolCalls: string;
+  readonly tickets: string;
   readonly epochs: string;
 }
 
@@ -24,13 +25,14 @@ export function tablesOf(schema: string | undefined): Tables {
     state: `${place}eventloom_state`,
     initialState: `${place}eventloom_initial_state`,
     toolCalls: `${place}eventloom_tool_calls`,
+    tickets: `${place}eventloom_lease_tickets`,
     epochs: `${place}eventloom_epochs`,
   };
 }
 
-/** Text as SQL. */
+/** Text as SQL, for servers that take backslashes as they are and for those that do not. */
 export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
 /** A name as SQL. @throws ConfigurationError for one that PostgreSQL does not take */
@@ -39,6 +41,11 @@ export function quoteIdentifier(name: string): string {
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
     throw new ConfigurationError(
       `schema ${JSON.stringify(name)}: must be the name of a schema, 1 to ${MAX_IDENTIFIER_BYTES} bytes long`,
+    );
+  }
+  if (name.startsWith('pg_')) {
+    throw new ConfigurationError(
+      `schema ${JSON.stringify(name)}: PostgreSQL keeps names that begin with pg_ for itself; choose another one`,
     );
   }
   return `"${name.replaceAll('"', '""')}"`;

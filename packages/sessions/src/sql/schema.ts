@@ -6,10 +6,10 @@ export const SEQ_BITS = 31;
 export const SEQ_MASK = 2 ** SEQ_BITS - 1;
 
 /**
- * Times are milliseconds since the epoch, but `high_timestamp`: the latest timestamp, in seconds, among an event and all before
- * it. It never falls, so a read of what came after a time walks back from the newest event and stops.
- * When a session was last updated is when its last event was appended, and a lease lasts at least `lease_ttl` from then: an
- * append writes the event and nothing else. `lease_until` is 0 when no lease is live.
+ * Times are milliseconds since the epoch, but timestamps, which are the seconds of events. `high_timestamp` is the latest timestamp
+ * among an event and all before it; the fourth step changes that. When a session was last updated is when its last event was
+ * appended, and a lease lasts at least `lease_ttl` from then: an append writes the event and nothing else. `lease_until` is 0 when no
+ * lease is live.
  */
 const FIRST = `
   CREATE TABLE IF NOT EXISTS eventloom_meta (
@@ -104,26 +104,66 @@ const SECOND = `
 /** What a tool call changed and signalled, as the actions of an event. */
 const THIRD = 'ALTER TABLE eventloom_tool_calls ADD COLUMN actions TEXT';
 
+/**
+ * A session's open run is in its row, and found by an index that has only these. A ticket is the place of one who waits for a lease
+ * in the line of several processes. `lease_after` is the key of the last event when the lease was given: an append renews the lease
+ * only if it came later, so that the time of an event from elsewhere says nothing of it.
+ *
+ * Events whose timestamps never go back are found by bisection: `high_timestamp` is their own. From the first event on that is dated
+ * before an earlier one, it is infinite, and `timestamp` is the event's, which an index has.
+ */
+const FOURTH = `
+  ALTER TABLE eventloom_sessions ADD COLUMN lease_after INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE eventloom_sessions ADD COLUMN open_run TEXT;
+  ALTER TABLE eventloom_sessions ADD COLUMN open_attempts INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX eventloom_open_runs ON eventloom_sessions (app_name, user_id, session_id) WHERE open_run IS NOT NULL;
+
+  CREATE TABLE eventloom_lease_tickets (
+    session INTEGER NOT NULL,
+    since REAL NOT NULL,
+    id TEXT NOT NULL,
+    expires_at REAL NOT NULL,
+    PRIMARY KEY (session, since, id)
+  ) STRICT, WITHOUT ROWID;
+
+  ALTER TABLE eventloom_events ADD COLUMN timestamp REAL;
+  UPDATE eventloom_events SET timestamp = json_extract(event, '$.timestamp'), high_timestamp = 9e999
+    FROM (
+      SELECT session AS owner, min(pk) AS first FROM eventloom_events
+      WHERE json_extract(event, '$.timestamp') < high_timestamp GROUP BY session
+    )
+    WHERE pk >= first AND pk < ((owner + 1) << ${SEQ_BITS});
+  CREATE INDEX eventloom_times ON eventloom_events (session, timestamp) WHERE timestamp IS NOT NULL;
+`;
+
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
+
+/** The version of the tables that this program makes and works on. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Brings the session tables to the version of this program, once, in one transaction. Other tables are left alone.
+ * Brings the session tables to the version of this program, once, in one transaction. Other tables are left alone. Leases of the
+ * version before end with it: whoever still runs an older program gets StaleWriterError, and no lease any more.
  * @throws ConfigurationError when a newer program made them
  */
 export function migrateSessions(connection: SqlConnection): void {
-  if (versionOf(connection) === MIGRATIONS.length) return;
+  if (versionOf(connection) === SCHEMA_VERSION) return;
   connection.write(() => {
     // Read again under the lock: another process may have done it meanwhile.
     const version = versionOf(connection);
-    if (version > MIGRATIONS.length) {
-      throw new ConfigurationError(
-        `the session tables have version ${version}, this program knows versions up to ${MIGRATIONS.length}; update @eventloom/sessions`,
-      );
-    }
+    if (version > SCHEMA_VERSION) throw newerTablesError(version);
     for (const step of MIGRATIONS.slice(version)) connection.exec(step);
-    connection.exec(`INSERT OR REPLACE INTO eventloom_meta VALUES ('sessions.schema', ${MIGRATIONS.length})`);
+    connection.exec('UPDATE eventloom_sessions SET lease_until = 0 WHERE lease_until > 0');
+    connection.exec(`INSERT OR REPLACE INTO eventloom_meta VALUES ('sessions.schema', ${SCHEMA_VERSION})`);
   });
+}
+
+/** The tables are of a newer program, from the begin or since it started. */
+export function newerTablesError(version: number): ConfigurationError {
+  return new ConfigurationError(
+    `the session tables have version ${version}, this program knows versions up to ${SCHEMA_VERSION}; update @eventloom/sessions`,
+  );
 }
 
 function versionOf(connection: SqlConnection): number {

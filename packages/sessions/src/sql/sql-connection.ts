@@ -14,7 +14,7 @@ export interface SqlStatement {
   run(...bindings: SqlValue[]): { readonly changes: number | bigint };
 }
 
-/** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. */
+/** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */
 export interface SqlConnection {
   /** True when other processes may write to the same database. */
   readonly shared: boolean;
@@ -23,8 +23,6 @@ export interface SqlConnection {
   prepare(sql: string): SqlStatement;
   /** Runs statements that take and give nothing. */
   exec(sql: string): void;
-  /** Runs one statement, which is a transaction by itself. */
-  single<T>(work: () => T): T;
   /** Runs statements that see one moment. */
   read<T>(work: () => T): T;
   /** Runs statements that are written together or, when the work throws, not at all. Not called inside another. */

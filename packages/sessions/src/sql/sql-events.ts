@@ -4,10 +4,26 @@ import { withinLimit } from './size-limit.ts';
 import type { SqlRow } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
-/** Where timestamps are out of order, the events that are still missing from a window are looked for so many at a time. */
-const BLOCK = 64;
+/** Where an event goes. */
+export interface EventPlace {
+  /** Of the session. */
+  readonly pk: number;
+  readonly seq: number;
+  /** As `nextHighTimestamp` says. */
+  readonly highTimestamp: number;
+}
 
-/** The events of a session: sequence numbers without a gap, each with the latest time up to it. Called inside a transaction. */
+/** Which times count: after one and not before another, and those of compactions that are not before the other. */
+interface Times {
+  readonly later: number;
+  readonly from: number;
+  readonly hasCompactions: boolean;
+}
+
+/**
+ * The events of a session: sequence numbers without a gap. As far as their timestamps never go back they are found by bisection, and
+ * from there on by an index. Called inside a transaction.
+ */
 export class SqlEvents {
   readonly #sql: Statements;
   readonly #maxBytes: number;
@@ -37,25 +53,38 @@ export class SqlEvents {
     return row && parse(row);
   }
 
-  /** Costs what it gives, and a search by bisection, unless timestamps are out of order. */
-  read({ pk, last_seq }: SessionRow, window: EventWindow): Event[] {
+  /** Stores an event. False, with nothing stored, under a lease that is not live, or when its id or its number is taken. */
+  insert(place: EventPlace, event: Event, json: string, nowMs: number, epoch?: number): boolean {
+    const { pk, seq, highTimestamp } = place;
+    const timestamp = highTimestamp === Infinity ? event.timestamp : null;
+    const end = event.actions.compaction?.endTimestamp ?? null;
+    const row = [pk, seq, event.id, highTimestamp, timestamp, nowMs, json, end] as const;
+    if (epoch !== undefined) return this.#sql.insertEventUnderLease.run(...row, epoch).changes !== 0;
+    this.#sql.insertEvent.run(...row);
+    return true;
+  }
+
+  /** Costs what it gives, and a search by bisection or by index. */
+  read({ pk, last_seq, high_timestamp }: SessionRow, window: EventWindow): Event[] {
     const { beforeSeq = Infinity, afterTimestamp, sinceCompaction, limit = Infinity } = window;
     const last = Math.min(beforeSeq - 1, last_seq);
-    let first = window.afterSeq + 1;
+    const first = window.afterSeq + 1;
     if (limit === 0 || first > last) return [];
     const covered = sinceCompaction ? this.#coveredUntil(pk) : undefined;
     if (afterTimestamp === undefined && covered === undefined) {
       return this.#range(pk, Math.max(first, last - limit + 1), last);
     }
-    const earliest = afterTimestamp ?? -Infinity;
-    if (afterTimestamp !== undefined) first = this.#search(pk, first, last, (high) => high >= earliest);
-    if (covered === undefined) return this.#newest(pk, first, last, limit, ({ timestamp }) => timestamp >= earliest);
-    const uncovered = this.#search(pk, first, last, (high) => high > covered);
-    const counts = ({ timestamp, actions }: Event): boolean =>
-      timestamp >= earliest && (timestamp > covered || actions.compaction !== undefined);
-    const events = this.#newest(pk, uncovered, last, limit, counts);
-    if (events.length === limit || first >= uncovered) return events;
-    return [...this.#compactions(pk, first, uncovered - 1, limit - events.length, counts), ...events];
+    const times = {
+      later: covered ?? -Infinity,
+      from: afterTimestamp ?? -Infinity,
+      hasCompactions: covered !== undefined,
+    };
+    // From here on timestamps are out of order; past the range when they never are.
+    const unordered =
+      high_timestamp === Infinity ? this.#search(pk, first, last, (high) => high === Infinity) : last + 1;
+    const events = unordered > last ? [] : this.#unordered(pk, unordered, last, times, limit);
+    if (events.length === limit || unordered === first) return events;
+    return [...this.#ordered(pk, first, unordered - 1, times, limit - events.length), ...events];
   }
 
   /** The end of what compactions of the session cover; undefined without one. */
@@ -68,24 +97,28 @@ export class SqlEvents {
     return this.#sql.events.all(pk, first, last).map(parse);
   }
 
-  /** The newest compactions of a range that count. */
-  #compactions(pk: number, first: number, last: number, limit: number, counts: (event: Event) => boolean): Event[] {
-    const rows = this.#sql.compactions.all(pk, first, last);
-    const found = rows.map(parse).filter(counts);
-    return limit < found.length ? found.slice(-limit) : found;
+  /** The newest events of a range in order that count. */
+  #ordered(pk: number, first: number, last: number, { later, from, hasCompactions }: Times, limit: number): Event[] {
+    const begin = this.#search(pk, first, last, (high) => high > later && high >= from);
+    const events = begin > last ? [] : this.#range(pk, Math.max(begin, last - limit + 1), last);
+    if (!hasCompactions || events.length === limit || begin === first) return events;
+    const most = Math.min(limit - events.length, last);
+    const compactions = this.#sql.compactions.all(pk, first, begin - 1, from, most).map(parse);
+    return [...compactions, ...events];
   }
 
-  /** The newest events of a range that count. */
-  #newest(pk: number, first: number, last: number, limit: number, counts: (event: Event) => boolean): Event[] {
-    if (limit === Infinity) return first > last ? [] : this.#range(pk, first, last).filter(counts);
-    let found: Event[] = [];
-    let end = last;
-    for (let size = limit; found.length < limit && end >= first; size = BLOCK) {
-      const start = Math.max(first, end - size + 1);
-      found = [...this.#range(pk, start, end).filter(counts), ...found];
-      end = start - 1;
+  /** The newest events of a range out of order that count. */
+  #unordered(pk: number, first: number, last: number, times: Times, limit: number): Event[] {
+    const { later, from, hasCompactions } = times;
+    if (limit <= last - first) {
+      // The index would give all events of the time before the newest of them can be told.
+      const counts = ({ timestamp, actions }: Event): boolean =>
+        timestamp >= from && (timestamp > later || (hasCompactions && actions.compaction !== undefined));
+      const newest = this.#range(pk, last - limit + 1, last);
+      if (newest.every(counts)) return newest;
     }
-    return found.slice(-limit);
+    const most = Math.min(limit, last);
+    return this.#sql.timedEvents.all(pk, first, last, later, from, hasCompactions ? 1 : 0, most).map(parse);
   }
 
   /** The first sequence number of a range at which the latest time up to it is high enough; past the range when none is. */
@@ -99,6 +132,11 @@ export class SqlEvents {
     }
     return low;
   }
+}
+
+/** What is kept with an event of this time behind one with that: the time as long as times never go back, then infinity for ever. */
+export function nextHighTimestamp(highTimestamp: number, timestamp: number): number {
+  return timestamp >= highTimestamp ? timestamp : Infinity;
 }
 
 function parse(row: SqlRow): Event {

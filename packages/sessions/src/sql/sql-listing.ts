@@ -3,7 +3,7 @@ import type { SqlStatement, SqlValue } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
 /** How far a session's last update may lie after what the listing's index says of it. */
-const LAG_MS = 600_000;
+const LAG_MS = 60_000;
 /** More than what is lost when such times are added and subtracted. */
 const ROUNDING_MS = 1;
 

@@ -1,4 +1,4 @@
-import type { Event, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type {
   AppendOutcome,
   ClaimOutcome,
@@ -6,6 +6,8 @@ import type {
   EventAppend,
   EventWindow,
   LeaseClaim,
+  ListedSession,
+  OpenRunPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -14,16 +16,24 @@ import type {
   StoredEventWindow,
   StoredSession,
 } from '../session-driver.ts';
+import { SqlAppends } from './sql-appends.ts';
+import { checkVersion, findSession } from './find-session.ts';
 import { migrateSessions } from './schema.ts';
 import type { SqlConnection } from './sql-connection.ts';
-import { SqlEvents } from './sql-events.ts';
-import { type SessionWriter, SqlLeases } from './sql-leases.ts';
+import { nextHighTimestamp, SqlEvents } from './sql-events.ts';
+import { SqlLeases } from './sql-leases.ts';
 import { SqlListing } from './sql-listing.ts';
 import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
 
-/** Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction. */
+/** So much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
+const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
+
+/**
+ * Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction, and throws a ConfigurationError
+ * when a newer program changed the tables.
+ */
 export class SqlSessionDriver implements SessionDriver {
   readonly shared: boolean;
   readonly #connection: SqlConnection;
@@ -32,6 +42,7 @@ export class SqlSessionDriver implements SessionDriver {
   readonly #events: SqlEvents;
   readonly #listing: SqlListing;
   readonly #leases: SqlLeases;
+  readonly #appends: SqlAppends;
   readonly #toolCalls: SqlToolCalls;
 
   /**
@@ -47,6 +58,8 @@ export class SqlSessionDriver implements SessionDriver {
     this.#listing = new SqlListing(this.#sql);
     this.#leases = new SqlLeases(this.#sql);
     this.#events = new SqlEvents(this.#sql, connection.maxTextBytes);
+    const parts = { events: this.#events, state: this.#state, listing: this.#listing, leases: this.#leases };
+    this.#appends = new SqlAppends(connection, this.#sql, parts);
     this.#toolCalls = new SqlToolCalls(this.#sql, connection.maxTextBytes);
   }
 
@@ -72,8 +85,8 @@ export class SqlSessionDriver implements SessionDriver {
       this.#state.writeInitial(pk, session.initialState);
       let highTimestamp = -Infinity;
       for (const [index, event] of session.events.entries()) {
-        highTimestamp = Math.max(highTimestamp, event.timestamp);
-        this.#insertEvent(pk, index + 1, event, this.#events.toJson(event), highTimestamp, updatedAtMs);
+        highTimestamp = nextHighTimestamp(highTimestamp, event.timestamp);
+        this.#events.insert({ pk, seq: index + 1, highTimestamp }, event, this.#events.toJson(event), updatedAtMs);
       }
       this.#toolCalls.writeAll(pk, session.toolCalls);
       return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
@@ -82,79 +95,88 @@ export class SqlSessionDriver implements SessionDriver {
 
   readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {
     return this.#connection.read(() => {
-      const row = this.#find(key);
+      const row = findSession(this.#sql, key);
       return row && { ...this.#describe(key.appName, row), events: this.#events.read(row, window) };
     });
   }
 
   readEvents(key: SessionKey, window: EventWindow): StoredEventWindow | undefined {
     return this.#connection.read(() => {
-      const row = this.#find(key);
+      const row = findSession(this.#sql, key);
       return row && { incarnation: String(row.pk), lastSeq: row.last_seq, events: this.#events.read(row, window) };
     });
   }
 
   readBackground(key: SessionKey): SessionBackground | undefined {
     return this.#connection.read(() => {
-      const row = this.#find(key);
+      const row = findSession(this.#sql, key);
       if (!row) return undefined;
       const initialState = this.#state.readInitial(row.pk);
       return { ...this.#describe(key.appName, row), initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
     });
   }
 
-  listSessions(page: SessionPage): StoredSession[] {
-    return this.#connection.read(() =>
-      this.#listing.readPage(page).map((row) => ({ ...this.#describe(page.appName, row), events: [] })),
-    );
+  listSessions(page: SessionPage): ListedSession[] {
+    return this.#connection.read(() => {
+      checkVersion(this.#sql);
+      const states = this.#state.pageReader(page.appName);
+      const found: ListedSession[] = [];
+      for (const row of this.#listing.readPage(page)) {
+        const last = found.at(-1);
+        if (last && states.size > MAX_PAGE_LENGTH) return [...found.slice(0, -1), { ...last, isCut: true }];
+        const state = states.read(row.user_id, row.pk);
+        found.push({ ...describe(page.appName, row), state, events: [] });
+      }
+      return found;
+    });
   }
 
   deleteSession(key: SessionKey): void {
     this.#connection.write(() => {
-      const row = this.#find(key);
+      const row = findSession(this.#sql, key);
       if (!row) return;
       this.#sql.raiseEpoch.run(row.epoch);
       this.#sql.deleteEvents.run(row.pk);
       this.#sql.deleteState.run(row.pk);
       this.#sql.deleteInitialState.run(row.pk);
       this.#sql.deleteToolCalls.run(row.pk);
+      this.#sql.deleteTickets.run(row.pk);
       this.#sql.deleteSession.run(row.pk);
     });
   }
 
   appendEvent(append: EventAppend): AppendOutcome {
-    const { lease, event, nowMs } = append;
-    const json = this.#events.toJson(event);
-    const writer = lease && this.#leases.writerOf(lease);
-    try {
-      if (lease && writer && append.incarnation === String(writer.pk)) {
-        const isListed = this.#listing.isCurrent(writer.listedAt, nowMs);
-        const next = () => this.#appendNext(append, lease, writer, json, isListed);
-        const isSingle = isListed && append.writes.length === 0;
-        if (isSingle ? this.#connection.single(next) : this.#connection.write(next)) {
-          writer.lastSeq += 1;
-          writer.highTimestamp = Math.max(writer.highTimestamp, event.timestamp);
-          if (!isListed) writer.listedAt = nowMs;
-          return { status: 'stored', seq: writer.lastSeq };
-        }
-      }
-      return this.#connection.write(() => this.#appendAnywhere(append, json));
-    } catch (error) {
-      if (lease) this.#leases.forget(lease);
-      throw error;
-    }
+    return this.#appends.append(append);
   }
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
-    return this.#connection.single(() => this.#leases.claim(claim));
+    const { ticket } = claim;
+    if (!ticket) return this.#leases.claim(claim);
+    // Who polls seldom has anything to write.
+    const refused = this.#connection.read(() => this.#leases.refuseAgain(claim, ticket));
+    return refused ?? this.#connection.write(() => this.#leases.claim(claim));
+  }
+
+  withdrawTicket(key: SessionKey, ticketId: string): void {
+    this.#leases.withdraw(key, ticketId);
   }
 
   renewLease(lease: SessionLease, nowMs: number): boolean {
-    return this.#connection.single(() => this.#leases.renew(lease, nowMs));
+    return this.#leases.renew(lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease): void {
-    this.#connection.single(() => this.#leases.end(lease));
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): void {
+    const { invocationId } = lease;
+    if (leaveOpen === true || invocationId === undefined) this.#leases.end(lease);
+    else if (leaveOpen === 'uncounted') this.#leases.leaveRun(lease, invocationId);
+    else this.#leases.endRun(lease, invocationId);
+  }
+
+  listOpenRuns(page: OpenRunPage): OpenRun[] {
+    return this.#connection.read(() => {
+      checkVersion(this.#sql);
+      return this.#leases.listOpenRuns(page);
+    });
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
@@ -163,77 +185,28 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   listToolCalls(key: SessionKey, invocationId: string): ToolLedgerEntry[] {
-    return this.#toolCalls.list(key, invocationId);
+    return this.#connection.read(() => this.#toolCalls.list(key, invocationId));
   }
 
   /** The new session's row; undefined when the key is taken. */
   #insertSession(appName: string, userId: string, sessionId: string, nowMs: number): number | undefined {
     const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
+    if (!row) checkVersion(this.#sql);
     return row && Number(row['pk']);
   }
 
-  #insertEvent(pk: number, seq: number, event: Event, json: string, highTimestamp: number, nowMs: number): void {
-    this.#sql.insertEvent.run(pk, seq, event.id, highTimestamp, nowMs, json, compactionEnd(event));
-  }
-
-  /** Appends at the place that the lease's owner knows; false, with nothing changed, when that cannot be done. */
-  #appendNext(
-    append: EventAppend,
-    lease: SessionLease,
-    writer: SessionWriter,
-    json: string,
-    isListed: boolean,
-  ): boolean {
-    const { appName, userId, event, writes, nowMs } = append;
-    const { pk } = writer;
-    const high = Math.max(writer.highTimestamp, event.timestamp);
-    const insert = this.#sql.insertEventUnderLease;
-    const end = compactionEnd(event);
-    if (insert.run(pk, writer.lastSeq + 1, event.id, high, nowMs, json, end, lease.epoch).changes === 0) return false;
-    if (!isListed) this.#listing.update(pk, nowMs);
-    this.#state.write(appName, userId, pk, writes);
-    return true;
-  }
-
-  /** Looks everything up, and says why when nothing is appended. */
-  #appendAnywhere(append: EventAppend, json: string): AppendOutcome {
-    const { appName, userId, sessionId, event, nowMs, lease } = append;
-    const row = this.#find(append);
-    if (!row || String(row.pk) !== append.incarnation) return { status: 'missing' };
-    const held = row.lease_until > 0;
-    if (lease && !(held && row.epoch === lease.epoch)) return { status: 'stale' };
-    if (!lease && held && row.free_at > nowMs) return { status: 'busy', freeAtMs: row.free_at };
-    const duplicate = this.#events.find(row.pk, event.id);
-    if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: row.last_seq };
-    const seq = row.last_seq + 1;
-    const highTimestamp = Math.max(row.high_timestamp ?? -Infinity, event.timestamp);
-    this.#insertEvent(row.pk, seq, event, json, highTimestamp, nowMs);
-    this.#state.write(appName, userId, row.pk, append.writes);
-    const isListed = this.#listing.isCurrent(row.listed_at, nowMs);
-    if (!isListed) this.#listing.update(row.pk, nowMs);
-    const listedAt = isListed ? row.listed_at : nowMs;
-    if (lease) this.#leases.remember(lease, { pk: row.pk, lastSeq: seq, highTimestamp, listedAt });
-    else if (held) this.#leases.end({ appName, userId, sessionId, epoch: row.epoch });
-    return { status: 'stored', seq };
-  }
-
-  #find({ appName, userId, sessionId }: SessionKey): SessionRow | undefined {
-    return this.#sql.session.get(appName, userId, sessionId) as SessionRow | undefined;
-  }
-
   #describe(appName: string, row: SessionRow): Omit<StoredSession, 'events'> {
-    return {
-      appName,
-      userId: row.user_id,
-      sessionId: row.session_id,
-      incarnation: String(row.pk),
-      lastSeq: row.last_seq,
-      updatedAtMs: row.updated_at,
-      state: this.#state.read(appName, row.user_id, row.pk),
-    };
+    return { ...describe(appName, row), state: this.#state.read(appName, row.user_id, row.pk) };
   }
 }
 
-function compactionEnd({ actions }: Event): number | null {
-  return actions.compaction?.endTimestamp ?? null;
+function describe(appName: string, row: SessionRow): Omit<StoredSession, 'events' | 'state'> {
+  return {
+    appName,
+    userId: row.user_id,
+    sessionId: row.session_id,
+    incarnation: String(row.pk),
+    lastSeq: row.last_seq,
+    updatedAtMs: row.updated_at,
+  };
 }

@@ -38,6 +38,31 @@ export class SqlState {
     this.#write(this.#add, appName, userId, pk, writes);
   }
 
+  /**
+   * Reads the states of one app's sessions. What they share is read once and is the same object in all of them; `size` is how much
+   * was read, in characters of JSON.
+   */
+  pageReader(appName: string): { read(userId: string, pk: number): StateEntry[]; readonly size: number } {
+    let size = 0;
+    const toEntries = (rows: SqlRow[]): StateEntry[] => {
+      for (const { value } of rows) size += String(value).length;
+      return rows.map(toEntry);
+    };
+    const ofApp = toEntries(this.#sql.appState.all(appName));
+    const ofUsers = new Map<string, StateEntry[]>();
+    const read = (userId: string, pk: number): StateEntry[] => {
+      let ofUser = ofUsers.get(userId);
+      if (!ofUser) ofUsers.set(userId, (ofUser = toEntries(this.#sql.userState.all(appName, userId))));
+      return [...ofApp, ...ofUser, ...toEntries(this.#sql.sessionState.all(pk))];
+    };
+    return {
+      read,
+      get size() {
+        return size;
+      },
+    };
+  }
+
   readInitial(pk: number): StateEntry[] {
     return this.#sql.initialState.all(pk).map(toEntry);
   }

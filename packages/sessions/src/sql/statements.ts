@@ -1,4 +1,4 @@
-import { SEQ_BITS, SEQ_MASK } from './schema.ts';
+import { SCHEMA_VERSION, SEQ_BITS, SEQ_MASK } from './schema.ts';
 import type { SqlConnection, SqlStatement } from './sql-connection.ts';
 
 /** The key of an event, where both are SQL. Bit operators make integers of what is bound as REAL. */
@@ -8,19 +8,28 @@ const eventsOf = (session: string): string =>
   `pk > (${session} << ${SEQ_BITS}) AND pk < ((${session} + 1) << ${SEQ_BITS})`;
 
 const THIS_SESSION = 'app_name = ?1 AND user_id = ?2 AND session_id = ?3';
-const lastEvent = (column: string): string =>
-  `(SELECT ${column} FROM eventloom_events WHERE ${eventsOf('eventloom_sessions.pk')} ORDER BY pk DESC LIMIT 1)`;
+const lastEvent = (column: string, condition = ''): string =>
+  `(SELECT ${column} FROM eventloom_events WHERE ${eventsOf('eventloom_sessions.pk')} ${condition} ORDER BY pk DESC LIMIT 1)`;
 
-/** A session with what its last event says. */
-const SESSION = `
-  SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until, session.listed_at,
-    max(session.lease_until, session.lease_ttl + coalesce(last.appended_at, 0)) AS free_at,
-    coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
-    last.high_timestamp,
-    coalesce(last.appended_at, session.created_at) AS updated_at
+/** The version of the tables, which a newer program may have raised since this one started. */
+const VERSION = "(SELECT value FROM eventloom_meta WHERE key = 'sessions.schema')";
+
+/** Sessions, each with its last event. */
+const FROM_SESSIONS = `
   FROM eventloom_sessions AS session
   LEFT JOIN eventloom_events AS last
     ON last.pk = (SELECT max(pk) FROM eventloom_events WHERE ${eventsOf('session.pk')})`;
+const FREE_AT =
+  'max(session.lease_until, iif(last.pk > session.lease_after, session.lease_ttl + last.appended_at, 0)) AS free_at';
+
+/** A session with what its last event says. */
+const SESSION = `
+  SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until, session.listed_at, ${FREE_AT},
+    coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
+    last.high_timestamp,
+    coalesce(last.appended_at, session.created_at) AS updated_at,
+    ${VERSION} AS version
+  ${FROM_SESSIONS}`;
 
 /** The time of the session that is ?3 places behind the first one that the index has at or before ?2. ?1 app, ?4 user. */
 const boundary = (condition: string): string => `
@@ -47,6 +56,8 @@ export interface SessionRow {
   readonly last_seq: number;
   readonly high_timestamp: number | null;
   readonly updated_at: number;
+  /** Of the tables. */
+  readonly version: number;
 }
 
 /** Every statement of the driver, prepared once. */
@@ -55,8 +66,9 @@ export type Statements = Readonly<Record<keyof typeof SQL, SqlStatement>>;
 const SQL = {
   insertSession: `
     INSERT INTO eventloom_sessions (app_name, user_id, session_id, created_at, listed_at, epoch)
-    SELECT ?1, ?2, ?3, ?4, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch'
+    SELECT ?1, ?2, ?3, ?4, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch' AND ${VERSION} = ${SCHEMA_VERSION}
     ON CONFLICT DO NOTHING RETURNING pk`,
+  version: `SELECT ${VERSION} AS version`,
   session: `${SESSION} WHERE ${THIS_SESSION}`,
   sessionsOfApp: page(''),
   sessionsOfUser: page('AND user_id = ?7'),
@@ -67,6 +79,7 @@ const SQL = {
   deleteEvents: `DELETE FROM eventloom_events WHERE ${eventsOf('?1')}`,
   deleteState: 'DELETE FROM eventloom_session_state WHERE session = ?1',
   deleteInitialState: 'DELETE FROM eventloom_initial_state WHERE session = ?1',
+  deleteTickets: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1',
   deleteToolCalls: 'DELETE FROM eventloom_tool_calls WHERE session = ?1',
   raiseEpoch: "UPDATE eventloom_meta SET value = max(value, ?1) WHERE key = 'sessions.epoch'",
 
@@ -74,6 +87,9 @@ const SQL = {
     SELECT 'app' AS scope, key, value FROM eventloom_app_state WHERE app_name = ?1
     UNION ALL SELECT 'user', key, value FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2
     UNION ALL SELECT 'session', key, value FROM eventloom_session_state WHERE session = ?3`,
+  appState: "SELECT 'app' AS scope, key, value FROM eventloom_app_state WHERE app_name = ?1",
+  userState: "SELECT 'user' AS scope, key, value FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2",
+  sessionState: "SELECT 'session' AS scope, key, value FROM eventloom_session_state WHERE session = ?1",
   setAppState: 'INSERT OR REPLACE INTO eventloom_app_state (app_name, key, value) VALUES (?1, ?4, ?5)',
   setUserState: 'INSERT OR REPLACE INTO eventloom_user_state (app_name, user_id, key, value) VALUES (?1, ?2, ?4, ?5)',
   setSessionState: 'INSERT OR REPLACE INTO eventloom_session_state (session, key, value) VALUES (?3, ?4, ?5)',
@@ -93,33 +109,85 @@ const SQL = {
     SELECT event FROM eventloom_events
     WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
   highTimestamp: `SELECT high_timestamp FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
+  /**
+   * Of such a range, the events that are later than ?4 and not before ?5, and the compactions not before ?5 if ?6; the newest ?7. All
+   * in the part of the session in which events have their own timestamp.
+   */
+  timedEvents: `
+    SELECT event FROM eventloom_events WHERE pk IN (
+      SELECT pk FROM eventloom_events INDEXED BY eventloom_times
+      WHERE session = ?1 AND timestamp >= max(?4, ?5) AND +timestamp > ?4
+        AND pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')}
+      UNION
+      SELECT pk FROM eventloom_events INDEXED BY eventloom_compactions
+      WHERE ?6 AND session = ?1 AND compaction_end IS NOT NULL AND timestamp >= ?5
+        AND pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')}
+      ORDER BY pk DESC LIMIT ?7
+    ) ORDER BY pk`,
   compactionEnd: `
     SELECT max(compaction_end) AS compaction_end FROM eventloom_events INDEXED BY eventloom_compactions
     WHERE session = ?1 AND compaction_end IS NOT NULL`,
-  /** The compactions of such a range. */
+  /** Of such a range, the compactions not before ?4; the newest ?5. All in the part of the session that is in order of time. */
   compactions: `
-    SELECT event FROM eventloom_events INDEXED BY eventloom_compactions
-    WHERE session = ?1 AND compaction_end IS NOT NULL
-      AND pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
+    SELECT event FROM eventloom_events WHERE pk IN (
+      SELECT pk FROM eventloom_events INDEXED BY eventloom_compactions
+      WHERE session = ?1 AND compaction_end IS NOT NULL AND high_timestamp >= ?4
+        AND pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')}
+      ORDER BY pk DESC LIMIT ?5
+    ) ORDER BY pk`,
   eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
   insertEvent: `
-    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event, compaction_end)
-    VALUES (${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7)`,
+    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, timestamp, appended_at, event, compaction_end)
+    VALUES (${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7, ?8)`,
   /** Writes nothing when the lease is not live, or the event's id or sequence number is taken. */
   insertEventUnderLease: `
-    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, appended_at, event, compaction_end)
-    SELECT ${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7
-    FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?8 AND lease_until > 0
+    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, timestamp, appended_at, event, compaction_end)
+    SELECT ${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7, ?8
+    FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?9 AND lease_until > 0
     ON CONFLICT DO NOTHING`,
 
+  /** ?4 now, ?5 how long, ?6 whether from an owner, too; ?7 run, ?8 whether resumable; the place in the line: ?9 since, ?10 id. */
   claimLease: `
-    UPDATE eventloom_sessions SET epoch = epoch + 1, lease_until = ?4 + ?5, lease_ttl = ?5
-    WHERE ${THIS_SESSION} AND (lease_until = 0 OR ?6
-      OR max(lease_until, lease_ttl + coalesce(${lastEvent('appended_at')}, 0)) <= ?4)
+    UPDATE eventloom_sessions SET epoch = epoch + 1, lease_until = ?4 + ?5, lease_ttl = ?5,
+      lease_after = coalesce(${lastEvent('pk')}, 0),
+      open_run = CASE WHEN ?7 IS NULL THEN open_run WHEN ?8 THEN ?7 END,
+      open_attempts = CASE WHEN ?7 IS NULL THEN open_attempts WHEN ?8 THEN iif(open_run = ?7, open_attempts, 0) + 1 ELSE 0 END
+    WHERE ${THIS_SESSION} AND ${VERSION} = ${SCHEMA_VERSION} AND (?6 OR (
+      (lease_until = 0
+        OR max(lease_until, coalesce(${lastEvent('lease_ttl + appended_at', 'AND pk > lease_after')}, 0)) <= ?4)
+      AND NOT EXISTS (
+        SELECT 1 FROM eventloom_lease_tickets
+        WHERE session = eventloom_sessions.pk AND expires_at > ?4 AND (since, id) < (?9, ?10))))
     RETURNING pk, epoch, listed_at, ${lastEvent(`pk & ${SEQ_MASK}`)} AS last_seq, ${lastEvent('high_timestamp')} AS high_timestamp`,
   renewLease: `
     UPDATE eventloom_sessions SET lease_until = ?5 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
   endLease: `UPDATE eventloom_sessions SET lease_until = 0 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  /** As `endLease`, with the open run ?5. */
+  endRun: `
+    UPDATE eventloom_sessions SET lease_until = 0, open_run = nullif(open_run, ?5)
+    WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  /** As `endLease`, with one attempt less at the open run ?5. */
+  leaveRun: `
+    UPDATE eventloom_sessions SET lease_until = 0, open_attempts = open_attempts - (open_run IS ?5)
+    WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  /** Until when tickets hold at ?2: those before ?3, ?4, and that one. */
+  tickets: `
+    SELECT max(iif((since, id) < (?3, ?4), expires_at, 0)) AS before_until, max(iif(id = ?4, expires_at, 0)) AS own_until
+    FROM eventloom_lease_tickets WHERE session = ?1 AND expires_at > ?2`,
+  leaveTicket: `
+    INSERT INTO eventloom_lease_tickets (session, since, id, expires_at) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
+  /** That ticket, and those that ran out at ?3. */
+  removeTicket: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1 AND (id = ?2 OR expires_at <= ?3)',
+  withdrawTicket: `
+    DELETE FROM eventloom_lease_tickets
+    WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND id = ?4`,
+  /** The app's, after that user's session; at most ?4. */
+  openRuns: `
+    SELECT session.user_id, session.session_id, session.open_run, session.open_attempts, session.lease_until, ${FREE_AT}
+    ${FROM_SESSIONS.replace('AS session', 'AS session INDEXED BY eventloom_open_runs')}
+    WHERE app_name = ?1 AND open_run IS NOT NULL AND (user_id, session_id) > (?2, ?3)
+    ORDER BY user_id, session_id LIMIT ?4`,
   liveLease: `SELECT 1 FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
 
   recordToolCall: `

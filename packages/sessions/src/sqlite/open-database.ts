@@ -1,9 +1,10 @@
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, type Platform } from '@eventloom/core';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { SqliteSessionDriver } from './sqlite-session-driver.ts';
 
 /**
  * What an acknowledged write survives. `process`: the death of this process in any way, kill -9 included; after a power failure
@@ -15,9 +16,10 @@ export type SqliteDurability = 'process' | 'power';
 /** An opened file. */
 export interface OpenDatabase {
   readonly database: DatabaseSync;
-  readonly driver: SqlSessionDriver;
+  readonly driver: SqliteSessionDriver;
 }
 
+/** Opening waits for a lock as long as this, and blocks meanwhile. */
 const BUSY_TIMEOUT_MS = 5000;
 /** A commit writes whole pages, and most events are smaller than half of SQLite's usual page. */
 const NEW_FILE = 'PRAGMA page_size = 2048; PRAGMA wal_autocheckpoint = 2000;';
@@ -27,7 +29,7 @@ const NEW_FILE = 'PRAGMA page_size = 2048; PRAGMA wal_autocheckpoint = 2000;';
  * its own.
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
-export function openDatabase(path: string, durability: SqliteDurability): OpenDatabase {
+export function openDatabase(path: string, durability: SqliteDurability, platform: Platform): OpenDatabase {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
@@ -36,7 +38,7 @@ export function openDatabase(path: string, durability: SqliteDurability): OpenDa
     }
     database = new DatabaseSync(path);
     database.exec(NEW_FILE);
-    return { database, driver: prepareDatabase(database, durability) };
+    return { database, driver: prepareDatabase(database, durability, platform) };
   } catch (cause) {
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -45,9 +47,16 @@ export function openDatabase(path: string, durability: SqliteDurability): OpenDa
 }
 
 /** Sets up a connection and what works on it, and the tables where they are missing. */
-export function prepareDatabase(database: DatabaseSync, durability: SqliteDurability): SqlSessionDriver {
+export function prepareDatabase(
+  database: DatabaseSync,
+  durability: SqliteDurability,
+  platform: Platform,
+): SqliteSessionDriver {
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
-  return new SqlSessionDriver(new SqliteConnection(database));
+  const driver = new SqlSessionDriver(new SqliteConnection(database));
+  // From here on a lock is waited for without blocking.
+  database.exec('PRAGMA busy_timeout = 0');
+  return new SqliteSessionDriver(driver, platform);
 }

@@ -1,11 +1,9 @@
-import { SessionBusyError } from '@eventloom/core';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { SqlConnection } from '../sql/sql-connection.ts';
 
-const SQLITE_BUSY = 5;
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-/** A connection of node:sqlite. A file that stays locked by another process is a retryable SessionBusyError. */
+/** A connection of node:sqlite. */
 export class SqliteConnection implements SqlConnection {
   readonly shared = true;
   readonly maxTextBytes = MAX_TEXT_BYTES;
@@ -31,24 +29,12 @@ export class SqliteConnection implements SqlConnection {
     this.#database.exec(sql);
   }
 
-  single<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (cause) {
-      // The low byte: the rest says which kind of busy it was.
-      if (cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === SQLITE_BUSY) {
-        throw new SessionBusyError('the session database stays locked by another process; try again', { cause });
-      }
-      throw cause;
-    }
-  }
-
   read<T>(work: () => T): T {
-    return this.single(() => this.#run(this.#begin, work));
+    return this.#run(this.#begin, work);
   }
 
   write<T>(work: () => T): T {
-    return this.single(() => this.#run(this.#beginWrite, work));
+    return this.#run(this.#beginWrite, work);
   }
 
   #run<T>(begin: StatementSync, work: () => T): T {

@@ -1,4 +1,4 @@
-import { createEvent } from '@eventloom/core';
+import { ConfigurationError, createEvent, StaleWriterError } from '@eventloom/core';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -8,9 +8,9 @@ import { SqliteSessionService } from './sqlite-session-service.ts';
 const LONG = { appName: 'app', userId: 'ada', sessionId: 'long' };
 const VERSION_1 = readFileSync(new URL('./fixtures/version-1.sql', import.meta.url), 'utf8');
 
-function migrated() {
+function migrated(more = '') {
   const database = new DatabaseSync(':memory:');
-  database.exec(VERSION_1);
+  database.exec(VERSION_1 + more);
   return { database, service: new SqliteSessionService({ database, platform: new ManualPlatform() }) };
 }
 
@@ -52,10 +52,30 @@ test('what a database of version 1 has is there after the migration, and it work
     'started',
   ]);
   if (!session) return;
-  // The lease of the program before.
-  const lease = { ...LONG, epoch: 1, ttlMs: 30_000 };
-  await service.appendEvent({ session, event: createEvent({ id: 'after', author: 'agent', timestamp: 7 }), lease });
+  const event = createEvent({ id: 'after', author: 'agent', timestamp: 7 });
+  // That of the program before.
+  const old = { ...LONG, epoch: 1, ttlMs: 30_000 };
+  await expect(service.appendEvent({ session, event, lease: old })).rejects.toThrow(StaleWriterError);
+  const lease = await service.acquireLease({ ...LONG, onBusy: 'reject' });
+  expect(lease.epoch).toBe(2);
+  await service.appendEvent({ session, event, lease });
   expect((await idsOf(service)).at(-1)).toBe('after');
+});
+
+test('events of version 1 whose times go back are found by their times', async () => {
+  const insert = (seq: number, timestamp: number, high: number): string =>
+    `INSERT INTO eventloom_events VALUES (${2 ** 31 + seq}, 1, 'event ${seq}', ${high}, 1767337449000,
+      '{"id":"event ${seq}","author":"agent","timestamp":${timestamp},"actions":{"stateDelta":{},"artifactDelta":{}}}');`;
+  const { service } = migrated(insert(7, 20, 20) + insert(8, 8, 20) + insert(9, 21, 21) + insert(10, 2.5, 21));
+  const idsFrom = async (afterTimestamp: number, sinceCompaction = false): Promise<string[]> => {
+    const session = await service.getSession({ ...LONG, config: { afterTimestamp, sinceCompaction } });
+    return session?.events.map(({ id }) => id) ?? [];
+  };
+  const late = ['event 7', 'event 8', 'event 9'];
+  expect(await idsFrom(6)).toEqual(['says "compaction" only', ...late]);
+  expect(await idsFrom(8)).toEqual(late);
+  expect(await idsFrom(2.5)).toEqual(['event 3', 'event 4', 'summary', 'says "compaction" only', ...late, 'event 10']);
+  expect(await idsFrom(2.5, true)).toEqual(['event 4', 'summary', 'says "compaction" only', ...late]);
 });
 
 test('sessions of version 1 are listed by their last event', async () => {
@@ -77,4 +97,44 @@ test('the initial state of a session of version 1 is not known, and exported as 
   const { service } = migrated();
   const { value } = await service.exportSession(LONG).next();
   expect(value).toMatchObject({ type: 'session', initialState: {}, state: { own: 2 } });
+});
+
+test('a service that is open when a newer program changes the file refuses whatever is asked of it', async () => {
+  const database = new DatabaseSync(':memory:');
+  const service = new SqliteSessionService({ database });
+  const session = await service.createSession(LONG);
+  database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'sessions.schema'");
+  const records = [
+    {
+      type: 'session',
+      version: 1,
+      appName: 'app',
+      userId: 'user',
+      id: 'x',
+      lastUpdateTime: 1,
+      initialState: {},
+      state: {},
+    },
+    { type: 'end', events: 0, toolCalls: 0 },
+  ] as const;
+  for (const ask of [
+    () => service.acquireLease(LONG),
+    () => service.acquireLease({ ...LONG, onBusy: 'interrupt' }),
+    () => service.acquireLease({ ...LONG, sessionId: 'missing' }),
+    () => service.appendEvent({ session, event: createEvent({ id: 'one', author: 'agent', timestamp: 1 }) }),
+    () => service.createSession({ ...LONG, sessionId: 'other' }),
+    () => service.importSession({ records }),
+    () => service.deleteSession(LONG),
+    () => service.getSession(LONG),
+    () => service.getSession({ ...LONG, sessionId: 'missing' }),
+    () => service.listEvents(LONG),
+    () => service.exportSession(LONG).next(),
+    () => service.listSessions({ appName: 'app' }),
+    () => service.listOpenRuns({ appName: 'app' }),
+  ]) {
+    await expect(ask()).rejects.toThrow(ConfigurationError);
+  }
+  database.exec("UPDATE eventloom_meta SET value = 4 WHERE key = 'sessions.schema'");
+  expect(await service.getSession(LONG)).toEqual(session);
+  database.close();
 });

@@ -80,6 +80,62 @@ test('what is since the last compaction is read without what came before', async
   expect(after?.events.length).toBe(15);
 });
 
+test('what came after a time is read without the rest, also when one early event is dated ahead', async () => {
+  const database = new DatabaseSync(':memory:');
+  const service = new SqliteSessionService({ database });
+  const session = await service.createSession(KEY);
+  for (let number = 1; number <= 200; number++) {
+    const timestamp = number === 3 ? 1000 : number;
+    await service.appendEvent({ session, event: event(number, timestamp, number === 190 ? 185 : undefined) });
+  }
+  database.exec(
+    `UPDATE eventloom_events SET event = 'unreadable'
+    WHERE event_id <> 'event 3' AND CAST(substr(event_id, 7) AS INTEGER) < 186`,
+  );
+  await expect(service.getSession(KEY)).rejects.toThrow();
+  const newest = Array.from({ length: 15 }, (_, index) => `event ${index + 186}`);
+  const idsWith = async (config: GetSessionConfig): Promise<string[] | undefined> =>
+    (await service.getSession({ ...KEY, config }))?.events.map(({ id }) => id);
+  expect(await idsWith({ sinceCompaction: true })).toEqual(['event 3', ...newest]);
+  expect(await idsWith({ afterTimestamp: 186 })).toEqual(['event 3', ...newest]);
+  expect(await idsWith({ afterTimestamp: 186, numRecentEvents: 5 })).toEqual(newest.slice(-5));
+  expect(await idsWith({ sinceCompaction: true, afterTimestamp: 199, numRecentEvents: 15 })).toEqual([
+    'event 3',
+    ...newest.slice(-2),
+  ]);
+});
+
+test('a page of a listing ends when it has much state, and the next one goes on', async () => {
+  const service = new SqliteSessionService({ path: ':memory:' });
+  const large = 'x'.repeat(5 * 1024 * 1024);
+  const ids = Array.from({ length: 9 }, (_, index) => `session ${index}`);
+  for (const sessionId of ids) await service.createSession({ ...KEY, sessionId, state: { large } });
+  const pages = await listAll(service, 'user', 1000);
+  expect(pages.map(({ length }) => length)).toEqual([4, 4, 1]);
+  expect(
+    pages
+      .flat()
+      .map((line) => line.split(' ').slice(1, 3).join(' '))
+      .sort(),
+  ).toEqual(ids);
+});
+
+test('what sessions share is read once for a page', async () => {
+  const service = new SqliteSessionService({ path: ':memory:' });
+  const shared = 'x'.repeat(5 * 1024 * 1024);
+  await service.createSession({ ...KEY, state: { 'app:shared': shared, 'user:shared': shared, own: 0 } });
+  for (let own = 1; own < 20; own++) await service.createSession({ ...KEY, sessionId: `${own}`, state: { own } });
+  await service.createSession({ ...KEY, userId: 'stranger' });
+  const { sessions, nextCursor } = await service.listSessions({ appName: 'app' });
+  expect(nextCursor).toBeUndefined();
+  expect(sessions.length).toBe(21);
+  for (const { state, userId } of sessions) {
+    expect(state['app:shared']).toBe(shared);
+    expect(state['user:shared']).toBe(userId === 'user' ? shared : undefined);
+  }
+  expect(new Set(sessions.map(({ state }) => state['own'])).size).toBe(21);
+});
+
 test.for([1, 2, 3])('listings are those of memory, whenever the clock says what (seed %i)', async (seed) => {
   const random = randomNumbers(seed);
   const platform = new SettablePlatform();
@@ -90,16 +146,16 @@ test.for([1, 2, 3])('listings are those of memory, whenever the clock says what 
     sessionId: `${index}`,
   }));
   for (const key of keys) {
-    platform.nowMs += random(200_000);
+    platform.nowMs += random(20_000);
     for (const service of services) await service.createSession(key);
   }
   let number = 0;
   for (let round = 0; round < 120; round++) {
-    platform.nowMs += random(8) === 0 ? -random(3_000_000) : random(400_000);
+    platform.nowMs += random(8) === 0 ? -random(300_000) : random(40_000);
     const key = keys[random(keys.length)];
     if (!key) continue;
     const isLeased = random(2) === 0;
-    const moments = Array.from({ length: 1 + random(3) }, () => platform.nowMs + random(2_000_000) - 1_000_000);
+    const moments = Array.from({ length: 1 + random(3) }, () => platform.nowMs + random(200_000) - 100_000);
     for (const service of services) {
       const session = await service.getOrCreateSession(key);
       const lease = isLeased ? await service.acquireLease({ ...key, onBusy: 'interrupt' }) : undefined;

@@ -11,8 +11,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('SqliteSessionService keeps the contract', () => {
   let files = 0;
   const cases = sessionServiceConformance(async ({ platform }) => {
-    const service = new SqliteSessionService({ path: join(folder, `${files++}.db`), platform });
-    return { service, close: () => service.close() };
+    const path = join(folder, `${files++}.db`);
+    const opened: SqliteSessionService[] = [];
+    const another = (): SqliteSessionService => {
+      const service = new SqliteSessionService({ path, platform });
+      opened.push(service);
+      return service;
+    };
+    const close = (): void => opened.forEach((service) => service.close());
+    return { service: another(), another, close };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });

@@ -21,25 +21,25 @@ test('every fault is told at once, each at its path', () => {
     additionalProperties: false,
   };
   expect(issues(schema, { a: 1, list: [{ n: 1 }, { n: 0 }], 'c/d é': 2 })).toEqual([
-    'value: Instance does not have required property "b".',
-    'a: Instance type "number" is invalid. Expected "string".',
-    'list.1.n: 0 is less than 1.',
+    'value: must have "b"',
+    'a: must be a string, is a number',
+    'list.1.n: must be at least 1, is 0',
     'c/d é: is not allowed',
   ]);
 });
 
 test('alternatives that all fail are told with what is wrong in each', () => {
   expect(issues({ anyOf: [{ type: 'string' }, { type: 'object', required: ['k'] }] }, { j: 1 })).toEqual([
-    'value: Instance does not match any subschemas.',
-    'value: Instance type "object" is invalid. Expected "string".',
-    'value: Instance does not have required property "k".',
+    'value: matches none of the alternatives',
+    'value: must be a string, is an object',
+    'value: must have "k"',
   ]);
 });
 
 test('a reference within the schema is followed', () => {
   const schema = { $defs: { id: { type: 'string' } }, properties: { a: { $ref: '#/$defs/id' } } };
   expect(issues(schema, { a: 'x' })).toEqual([]);
-  expect(issues(schema, { a: 1 })).toEqual(['a: Instance type "number" is invalid. Expected "string".']);
+  expect(issues(schema, { a: 1 })).toEqual(['a: must be a string, is a number']);
 });
 
 test('examples with ids do not get in the way', () => {
@@ -62,15 +62,11 @@ test.each([
 });
 
 test('keys that objects inherit are not there', () => {
-  expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual([
-    'value: Instance does not have required property "constructor".',
-  ]);
+  expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual(['value: must have "constructor"']);
 });
 
 test('what is not JSON matches no schema, and a property that is undefined is not there', () => {
   expect(issues({}, undefined)).toEqual(['value: is undefined']);
   expect(issues({}, { list: [new Date()] })).toEqual(['list.0: is a Date, not a plain object']);
-  expect(issues({ required: ['a'] }, { a: undefined })).toEqual([
-    'value: Instance does not have required property "a".',
-  ]);
+  expect(issues({ required: ['a'] }, { a: undefined })).toEqual(['value: must have "a"']);
 });

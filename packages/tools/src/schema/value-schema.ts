@@ -58,7 +58,7 @@ export class ValueSchema {
     return this.#validator ? checkWith(this.#validator, value) : this.#checkFirst(value);
   }
 
-  /** The validator is half as large as a whole agent: who only has Standard Schemas never loads it. */
+  /** Who only has Standard Schemas never loads the validator. */
   async #checkFirst(value: unknown): Promise<SchemaCheck> {
     const { JsonSchemaValidator } = await import('./json-schema-validator.ts');
     this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);

@@ -25,6 +25,15 @@ function brokenOrder(breaks: string, how: string, rank: (one: StoredMemory, othe
   }));
 }
 
+/** The text in small letters, composed, with its accents. */
+function spelt(memory: NewMemory): string {
+  return textOf(memory).toLowerCase().normalize('NFKC');
+}
+
+function bare(text: string): string {
+  return text.toLowerCase().normalize('NFKD').replaceAll(/\p{M}/gu, '');
+}
+
 function matches(text: string, pattern: RegExp): string[] {
   return text.match(pattern) ?? [];
 }
@@ -44,8 +53,29 @@ export const wordMutants: readonly Mutant[] = [
   brokenWords('word.folded', 'knows small letters only', (_, memory) =>
     matches(textOf(memory).toLowerCase(), /[\p{L}\p{N}\p{M}]+/gu),
   ),
-  brokenWords('word.folded', 'drops accents', (words) =>
-    words.map((word) => word.normalize('NFD').replaceAll(/\p{M}/gu, '')),
+  brokenWords('word.whole', 'drops every mark', (words) => words.map((word) => word.replaceAll(/\p{M}/gu, ''))),
+  brokenWords('word.bare', 'keeps accents', (_, memory) => matches(spelt(memory), /[\p{L}\p{N}\p{M}]+/gu)),
+  brokenQuery('word.bare', 'keeps vowel points', (query) => query.replaceAll(/\p{Mn}/gu, 'x')),
+  brokenWords('word.bare', 'takes kana for one another', (words) =>
+    words.map((word) => word.normalize('NFKD').replaceAll(/[\u3099\u309a]/g, '')),
+  ),
+  brokenWords('word.joined', 'takes a word as it stands', (_, memory) =>
+    matches(bare(textOf(memory)), /[\p{L}\p{N}]+/gu),
+  ),
+  brokenQuery('word.joined', 'cuts off whatever may be joined', (query) => query.replace(/^[وفبكلובכלמשה]/u, '')),
+  brokenWords('word.joined', 'finds all endings of words', (words) =>
+    words.flatMap((word) => Array.from(word, (_, index) => word.slice(index))),
+  ),
+  brokenWords('word.emoji', 'knows letters only', (words) => words.filter((word) => /[\p{L}\p{N}]/u.test(word))),
+  brokenWords('word.emoji', 'takes a run of emoji for a word', (_, memory) =>
+    matches(textOf(memory).toLowerCase(), /[\p{L}\p{N}]+|[^\p{L}\p{N}\s!]+/gu),
+  ),
+  brokenWords('word.emoji', 'makes flags of the letters of two', (words, memory) => {
+    const letters = matches(textOf(memory), /\p{RI}/gu);
+    return [...new Set([...words, ...letters.slice(1).map((letter, index) => `${letters[index]}${letter}`)])];
+  }),
+  brokenWords('word.emoji', 'tells colours apart', (_, memory) =>
+    matches(textOf(memory), /\p{RI}{2}|\p{Extended_Pictographic}\p{Emoji_Modifier}?/gu),
   ),
   brokenWords('word.dense', 'takes a run for a word', (_, memory) =>
     matches(textOf(memory).toLowerCase(), /[\p{L}\p{N}\p{M}]+/gu),

@@ -24,7 +24,7 @@ export function countsEpochsAnew(breaks: string): Mutant {
         }),
       appendEvent: (append) => driver.appendEvent({ ...append, lease: append.lease && inner(append.lease) }),
       renewLease: (lease, nowMs) => driver.renewLease(inner(lease), nowMs),
-      releaseLease: (lease) => driver.releaseLease(inner(lease)),
+      releaseLease: (lease, leaveOpen) => driver.releaseLease(inner(lease), leaveOpen),
       recordToolCall: (lease, entry) => driver.recordToolCall(inner(lease), entry),
     };
   });

@@ -54,6 +54,12 @@ export const importFaultMutants: readonly Mutant[] = [
   mends('import.bad-records-refused', 'passes over what it does not know', (records) =>
     records.filter((record) => ['session', 'event', 'toolCall', 'end'].includes(record?.type)),
   ),
+  mends('import.bad-records-refused', 'loses the fields that it does not know', (records) =>
+    records.map((record) => {
+      if (record?.type !== 'event') return record;
+      return { type: record.type, event: record.event };
+    }),
+  ),
   brokenService('import.source-error', 'stores what came before an error', (service) => ({
     importSession: async (request) => service.importSession({ ...request, records: withEnd(await collect(request)) }),
   })),

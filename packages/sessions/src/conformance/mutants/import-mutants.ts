@@ -1,6 +1,6 @@
 import type { SessionImport, StateEntry } from '../../session-driver.ts';
 import { countsEpochsAnew } from './counts-epochs-anew.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 
 export const importMutants: readonly Mutant[] = [
   brokenImport('import.lossless', 'loses the tool calls', (session) => ({ ...session, toolCalls: [] })),
@@ -108,7 +108,7 @@ export const importMutants: readonly Mutant[] = [
   brokenDriver('import.goes-on', 'holds what it imported', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
-      driver.claimLease({ ...session, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
+      driver.claimLease({ ...session, ...NO_RUN, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
       return created;
     },
   })),
@@ -128,6 +128,13 @@ export const importMutants: readonly Mutant[] = [
   brokenImport('import.goes-on', 'lets tool calls run again', (session) => ({
     ...session,
     toolCalls: session.toolCalls.map((call) => ({ ...call, status: 'started' })),
+  })),
+  brokenImport('import.time-ahead', 'believes a clock that is ahead', (session) => ({
+    ...session,
+    updatedAtMs: session.updatedAtMs + 86_400_000,
+  })),
+  brokenDriver('import.time-ahead', 'counts leases from the end of time', (driver) => ({
+    claimLease: (claim) => driver.claimLease({ ...claim, ttlMs: 1e15 }),
   })),
   countsEpochsAnew('import.made-anew'),
   brokenDriver('import.made-anew', 'takes the import for the deleted session', (driver) => ({

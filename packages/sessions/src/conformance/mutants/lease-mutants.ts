@@ -2,7 +2,7 @@ import { type SessionLease, StaleWriterError } from '@eventloom/core';
 import { countsEpochsAnew } from './counts-epochs-anew.ts';
 import { doesNotRenew } from './does-not-renew.ts';
 import { heldLeases, withLease } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 
 export const leaseMutants: readonly Mutant[] = [
   brokenService('lease.names-its-session', 'gives shorter leases', (service) => ({
@@ -44,7 +44,10 @@ export const leaseMutants: readonly Mutant[] = [
   }),
   brokenDriver('lease.stale-release-is-no-op', 'releases whatever lease there is', (driver) => {
     const held = heldLeases(driver);
-    return { claimLease: held.claimLease, releaseLease: (lease) => driver.releaseLease(held.of(lease) ?? lease) };
+    return {
+      claimLease: held.claimLease,
+      releaseLease: (lease, leaveOpen) => driver.releaseLease(held.of(lease) ?? lease, leaveOpen),
+    };
   }),
   brokenService('lease.reject', 'takes over when it should reject', (service) => ({
     acquireLease: (request) =>
@@ -82,7 +85,7 @@ export const leaseMutants: readonly Mutant[] = [
         const outcome = driver.appendEvent(append);
         const owner = held.of(append);
         if (append.lease || !owner || outcome.status !== 'stored') return outcome;
-        const revived = driver.claimLease({ ...append, ttlMs: owner.ttlMs, takeOver: true });
+        const revived = driver.claimLease({ ...append, ...NO_RUN, ttlMs: owner.ttlMs, takeOver: true });
         held.alias(owner, revived);
         return outcome;
       },
@@ -111,7 +114,7 @@ export const leaseMutants: readonly Mutant[] = [
   brokenDriver('lease.append-without-lease', 'keeps the lease it took for an append', (driver) => ({
     appendEvent(append) {
       if (append.lease) return driver.appendEvent(append);
-      const claimed = driver.claimLease({ ...append, ttlMs: 30_000, takeOver: false });
+      const claimed = driver.claimLease({ ...append, ...NO_RUN, ttlMs: 30_000, takeOver: false });
       return driver.appendEvent({ ...append, lease: claimed.status === 'taken' ? claimed.lease : undefined });
     },
   })),
@@ -119,6 +122,24 @@ export const leaseMutants: readonly Mutant[] = [
     acquireLease: ({ ttlMs = 30_000, ...request }) =>
       service.acquireLease({ ...request, ttlMs: Number.isFinite(ttlMs) && ttlMs > 0 ? ttlMs : 30_000 }),
   })),
+  brokenService('lease.bad-times-refused', 'waits for ever', (service) => ({
+    acquireLease: ({ waitMs = 60_000, ...request }) =>
+      service.acquireLease({ ...request, waitMs: waitMs === Infinity ? 86_400_000 : waitMs }),
+  })),
+  brokenDriver('import.lease-expires', 'counts leases from a time that is still to come', (driver) => {
+    let untilMs = 0;
+    return {
+      importSession(session) {
+        untilMs = session.updatedAtMs + 1_000_000;
+        return driver.importSession(session);
+      },
+      claimLease(claim) {
+        if (untilMs <= claim.nowMs || claim.takeOver) return driver.claimLease(claim);
+        const outcome = driver.claimLease({ ...claim, ttlMs: untilMs - claim.nowMs + claim.ttlMs });
+        return withLease(outcome, (lease) => ({ ...lease, ttlMs: claim.ttlMs }));
+      },
+    };
+  }),
   brokenService('lease.bad-times-refused', 'takes a negative wait for none', (service) => ({
     acquireLease: ({ waitMs = 60_000, ...request }) =>
       service.acquireLease({ ...request, waitMs: Math.max(0, waitMs || 0) }),

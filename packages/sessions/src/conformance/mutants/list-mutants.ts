@@ -6,14 +6,20 @@ import { ALL_EVENTS } from '../../event-window.ts';
 export const listMutants: readonly Mutant[] = [
   brokenPage('list.of-user', 'lists everybody’s sessions', (page) => ({ ...page, userId: undefined })),
   brokenOrder('list.newest-first', 'lists the oldest first', (one, other) => one.updatedAtMs - other.updatedAtMs),
-  brokenOrder('list.newest-first', 'lists by id', (one, other) => compareText(one.sessionId, other.sessionId)),
+  brokenOrder('list.newest-first', 'lists by id', (one, other) => compareUnits(one.sessionId, other.sessionId)),
   brokenOrder('list.tie-by-id', 'lists sessions of one time backwards', (one, other) =>
     one.updatedAtMs === other.updatedAtMs
-      ? compareText(other.sessionId, one.sessionId)
+      ? compareUnits(other.sessionId, one.sessionId)
       : other.updatedAtMs - one.updatedAtMs,
   ),
   brokenOrder('list.tie-by-id', 'compares ids as people do', (one, other) =>
     one.sessionId.localeCompare(other.sessionId, 'en', { numeric: true }),
+  ),
+  brokenOrder('list.tie-by-id', 'compares the UTF-16 units of ids', (one, other) =>
+    compareUnits(one.sessionId, other.sessionId),
+  ),
+  brokenOrder('list.tie-by-id', 'compares the UTF-16 units of user ids', (one, other) =>
+    one.sessionId === other.sessionId ? compareUnits(one.userId, other.userId) : 0,
   ),
   brokenDriver('list.paging', 'overlooks the user in its position', (driver) => ({
     listSessions: ({ after, ...page }) =>
@@ -107,6 +113,6 @@ function brokenOrder(
   }));
 }
 
-function compareText(one: string, other: string): number {
+function compareUnits(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

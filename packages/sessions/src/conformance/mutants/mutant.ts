@@ -13,6 +13,9 @@ export interface Mutant {
   readonly make: MakeService<BaseSessionService>;
 }
 
+/** What a claim says that is for no run, by one who does not wait. */
+export const NO_RUN = { invocationId: undefined, resumable: false, ticket: undefined };
+
 type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;
 
 /** A mutant whose storage is broken: `change` gives the methods that differ. */
@@ -49,7 +52,7 @@ export function brokenService(
 }
 
 /** The target, with some of its methods replaced. */
-function overlay<T extends object>(target: T, methods: Partial<T>): T {
+export function overlay<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
       const found: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);

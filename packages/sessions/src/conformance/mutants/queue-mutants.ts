@@ -1,7 +1,7 @@
 import { SessionBusyError, type SessionKey } from '@eventloom/core';
 import { doesNotRenew } from './does-not-renew.ts';
 import { heldLeases } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 
 export const queueMutants: readonly Mutant[] = [
   brokenService('queue.waits', 'rejects when it should wait', (service) => ({
@@ -28,7 +28,7 @@ export const queueMutants: readonly Mutant[] = [
   }),
   brokenService('queue.not-overtaken', 'asks the storage before it looks who waits', (service, driver, platform) => ({
     async acquireLease({ ttlMs = 30_000, ...request }) {
-      const claim = { ...request, ttlMs, nowMs: platform.now(), takeOver: request.onBusy === 'interrupt' };
+      const claim = { ...request, ...NO_RUN, ttlMs, nowMs: platform.now(), takeOver: request.onBusy === 'interrupt' };
       const outcome = driver.claimLease(claim);
       return outcome.status === 'taken' ? outcome.lease : service.acquireLease({ ...request, ttlMs });
     },
@@ -67,8 +67,8 @@ export const queueMutants: readonly Mutant[] = [
           throw error;
         }),
       async releaseLease(lease) {
-        driver.releaseLease(lease);
-        if (gone) driver.claimLease({ ...gone, nowMs: platform.now(), ttlMs: 30_000, takeOver: false });
+        driver.releaseLease(lease, false);
+        if (gone) driver.claimLease({ ...gone, ...NO_RUN, nowMs: platform.now(), ttlMs: 30_000, takeOver: false });
         await service.releaseLease(lease);
       },
     };

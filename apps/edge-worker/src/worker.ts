@@ -1,0 +1,21 @@
+import { Gemini } from '@eventloom/gemini';
+import { Runner } from '@eventloom/runner';
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
+import { createAgent } from './agent.ts';
+
+interface Env extends CloudflareBindings {
+  readonly GEMINI_API_KEY: string;
+  readonly JWT_SECRET: string;
+}
+
+const server = createCloudflareServer<Env>({
+  runners: (env, services) => {
+    const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: env.GEMINI_API_KEY });
+    return [new Runner({ appName: 'dice', agent: createAgent(model), ...services })];
+  },
+  authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'eventloom', audience: 'agents' }),
+});
+
+export const { UserObject, AppStateObject } = server;
+export default server.handler;

@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Event, SessionJson } from '@eventloom/core';
+import { expect, test, vi } from 'vitest';
+import { startServer, temporaryFolder } from './program.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const SESSION = '/apps/steps/users/ann/sessions/s';
+
+/** An agent that takes step after step until there is a file that says it is enough. */
+const STEPS = `
+  import { existsSync } from 'node:fs';
+  import { setTimeout } from 'node:timers/promises';
+  import { BaseLlm, FunctionTool, LlmAgent } from 'eventloom';
+
+  class Steps extends BaseLlm {
+    constructor() {
+      super({ model: 'steps' });
+    }
+    async *generateContentAsync({ contents }) {
+      const id = 'c' + contents.length;
+      const parts = existsSync('enough') ? [{ text: 'done' }] : [{ functionCall: { id, name: 'step', args: {} } }];
+      yield { content: { role: 'model', parts }, finishReason: 'STOP' };
+    }
+  }
+  const step = new FunctionTool({ name: 'step', description: '', execute: () => setTimeout(50) });
+  export const rootAgent = new LlmAgent({ name: 'steps', model: new Steps(), tools: [step] });
+`;
+
+function makeAgents(folder: string): void {
+  mkdirSync(join(folder, 'agents/steps'), { recursive: true });
+  writeFileSync(join(folder, 'agents/steps/agent.js'), STEPS);
+}
+
+async function eventsOf(url: string): Promise<readonly Event[]> {
+  return ((await (await fetch(`${url}${SESSION}`)).json()) as SessionJson).events;
+}
+
+/** Begins a run, and ends the server while it is under way. */
+async function endInMidRun(args: readonly string[], folder: string): Promise<void> {
+  await using server = await startServer(args, { folder });
+  await fetch(`${server.url}${SESSION}`, { method: 'POST' });
+  const newMessage = { parts: [{ text: 'go' }] };
+  const body = JSON.stringify({ appName: 'steps', userId: 'ann', sessionId: 's', newMessage, streaming: true });
+  const run = await fetch(`${server.url}/run_sse`, { method: 'POST', body });
+  const ended = server.end('SIGTERM');
+  expect(await run.text()).toContain('"code":"SHUTTING_DOWN"');
+  expect((await ended).code).toBe(0);
+}
+
+test('a run that was under way when the program was ended goes on when it is started again', async () => {
+  using folder = temporaryFolder();
+  makeAgents(folder.path);
+  const args = ['--agents', 'agents', '--resumable'];
+  await endInMidRun(args, folder.path);
+  writeFileSync(join(folder.path, 'enough'), '');
+  await using server = await startServer(args, { folder: folder.path });
+  await vi.waitFor(async () => expect((await eventsOf(server.url)).at(-1)?.object).toBe('runner.end'), {
+    timeout: 20_000,
+  });
+  const events = await eventsOf(server.url);
+  expect(events.flatMap(({ content }) => content?.parts?.[0]?.text ?? [])).toEqual(['go', 'done']);
+  expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);
+});
+
+test('or is closed, if that is asked for', async () => {
+  using folder = temporaryFolder();
+  makeAgents(folder.path);
+  const args = ['--agents', 'agents', '--resumable'];
+  await endInMidRun(args, folder.path);
+  await using server = await startServer([...args, '--unfinished-runs', 'close'], { folder: folder.path });
+  await vi.waitFor(async () => expect((await eventsOf(server.url)).at(-1)?.object).toBe('runner.end'), {
+    timeout: 20_000,
+  });
+  expect((await eventsOf(server.url)).flatMap(({ errorCode }) => errorCode ?? [])).toEqual(['RUN_ABANDONED']);
+});

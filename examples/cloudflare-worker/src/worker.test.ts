@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import worker, { AppStateObject, UserObject } from './worker.ts';
+
+const nobody = { getByName: () => ({ fetch: () => Promise.reject(new Error('no object may be asked')) }) };
+const env = {
+  EVENTLOOM_USERS: nobody,
+  EVENTLOOM_APPS: nobody,
+  GEMINI_API_KEY: 'key',
+  JWT_SECRET: 'a secret that is long enough for HS256',
+};
+
+test('the Worker says that it answers, and hands nobody to an object who does not say who they are', async () => {
+  const ask = (path: string) => worker.fetch(new Request(`https://my-agents.example${path}`), env);
+  expect((await ask('/health')).status).toBe(200);
+  expect((await ask('/list-apps')).status).toBe(401);
+  expect((await ask('/apps/helper/users/ann/sessions')).status).toBe(401);
+});
+
+test('the classes of the bindings are exported', () => {
+  expect([UserObject, AppStateObject].map((objectClass) => typeof objectClass)).toEqual(['function', 'function']);
+});

@@ -1,0 +1,17 @@
+import { Runner } from '@eventloom/runner';
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
+import { createAgent } from './agent.ts';
+
+interface Env extends CloudflareBindings {
+  readonly GEMINI_API_KEY: string;
+  readonly JWT_SECRET: string;
+}
+
+const server = createCloudflareServer<Env>({
+  runners: (env, services) => [new Runner({ appName: 'helper', agent: createAgent(env.GEMINI_API_KEY), ...services })],
+  authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'my-login', audience: 'my-agents' }),
+});
+
+export const { UserObject, AppStateObject } = server;
+export default server.handler;

@@ -1,0 +1,102 @@
+import type { FunctionCall, Part } from '../content/content.ts';
+import { copyJson, isRecord } from '../content/json.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import type { InputRequest } from '../event/event-actions.ts';
+import { REQUEST_INPUT } from './tool-request.ts';
+
+/** What a person is asked for. */
+export interface InputRequestParams {
+  /** Tells several questions of one call, or of one agent, apart. Default: the empty text. */
+  readonly key?: string;
+  /** What to show to the person. */
+  readonly message?: string;
+  /** What a client may need to ask: JSON. */
+  readonly payload?: unknown;
+  /**
+   * How the answer must look: JSON Schema, or a Standard Schema that can be said as such (zod 4, …). Other answers are refused before
+   * the agent hears of them. Default: anything.
+   */
+  readonly responseSchema?: object;
+}
+
+/** The part of a Standard Schema that says it as JSON Schema. */
+interface JsonSchemaSource {
+  readonly '~standard': {
+    readonly jsonSchema: { readonly input: (options: { readonly target: 'draft-2020-12' }) => object };
+  };
+}
+
+/**
+ * The request as it is stored.
+ * @param caller named in messages
+ * @throws ConfigurationError for what cannot be asked
+ */
+export function toInputRequest(
+  caller: string,
+  { key = '', message, payload, responseSchema }: InputRequestParams,
+): InputRequest {
+  const request: InputRequest = { key };
+  if (message !== undefined) request.message = message;
+  if (payload !== undefined) request.payload = payload;
+  if (responseSchema !== undefined) request.responseSchema = toJsonSchema(caller, responseSchema);
+  const copied = copyJson(request, { toJson: true });
+  if ('value' in copied) return copied.value as unknown as InputRequest;
+  const { path, reason } = copied.fault;
+  throw new ConfigurationError(`${caller}: ${path} ${reason}; what people are asked is JSON`);
+}
+
+function toJsonSchema(caller: string, schema: object): Record<string, unknown> {
+  if (!('~standard' in schema)) return schema as Record<string, unknown>;
+  const { jsonSchema } = (schema as JsonSchemaSource)['~standard'];
+  if (typeof jsonSchema?.input !== 'function') {
+    throw new ConfigurationError(
+      `${caller}: the schema has no JSON Schema; use zod 4.2 or newer, or give JSON Schema itself`,
+    );
+  }
+  try {
+    const { $schema: _, ...json } = jsonSchema.input({ target: 'draft-2020-12' }) as Record<string, unknown>;
+    return json;
+  } catch (cause) {
+    throw new ConfigurationError(`${caller}: the schema cannot be said as JSON Schema`, { cause });
+  }
+}
+
+/**
+ * The call by which a person is asked. Its arguments are named as in the ADK.
+ * @param id names the question, and is what it is answered by
+ * @param functionCallId the call of the tool that asks; absent when an agent asks
+ */
+export function inputRequestPart(
+  { key, message, payload, responseSchema }: InputRequest,
+  id: string,
+  functionCallId?: string,
+): Part {
+  const args: Record<string, unknown> = { interruptId: id };
+  if (key !== '') args['key'] = key;
+  if (functionCallId !== undefined) args['functionCallId'] = functionCallId;
+  if (message !== undefined) args['message'] = message;
+  if (payload !== undefined) args['payload'] = payload;
+  if (responseSchema !== undefined) args['response_schema'] = responseSchema;
+  return { functionCall: { id, name: REQUEST_INPUT, args } };
+}
+
+/** What a call asks a person for; undefined for a call that asks for no input. */
+export function inputRequestOf({ name, args }: FunctionCall): InputRequest | undefined {
+  if (name !== REQUEST_INPUT) return undefined;
+  const { key, message, payload, response_schema: responseSchema } = args ?? {};
+  const request: InputRequest = { key: typeof key === 'string' ? key : '' };
+  if (typeof message === 'string') request.message = message;
+  if (payload !== undefined) request.payload = payload;
+  if (isRecord(responseSchema)) request.responseSchema = responseSchema;
+  return request;
+}
+
+/** The answer to a request for input, as it is stored: what came too late is no answer. */
+export function storedInput(value: unknown): Record<string, unknown> {
+  return { result: value };
+}
+
+/** What was answered; undefined when it came too late. */
+export function inputOf(response: Readonly<Record<string, unknown>> | undefined): unknown {
+  return response?.['expired'] === true ? undefined : response?.['result'];
+}

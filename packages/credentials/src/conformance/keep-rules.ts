@@ -1,0 +1,129 @@
+import { type AuthCredential, InvalidRequestError } from '@eventloom/core';
+import type { CredentialRule } from './credential-rule.ts';
+import { CREDENTIALS, KEY, token } from './samples.ts';
+
+/** What is kept, for how long, and that it is the service's own. */
+export const keepRules: readonly CredentialRule[] = [
+  {
+    id: 'keep.whole',
+    title: 'A credential of any kind is given as it was saved, with what others added to it.',
+    async check({ service, expect }) {
+      for (const credential of CREDENTIALS) {
+        await service.saveCredential({ ...KEY, credential });
+        expect.same(`what is kept of an ${credential.authType}`, await service.loadCredential(KEY), credential);
+      }
+    },
+  },
+  {
+    id: 'keep.absent',
+    title: 'A credential that nobody saved is undefined.',
+    async check({ service, expect }) {
+      expect.same('what is there', (await service.loadCredential(KEY)) === undefined, true);
+    },
+  },
+  {
+    id: 'keep.later-wins',
+    title: 'A later credential takes the place of the one before, whole.',
+    async check({ service, expect }) {
+      await service.saveCredential({ ...KEY, credential: { ...token('one'), resourceRef: 'first' } });
+      await service.saveCredential({ ...KEY, credential: token('two') });
+      expect.same('what is there', await service.loadCredential(KEY), token('two'));
+    },
+  },
+  {
+    id: 'keep.deleted',
+    title: 'A deleted credential is gone, deleting what is not there does nothing, and another one can be saved.',
+    async check({ service, expect }) {
+      await expect.fulfils('deleting nothing', service.deleteCredential(KEY));
+      await service.saveCredential({ ...KEY, credential: token('one') });
+      await service.deleteCredential(KEY);
+      await expect.fulfils('deleting it again', service.deleteCredential(KEY));
+      expect.same('what is there', (await service.loadCredential(KEY)) === undefined, true);
+      await service.saveCredential({ ...KEY, credential: token('two') });
+      expect.same('what is there then', await service.loadCredential(KEY), token('two'));
+    },
+  },
+  {
+    id: 'keep.copies-given',
+    title: 'What a caller does to a credential that it saved changes nothing.',
+    async check({ service, expect }) {
+      const given = token('one');
+      const saving = service.saveCredential({ ...KEY, credential: given });
+      given.authType = 'changed';
+      if (given.oauth2) given.oauth2.accessToken = 'changed';
+      await saving;
+      expect.same('what is there', await service.loadCredential(KEY), token('one'));
+    },
+  },
+  {
+    id: 'keep.copies-taken',
+    title: 'What a caller does to a credential that it got changes nothing.',
+    async check({ service, expect }) {
+      await service.saveCredential({ ...KEY, credential: token('one') });
+      const taken = expect.present('the credential', await service.loadCredential(KEY));
+      taken.authType = 'changed';
+      if (taken.oauth2) taken.oauth2.accessToken = 'changed';
+      expect.same('what is there', await service.loadCredential(KEY), token('one'));
+    },
+  },
+  {
+    id: 'keep.at-once',
+    title: 'Of several credentials that are saved at once one is kept, whole.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      const given = Array.from({ length: 20 }, (_, number) => ({
+        ...token(`${number}`),
+        resourceRef: `${number}`.repeat(1000),
+      }));
+      const saves = given.map((credential, number) =>
+        (number % 2 === 0 ? service : other).saveCredential({ ...KEY, credential }),
+      );
+      await expect.fulfils('the calls', Promise.all(saves));
+      const kept = expect.present('the credential', await service.loadCredential(KEY));
+      expect.same('what is kept', kept, given[Number(kept.oauth2?.accessToken)]);
+    },
+  },
+  {
+    id: 'keep.other-process',
+    title: 'What one process saved or deleted is so for every other as soon as it was acknowledged.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      await other.loadCredential(KEY);
+      await service.saveCredential({ ...KEY, credential: token('one') });
+      expect.same('what the other sees', await other.loadCredential(KEY), token('one'));
+      await other.saveCredential({ ...KEY, credential: token('two') });
+      expect.same('what the one sees', await service.loadCredential(KEY), token('two'));
+      await other.deleteCredential(KEY);
+      expect.same('what the one sees at last', (await service.loadCredential(KEY)) === undefined, true);
+      expect.same(
+        'what one that came later sees',
+        (await (await subject.another()).loadCredential(KEY)) === undefined,
+        true,
+      );
+    },
+  },
+  {
+    id: 'keep.json-only',
+    title: 'What is no credential, or no JSON, is refused without being quoted, and what was there stays.',
+    async check({ service, expect }) {
+      await service.saveCredential({ ...KEY, credential: token('one') });
+      const secret = 'hunter2';
+      for (const [what, bad] of Object.entries({
+        text: secret,
+        'an object without a kind': { apiKey: secret },
+        'a kind that is no text': { authType: 7, apiKey: secret },
+        'a number that JSON does not have': { authType: 'apiKey', apiKey: secret, expiresAt: Number.NaN },
+        'a class': { authType: 'apiKey', apiKey: secret, mine: new Map([[secret, secret]]) },
+      })) {
+        // What TypeScript refuses, a caller without it can do.
+        const credential = bad as unknown as AuthCredential;
+        const call = service.saveCredential({ ...KEY, credential });
+        const error = await expect.rejects(`saving ${what}`, call, InvalidRequestError);
+        expect.true(`the message of ${what} quotes nothing`, !error.message.includes(secret));
+      }
+      expect.same('what is there', await service.loadCredential(KEY), token('one'));
+    },
+  },
+];

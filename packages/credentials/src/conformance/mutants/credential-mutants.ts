@@ -1,0 +1,152 @@
+import { type AuthCredential, type CredentialKey, InvalidRequestError } from '@eventloom/core';
+import { InMemoryCredentialService } from '../../in-memory-credential-service.ts';
+import { KEY } from '../samples.ts';
+import { broken, type Mutant, overlay } from './mutant.ts';
+
+/** Each key as its own copy, without what a change of the names makes the same. */
+function renaming(change: (key: CredentialKey) => Partial<CredentialKey>): Parameters<typeof broken>[2] {
+  return (service) => ({
+    loadCredential: (key) => service.loadCredential({ ...key, ...change(key) }),
+    saveCredential: (request) => service.saveCredential({ ...request, ...change(request) }),
+    deleteCredential: (key) => service.deleteCredential({ ...key, ...change(key) }),
+  });
+}
+
+const refusedWith = (message: string): Promise<never> => Promise.reject(new InvalidRequestError(message));
+
+export const credentialMutants: readonly Mutant[] = [
+  broken('keep.whole', 'keeps only what it knows', (service) => ({
+    saveCredential: ({ credential: { authType, apiKey, http, oauth2, serviceAccount }, ...key }) =>
+      service.saveCredential({
+        ...key,
+        credential: JSON.parse(JSON.stringify({ authType, apiKey, http, oauth2, serviceAccount })),
+      }),
+  })),
+  broken('keep.absent', 'has something for everybody', (service) => ({
+    loadCredential: async (key) => (await service.loadCredential(key)) ?? { authType: '' },
+  })),
+  broken('keep.later-wins', 'adds a credential to the one before', (service) => ({
+    saveCredential: async ({ credential, ...key }) =>
+      service.saveCredential({ ...key, credential: { ...(await service.loadCredential(key)), ...credential } }),
+  })),
+  broken('keep.later-wins', 'keeps the first', (service) => ({
+    saveCredential: async (request) => {
+      if (!(await service.loadCredential(request))) await service.saveCredential(request);
+    },
+  })),
+  broken('keep.deleted', 'deletes nothing', () => ({ deleteCredential: async () => undefined })),
+  broken('keep.deleted', 'complains of what is not there', (service) => ({
+    deleteCredential: async (key) =>
+      (await service.loadCredential(key)) ? service.deleteCredential(key) : refusedWith('credentialKey'),
+  })),
+  broken('keep.copies-given', 'copies late', (service) => ({
+    saveCredential: async (request) => {
+      await Promise.resolve();
+      await service.saveCredential(request);
+    },
+  })),
+  broken('keep.copies-taken', 'gives the same object twice', (service) => {
+    const given = new Map<string, AuthCredential | undefined>();
+    return {
+      loadCredential: async (key) => {
+        const name = JSON.stringify([key.appName, key.userId, key.credentialKey]);
+        if (!given.has(name)) given.set(name, await service.loadCredential(key));
+        return given.get(name);
+      },
+    };
+  }),
+  broken('keep.at-once', 'writes a credential in pieces', (service) => ({
+    saveCredential: async ({ credential: { resourceRef, ...credential }, ...key }) => {
+      await service.saveCredential({ ...key, credential });
+      // The pieces of the first come last.
+      for (let wait = Number(credential.oauth2?.accessToken); wait < 20; wait++) await Promise.resolve();
+      const kept = (await service.loadCredential(key)) ?? credential;
+      await service.saveCredential({ ...key, credential: { ...kept, ...(resourceRef ? { resourceRef } : {}) } });
+    },
+  })),
+  {
+    breaks: 'keep.other-process',
+    how: 'remembers what it read',
+    make: async () => {
+      const shared = new InMemoryCredentialService();
+      const make = () => {
+        const read = new Map<string, Promise<AuthCredential | undefined>>();
+        return overlay(shared, {
+          loadCredential: (key) => {
+            const known = read.get(key.credentialKey) ?? shared.loadCredential(key);
+            read.set(key.credentialKey, known);
+            return known;
+          },
+        });
+      };
+      return { service: make(), another: make };
+    },
+  },
+  broken('keep.json-only', 'keeps what is no JSON as nothing', (service) => ({
+    saveCredential: async (request) => {
+      await service.saveCredential(request).catch(() => undefined);
+    },
+  })),
+  broken('keep.json-only', 'quotes what it refuses', (service) => ({
+    saveCredential: (request) =>
+      service.saveCredential(request).catch(() => refusedWith(JSON.stringify(request.credential))),
+  })),
+  broken(
+    'scope.keys-apart',
+    'shares credentials between users',
+    renaming(() => ({ userId: KEY.userId })),
+  ),
+  broken(
+    'scope.keys-apart',
+    'shares credentials between apps',
+    renaming(() => ({ appName: KEY.appName })),
+  ),
+  broken(
+    'scope.keys-apart',
+    'has one credential for each user',
+    renaming(() => ({ credentialKey: 'one' })),
+  ),
+  broken(
+    'scope.keys-apart',
+    'takes capitals for small letters',
+    renaming(({ userId }) => ({ userId: userId.toLowerCase() })),
+  ),
+  broken('scope.keys-apart', 'deletes all of a user', (service) => {
+    const kept: CredentialKey[] = [];
+    return {
+      saveCredential: async (request) => {
+        kept.push(request);
+        await service.saveCredential(request);
+      },
+      deleteCredential: async ({ appName, userId }) => {
+        for (const key of kept)
+          if (key.appName === appName && key.userId === userId) await service.deleteCredential(key);
+      },
+    };
+  }),
+  broken('scope.bad-names-refused', 'takes any name', (service) => ({
+    loadCredential: (key) => service.loadCredential(key).catch(() => undefined),
+  })),
+  broken('scope.bad-names-refused', 'tells the secret with the name', (service) => ({
+    saveCredential: (request) =>
+      service.saveCredential(request).catch((error: Error) => refusedWith(error.message + JSON.stringify(request))),
+  })),
+  broken('tell.public', 'tells all it was given', () => ({
+    describe: (config) => config as ReturnType<InMemoryCredentialService['describe']>,
+  })),
+  broken('tell.public', 'tells too little to answer', (service) => ({
+    describe: (config) => {
+      const { authScheme, credentialKey } = service.describe(config);
+      return { authScheme, credentialKey };
+    },
+  })),
+  broken('tell.no-scheme', 'takes anything for a scheme', (service) => ({
+    describe: (config) => service.describe({ ...Object(config), authScheme: { type: 'oauth2' } }),
+  })),
+  broken('tell.answer', 'takes any answer for a credential', (service) => ({
+    readAnswer: (answer) => service.readAnswer(answer) ?? { authType: 'unknown' },
+  })),
+  broken('tell.answer', 'reads one spelling', () => ({
+    readAnswer: ({ authType, ...rest }) => (typeof authType === 'string' ? { authType, ...rest } : undefined),
+  })),
+];

@@ -1,0 +1,77 @@
+import { type AuthConfig, type AuthCredential, ConfigurationError } from '@eventloom/core';
+import type { CredentialRule } from './credential-rule.ts';
+
+const SECRET = 'hunter2';
+
+/** Everything in it that must stay on the server says hunter2. */
+const CREDENTIAL: AuthCredential = {
+  authType: 'oauth2',
+  apiKey: SECRET,
+  serviceAccount: { key: SECRET },
+  http: { scheme: 'bearer', credentials: { token: SECRET, password: SECRET }, additionalHeaders: { 'x-key': SECRET } },
+  oauth2: {
+    clientId: 'me',
+    clientSecret: SECRET,
+    authUri: 'https://login.example',
+    state: 'state',
+    redirectUri: 'https://app.example',
+    audience: 'all',
+    accessToken: SECRET,
+    refreshToken: SECRET,
+    codeVerifier: SECRET,
+    authCode: SECRET,
+    authResponseUri: SECRET,
+  },
+};
+const CONFIG: AuthConfig = {
+  authScheme: { type: 'oauth2', flows: { authorizationCode: { scopes: { 'cal.read': 'Reads.' } } } },
+  rawAuthCredential: CREDENTIAL,
+  exchangedAuthCredential: CREDENTIAL,
+  credentialKey: 'calendar',
+};
+
+/** What a client is told, and what is taken for its answer. */
+export const tellRules: readonly CredentialRule[] = [
+  {
+    id: 'tell.public',
+    title: 'A client is told the scheme, the name and what it needs to answer, and no secret.',
+    async check({ service, expect }) {
+      const told = service.describe({ ...CONFIG, mine: SECRET });
+      expect.same('the scheme', told.authScheme, CONFIG.authScheme);
+      expect.same('the name', told.credentialKey, 'calendar');
+      const { clientId, authUri, state, redirectUri, audience } = told.rawAuthCredential?.oauth2 ?? {};
+      const needed = ['me', 'https://login.example', 'state', 'https://app.example', 'all'];
+      expect.same('what the client needs', [clientId, authUri, state, redirectUri, audience], needed);
+      expect.same('the page to consent on', told.exchangedAuthCredential?.oauth2?.authUri, 'https://login.example');
+      expect.true('no secret is told', !JSON.stringify(told).includes(SECRET));
+    },
+  },
+  {
+    id: 'tell.no-scheme',
+    title: 'A question without a security scheme is the app’s mistake, told without a secret.',
+    async check({ service, expect }) {
+      const describe = async (): Promise<unknown> => service.describe({ ...CONFIG, authScheme: SECRET });
+      const error = await expect.rejects('describing it', describe(), ConfigurationError);
+      expect.true('the message has no secret', !error.message.includes(SECRET));
+    },
+  },
+  {
+    id: 'tell.answer',
+    title: 'A client answers with the config or with the credential, in either spelling; anything else is a refusal.',
+    async check({ service, expect }) {
+      const given = { authType: 'oauth2', oauth2: { accessToken: 't', expiresAt: 7 } };
+      const snake = { auth_type: 'oauth2', oauth2: { access_token: 't', expires_at: 7 } };
+      for (const [what, answer] of Object.entries({
+        'the credential': given,
+        'the credential in snake case': snake,
+        'the config': { ...CONFIG, exchangedAuthCredential: given },
+        'the config in snake case': { exchanged_auth_credential: snake },
+      })) {
+        const { authType, oauth2 } = expect.present(what, service.readAnswer(answer));
+        expect.same(what, { authType, oauth2 }, given);
+      }
+      for (const [what, answer] of Object.entries({ nothing: {}, 'a message': { error: 'access_denied' } }))
+        expect.same(what, service.readAnswer(answer) === undefined, true);
+    },
+  },
+];

@@ -1,0 +1,77 @@
+import { type AuthCredential, ConfigurationError, type CredentialKey } from '@eventloom/core';
+import { readCredential } from './credential-copy.ts';
+import type { SealedCredential } from './credential-store.ts';
+import { checkEncryptionKeys } from './encryption-key.ts';
+import { SealedCredentialError } from './errors/sealed-credential-error.ts';
+
+/** What AES-GCM wants: a number that is used once. It stands before the ciphertext. */
+const NONCE_BYTES = 12;
+
+/** A key as WebCrypto has it, and what tells it from others. */
+interface NamedKey {
+  readonly id: string;
+  readonly key: CryptoKey;
+}
+
+/**
+ * Seals credentials and opens them, with AES-256 in Galois/Counter Mode. What is sealed for one user, app and name can be opened for
+ * these alone: they are authenticated with it.
+ */
+export class CredentialCipher {
+  readonly #keys: readonly Uint8Array<ArrayBuffer>[];
+  #imported: Promise<readonly NamedKey[]> | undefined;
+
+  /** @throws ConfigurationError without a key, or for one that is not of 32 bytes */
+  constructor(keys: readonly Uint8Array[]) {
+    checkEncryptionKeys(keys);
+    this.#keys = keys.map((key) => Uint8Array.from(key));
+  }
+
+  async seal(owner: CredentialKey, credential: AuthCredential): Promise<SealedCredential> {
+    const [current] = await this.#import();
+    if (!current) throw new ConfigurationError('keys: there must be one to seal credentials with');
+    const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+    const text = new TextEncoder().encode(JSON.stringify(credential));
+    const ciphertext = new Uint8Array(await crypto.subtle.encrypt(algorithm(owner, nonce), current.key, text));
+    const sealed = new Uint8Array(NONCE_BYTES + ciphertext.length);
+    sealed.set(nonce);
+    sealed.set(ciphertext, NONCE_BYTES);
+    return { keyId: current.id, sealed };
+  }
+
+  /** Undefined when it was sealed with a key that is not given any more. @throws SealedCredentialError */
+  async open(owner: CredentialKey, { keyId, sealed }: SealedCredential): Promise<AuthCredential | undefined> {
+    const found = (await this.#import()).find(({ id }) => id === keyId);
+    if (!found) return undefined;
+    const bytes = Uint8Array.from(sealed);
+    const nonce = bytes.subarray(0, NONCE_BYTES);
+    try {
+      const text = await crypto.subtle.decrypt(algorithm(owner, nonce), found.key, bytes.subarray(NONCE_BYTES));
+      const credential = readCredential(JSON.parse(new TextDecoder().decode(text)));
+      if (credential) return credential;
+    } catch {
+      // What went wrong inside says nothing that helps, and may quote what was opened.
+    }
+    throw new SealedCredentialError('the stored credential cannot be opened; save another one or delete it');
+  }
+
+  #import(): Promise<readonly NamedKey[]> {
+    return (this.#imported ??= Promise.all(this.#keys.map(importKey)));
+  }
+}
+
+async function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<NamedKey> {
+  const key = await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']);
+  return { id: await idOf(bytes), key };
+}
+
+/** Tells keys apart and says nothing of them: they are random, so nobody can guess one from its digest. */
+async function idOf(key: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', key));
+  return Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function algorithm({ appName, userId, credentialKey }: CredentialKey, iv: Uint8Array<ArrayBuffer>): AesGcmParams {
+  const additionalData = new TextEncoder().encode(JSON.stringify([appName, userId, credentialKey]));
+  return { name: 'AES-GCM', iv, additionalData };
+}

@@ -1,0 +1,30 @@
+import {
+  type AuthCredential,
+  BaseCredentialService,
+  type CredentialKey,
+  type SaveCredentialRequest,
+} from '@eventloom/core';
+import { checkCredentialKey, copyCredential } from './credential-copy.ts';
+
+/** Credentials in the memory of this process: gone when it ends, and then asked for again. */
+export class InMemoryCredentialService extends BaseCredentialService {
+  readonly #credentials = new Map<string, AuthCredential>();
+
+  override async loadCredential(key: CredentialKey): Promise<AuthCredential | undefined> {
+    return structuredClone(this.#credentials.get(nameOf(key)));
+  }
+
+  override async saveCredential({ credential, ...key }: SaveCredentialRequest): Promise<void> {
+    this.#credentials.set(nameOf(key), copyCredential(credential));
+  }
+
+  override async deleteCredential(key: CredentialKey): Promise<void> {
+    this.#credentials.delete(nameOf(key));
+  }
+}
+
+/** No name holds NUL. */
+function nameOf(key: CredentialKey): string {
+  checkCredentialKey(key);
+  return `${key.appName}\0${key.userId}\0${key.credentialKey}`;
+}

@@ -1,0 +1,8 @@
+// Credential services that need no runtime beyond web standards, and the seam for storage of one's own.
+
+export { InMemoryCredentialService } from './in-memory-credential-service.ts';
+export type { EncryptedCredentialServiceOptions, EncryptionOptions } from './encrypted-credential-service.ts';
+export { EncryptedCredentialService } from './encrypted-credential-service.ts';
+export type { CredentialStore, SealedCredential } from './credential-store.ts';
+export { createEncryptionKey, parseEncryptionKey } from './encryption-key.ts';
+export { SealedCredentialError } from './errors/sealed-credential-error.ts';

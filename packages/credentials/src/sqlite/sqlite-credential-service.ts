@@ -1,0 +1,44 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { DatabaseSync } from 'node:sqlite';
+import { EncryptedCredentialService, type EncryptionOptions } from '../encrypted-credential-service.ts';
+import { checkEncryptionKeys } from '../encryption-key.ts';
+import { openDatabase, prepareDatabase } from './open-database.ts';
+import { SqliteCredentialStore } from './sqlite-credential-store.ts';
+
+/** Options of `SqliteCredentialService`: one of `path` and `database` is given. */
+export interface SqliteCredentialServiceOptions extends EncryptionOptions {
+  /** The database file, made when it is not there, with its folder. `:memory:` keeps everything in memory. */
+  readonly path?: string;
+  /**
+   * An open database, which may hold other tables, those of sessions too: that of this package is `eventloom_credentials`. It is
+   * switched to WAL and must not be inside a transaction when the service is called.
+   */
+  readonly database?: DatabaseSync;
+}
+
+/**
+ * Credentials in a SQLite file, through node's own `node:sqlite`, encrypted as `EncryptedCredentialService` says. Several processes of
+ * one machine may use one file, with the same keys. An acknowledged write survives a crash of the machine. In a file that the
+ * service opened, what is replaced or deleted is overwritten. A call that finds the file locked by another process blocks for up
+ * to five seconds and then fails with a retryable CredentialBusyError.
+ */
+export class SqliteCredentialService extends EncryptedCredentialService {
+  readonly #opened: DatabaseSync | undefined;
+
+  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for bad keys */
+  constructor({ path, database, keys }: SqliteCredentialServiceOptions) {
+    if ((path === undefined) === (database === undefined)) {
+      throw new ConfigurationError('SqliteCredentialService: give either path or database');
+    }
+    checkEncryptionKeys(keys);
+    const opened = path === undefined ? undefined : openDatabase(path);
+    if (database) prepareDatabase(database);
+    super({ keys, store: new SqliteCredentialStore((opened ?? database) as DatabaseSync) });
+    this.#opened = opened;
+  }
+
+  /** Closes the file, unless the database was handed in. Nothing is lost without it; no call may follow it. */
+  close(): void {
+    if (this.#opened?.isOpen) this.#opened.close();
+  }
+}

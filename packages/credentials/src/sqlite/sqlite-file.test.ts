@@ -1,0 +1,139 @@
+import { type AuthCredential, ConfigurationError, CredentialBusyError, encodeBase64 } from '@eventloom/core';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createEncryptionKey } from '../encryption-key.ts';
+import { SealedCredentialError } from '../errors/sealed-credential-error.ts';
+import { SqliteCredentialService } from './sqlite-credential-service.ts';
+
+const KEY = { appName: 'app', userId: 'ann', credentialKey: 'calendar' };
+const keys = [createEncryptionKey()];
+let folder = '';
+let path = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  path = join(folder, 'credentials.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function apiKey(secret: string): AuthCredential {
+  return { authType: 'apiKey', apiKey: secret };
+}
+
+/** Saves credentials in a process of its own, which is killed as soon as it says that it did. */
+async function saveAndDie(userId: string, count: number): Promise<void> {
+  const program = join(import.meta.dirname, 'fixtures/saving-process.ts');
+  const args = [program, path, encodeBase64(keys[0] ?? new Uint8Array()), userId, `${count}`];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  const saved = once(child.stdout, 'data').then(() => 'saved');
+  expect(await Promise.race([saved, ended])).toBe('saved');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+test('what processes saved that were killed is there, when they made the file at the same time as well', async () => {
+  await Promise.all([saveAndDie('ann', 20), saveAndDie('bob', 20)]);
+  const service = new SqliteCredentialService({ path, keys });
+  for (const userId of ['ann', 'bob']) {
+    for (let number = 0; number < 20; number++) {
+      const found = await service.loadCredential({ ...KEY, userId, credentialKey: `${number}` });
+      expect(found).toEqual(apiKey(`${userId} ${number}`));
+    }
+  }
+  service.close();
+}, 30_000);
+
+test('no file holds a secret, nor what replaced or deleted ones were sealed to', async () => {
+  const service = new SqliteCredentialService({ path, keys });
+  const database = new DatabaseSync(path, { readOnly: true });
+  const sealed: Buffer[] = [];
+  for (const secret of ['hunter2', 'hunter3']) {
+    await service.saveCredential({ ...KEY, credential: apiKey(secret) });
+    sealed.push(
+      Buffer.from(database.prepare('SELECT sealed FROM eventloom_credentials').get()?.['sealed'] as Uint8Array),
+    );
+  }
+  for (const name of readdirSync(folder)) expect(readFileSync(join(folder, name)).includes('hunter')).toBe(false);
+  await service.deleteCredential(KEY);
+  database.close();
+  service.close();
+  for (const bytes of sealed) expect(readFileSync(path).includes(bytes)).toBe(false);
+});
+
+test('another key opens nothing, and a row that was handed to another user is refused', async () => {
+  const service = new SqliteCredentialService({ path, keys });
+  await service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
+  const stranger = new SqliteCredentialService({ path, keys: [createEncryptionKey()] });
+  expect(await stranger.loadCredential(KEY)).toBeUndefined();
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE eventloom_credentials SET user_id = 'bob'");
+  database.close();
+  await expect(service.loadCredential({ ...KEY, userId: 'bob' })).rejects.toThrow(SealedCredentialError);
+  for (const opened of [service, stranger]) opened.close();
+});
+
+test('a file that another connection keeps locked is a retryable error, and nothing is saved', async () => {
+  const database = new DatabaseSync(path);
+  const blocked = new DatabaseSync(path);
+  const impatient = new SqliteCredentialService({ database: blocked, keys });
+  blocked.exec('PRAGMA busy_timeout = 0');
+  database.exec('BEGIN IMMEDIATE');
+  const failure: unknown = await impatient
+    .saveCredential({ ...KEY, credential: apiKey('hunter2') })
+    .catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(CredentialBusyError);
+  expect(failure).toMatchObject({ retryable: true });
+  database.exec('ROLLBACK');
+  expect(await impatient.loadCredential(KEY)).toBeUndefined();
+  for (const connection of [database, blocked]) connection.close();
+});
+
+test('a missing folder is made, and a new file is for its owner only', async () => {
+  path = join(folder, 'a', 'b', 'credentials.db');
+  const service = new SqliteCredentialService({ path, keys });
+  await service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
+  for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  service.close();
+});
+
+test('what is no database is refused, with its path', () => {
+  writeFileSync(path, 'this is no database, but it is long enough to have a header of a hundred bytes. '.repeat(9));
+  for (const bad of [path, folder, join(path, 'below a file')]) {
+    expect(() => new SqliteCredentialService({ path: bad, keys })).toThrow(ConfigurationError);
+    expect(() => new SqliteCredentialService({ path: bad, keys })).toThrow(bad);
+  }
+});
+
+test('a file of a newer version is refused and left as it is', () => {
+  new SqliteCredentialService({ path, keys }).close();
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'credentials.schema'");
+  expect(() => new SqliteCredentialService({ path, keys })).toThrow(/version 99/);
+  expect(() => new SqliteCredentialService({ database, keys })).toThrow(ConfigurationError);
+  database.close();
+});
+
+test('a database that is handed in keeps its other tables and stays open', async () => {
+  const database = new DatabaseSync(path);
+  database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7)');
+  const service = new SqliteCredentialService({ database, keys });
+  await service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
+  service.close();
+  expect(database.prepare('SELECT id FROM mine').get()?.['id']).toBe(7);
+  expect(await new SqliteCredentialService({ database, keys }).loadCredential(KEY)).toEqual(apiKey('hunter2'));
+  database.close();
+});
+
+test('a path and a database together, or neither, are refused, and a key that is none leaves no open file', () => {
+  const database = new DatabaseSync(':memory:');
+  expect(() => new SqliteCredentialService({ keys })).toThrow(ConfigurationError);
+  expect(() => new SqliteCredentialService({ path, database, keys })).toThrow(ConfigurationError);
+  expect(() => new SqliteCredentialService({ path, keys: [] })).toThrow(ConfigurationError);
+  expect(readdirSync(folder)).toEqual([]);
+  database.close();
+});

@@ -1,0 +1,61 @@
+import type { CredentialKey } from '@eventloom/core';
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { credentialServiceConformance } from './conformance/index.ts';
+import type { CredentialStore } from './credential-store.ts';
+import { EncryptedCredentialService } from './encrypted-credential-service.ts';
+import { createEncryptionKey } from './encryption-key.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new Pool({ connectionString: database.url });
+  await pool.query(CREDENTIALS);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** The documentation quotes this. */
+const CREDENTIALS = `
+  CREATE TABLE IF NOT EXISTS credentials (
+    owner text COLLATE "C" PRIMARY KEY,
+    key_id text NOT NULL,
+    sealed bytea NOT NULL
+  )
+`;
+
+function postgresStore(pool: Pool): CredentialStore {
+  return {
+    async load(key) {
+      const text = 'SELECT key_id AS "keyId", sealed FROM credentials WHERE owner = $1';
+      return (await pool.query(text, [ownerOf(key)])).rows[0];
+    },
+    async save(key, { keyId, sealed }) {
+      const text = `
+        INSERT INTO credentials (owner, key_id, sealed) VALUES ($1, $2, $3)
+        ON CONFLICT (owner) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed`;
+      await pool.query(text, [ownerOf(key), keyId, sealed]);
+    },
+    async delete(key) {
+      await pool.query('DELETE FROM credentials WHERE owner = $1', [ownerOf(key)]);
+    },
+  };
+}
+
+function ownerOf({ appName, userId, credentialKey }: CredentialKey): string {
+  return JSON.stringify([appName, userId, credentialKey]);
+}
+
+describe('a store of your own, here PostgreSQL, keeps the contract', () => {
+  const cases = credentialServiceConformance(async () => {
+    const keys = [createEncryptionKey()];
+    const another = () => new EncryptedCredentialService({ store: postgresStore(pool), keys });
+    await pool.query('DELETE FROM credentials');
+    return { service: another(), another };
+  });
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});

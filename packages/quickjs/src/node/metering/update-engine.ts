@@ -1,0 +1,4 @@
+import { writeFileSync } from 'node:fs';
+import { ENGINE_PATH, meterEngine } from './meter-engine.ts';
+
+writeFileSync(ENGINE_PATH, meterEngine());

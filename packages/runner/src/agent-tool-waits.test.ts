@@ -1,0 +1,211 @@
+import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, type AgentToolConfig, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import type { RunAsyncParams } from './run-params.ts';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+async function setUp() {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const paid: unknown[] = [];
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: (args) => {
+      paid.push(args);
+      return { paid: args };
+    },
+  });
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const agentOf = (name: string, steps: readonly ScriptedStep[], config: object = {}) =>
+    new LlmAgent({ name, model: new ScriptedModel(steps), tools: [pay, wait], ...config });
+  /** Each runner is a new process: it knows nothing but what is stored. */
+  const run = (agent: BaseAgent, params: Partial<RunAsyncParams>, resumable = true): Promise<Event[]> =>
+    new Runner({ appName: 'app', agent, sessionService, platform, resumable }).run({
+      userId: 'u',
+      sessionId: 's',
+      ...params,
+    });
+  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  return { run, stored, agentOf, paid };
+}
+
+const HI = { newMessage: { parts: [{ text: 'hi' }] } };
+const PAY = { calls: [{ id: 'c1', name: 'pay', args: { n: 1 } }] } satisfies ScriptedStep;
+const WAIT = { calls: [{ id: 'c1', name: 'wait' }] } satisfies ScriptedStep;
+
+/** A reply that calls agents of these names; ids are the same in each agent's own calls. */
+const ask = (...names: string[]): ScriptedStep => ({
+  calls: names.map((name, index) => ({ id: `c${index + 1}`, name, args: { request: 'x' } })),
+});
+
+const toolOf = (agent: BaseAgent, config: Partial<AgentToolConfig> = {}) => ({
+  tools: [new AgentTool({ agent, ...config })],
+});
+
+const questions = (events: readonly Event[]) =>
+  events.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_confirmation');
+
+const responses = (events: readonly Event[]) =>
+  events.flatMap(getFunctionResponses).map(({ name, response }) => [name, response]);
+
+function answer(events: readonly Event[], id = questions(events)[0]?.id ?? '', response: object = { confirmed: true }) {
+  const invocationId = events[0]?.invocationId ?? '';
+  return { invocationId, newMessage: { parts: [{ functionResponse: { id, response: { ...response } } }] } };
+}
+
+describe('an agent that is called as a tool, in a run that can be resumed', () => {
+  test.each([false, true])('asks a person, and goes on with the answer (streamInner %s)', async (streamInner) => {
+    const { run, agentOf, paid, stored } = await setUp();
+    const tree = (lead: ScriptedStep[], helper: ScriptedStep[], last: ScriptedStep[]) =>
+      new SequentialAgent({
+        name: 'flow',
+        subAgents: [agentOf('lead', lead, toolOf(agentOf('helper', helper), { streamInner })), agentOf('last', last)],
+      });
+    const first = await run(tree([ask('helper')], [PAY], []), HI);
+    expect(questions(first)).toHaveLength(1);
+    expect(responses(first).filter(([name]) => name === 'helper')).toEqual([]);
+    const rest = await run(tree(['done'], ['It is paid.'], ['the end']), answer(first));
+    expect(paid).toEqual([{ n: 1 }]);
+    expect(responses(rest)).toContainEqual(['helper', { result: 'It is paid.' }]);
+    expect(textsOf(rest).slice(-2)).toEqual(['done', 'the end']);
+    const reply = (await stored()).find(
+      ({ author, content }) => author === 'user' && content?.parts?.[0]?.functionResponse,
+    );
+    expect(reply?.branch).toBe('helper@c1');
+  });
+
+  test('goes on as well when the answer does not name the run', async () => {
+    const { run, agentOf } = await setUp();
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), HI);
+    const { newMessage } = answer(first);
+    const rest = await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['It is paid.']))), { newMessage });
+    expect(responses(rest)).toContainEqual(['helper', { result: 'It is paid.' }]);
+    expect(textsOf(rest)).toContain('done');
+  });
+
+  test('that a person refuses tells its model, and the caller gets its answer', async () => {
+    const { run, agentOf, paid } = await setUp();
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), HI);
+    const rest = await run(
+      agentOf('lead', ['done'], toolOf(agentOf('helper', ['Not paid.']))),
+      answer(first, undefined, { confirmed: false }),
+    );
+    expect(paid).toEqual([]);
+    expect(responses(rest)).toContainEqual(['helper', { result: 'Not paid.' }]);
+  });
+
+  test('waits for a result that comes later', async () => {
+    const { run, agentOf } = await setUp();
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), HI);
+    const rest = await run(
+      agentOf('lead', ['done'], toolOf(agentOf('helper', ['It is there.']))),
+      answer(first, 'c1', { ready: true }),
+    );
+    expect(responses(rest)).toContainEqual(['helper', { result: 'It is there.' }]);
+    expect(textsOf(rest)).toContain('done');
+  });
+
+  test('has all that it changed told with its answer, also what it changed before it waited', async () => {
+    const { run, agentOf } = await setUp();
+    const note = new FunctionTool({ name: 'note', description: '', execute: (_, { state }) => state.set('noted', 1) });
+    const config = {
+      tools: [note, new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined })],
+    };
+    const asking = agentOf('helper', [{ calls: [{ name: 'note' }] }, WAIT], config);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(asking)), HI);
+    const helper = agentOf('helper', ['It is there.'], { ...config, outputKey: 'found' });
+    const rest = await run(agentOf('lead', ['done'], toolOf(helper)), answer(first, 'c1', {}));
+    const told = rest.find((event) => responses([event]).length > 0);
+    expect(told?.actions.stateDelta).toEqual({ noted: 1, found: 'It is there.' });
+  });
+
+  test('goes on waiting when the run is resumed without the answer', async () => {
+    const { run, agentOf } = await setUp();
+    const tree = () => agentOf('lead', [], toolOf(agentOf('helper', [])));
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), HI);
+    const again = await run(tree(), { invocationId: first[0]?.invocationId });
+    expect(responses(again)).toEqual([]);
+    const rest = await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['ok']))), answer(first));
+    expect(textsOf(rest)).toContain('done');
+  });
+
+  test('beside others: each goes on with its own answer, and the caller when it has all', async () => {
+    const { run, agentOf, paid } = await setUp();
+    const tree = (lead: ScriptedStep[], one: ScriptedStep[], two: ScriptedStep[]) =>
+      agentOf('lead', lead, {
+        tools: [
+          new AgentTool({ agent: agentOf('one', one) }),
+          new AgentTool({ agent: agentOf('two', two) }),
+          new AgentTool({ agent: agentOf('three', ['three is done']) }),
+        ],
+      });
+    const first = await run(tree([ask('one', 'two', 'three')], [PAY], [PAY]), HI);
+    const [one, two] = questions(first);
+    expect(responses(first)).toContainEqual(['three', { result: 'three is done' }]);
+    const second = await run(tree([], [], ['two is done']), answer(first, two?.id));
+    expect(responses(second).filter(([name]) => name !== 'pay')).toEqual([['two', { result: 'two is done' }]]);
+    const third = await run(tree(['all done'], ['one is done'], []), answer(first, one?.id));
+    expect(responses(third).filter(([name]) => name !== 'pay')).toEqual([['one', { result: 'one is done' }]]);
+    expect(textsOf(third)).toContain('all done');
+    expect(paid).toHaveLength(2);
+  });
+
+  test('may be far down: in an agent in an agent, in a sequence, on a lane', async () => {
+    const { run, agentOf, paid } = await setUp();
+    const tree = (lead: ScriptedStep[], middle: ScriptedStep[], deep: ScriptedStep[]) => {
+      const inner = new SequentialAgent({ name: 'steps', subAgents: [agentOf('deep', deep)] });
+      const around = new ParallelAgent({ name: 'par', subAgents: [agentOf('middle', middle, toolOf(inner))] });
+      return agentOf('lead', lead, toolOf(around));
+    };
+    const first = await run(tree([ask('par')], [ask('steps')], [PAY]), HI);
+    expect(questions(first)).toHaveLength(1);
+    const rest = await run(tree(['done'], ['middle is done'], ['deep is done']), answer(first));
+    expect(paid).toHaveLength(1);
+    expect(responses(rest)).toContainEqual(['par', { result: 'middle is done' }]);
+    expect(textsOf(rest)).toContain('done');
+  });
+
+  test('may itself need to be confirmed, and then ask', async () => {
+    const { run, agentOf, paid } = await setUp();
+    const tree = (lead: ScriptedStep[], helper: ScriptedStep[]) =>
+      agentOf('lead', lead, toolOf(agentOf('helper', helper), { requireConfirmation: true }));
+    const first = await run(tree([ask('helper')], []), HI);
+    const second = await run(tree([], [PAY]), answer(first));
+    expect(questions(second)).toHaveLength(1);
+    const third = await run(tree(['done'], ['It is paid.']), answer(second));
+    expect(paid).toHaveLength(1);
+    expect(responses(third)).toContainEqual(['helper', { result: 'It is paid.' }]);
+    expect(textsOf(third)).toContain('done');
+  });
+
+  test('is not asked anything any more when its run is over', async () => {
+    const { run, agentOf } = await setUp();
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), HI);
+    await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['ok']))), answer(first, 'c1', {}));
+    const { newMessage } = answer(first, 'c1', {});
+    const late = run(agentOf('lead', [], toolOf(agentOf('helper', []))), { newMessage });
+    await expect(late).rejects.toThrow('the call "c1" has its answer already');
+  });
+});
+
+test('in a run that cannot be resumed its model is told that it cannot wait, and the caller gets its answer', async () => {
+  const { run, agentOf, paid } = await setUp();
+  const helper = agentOf('helper', [PAY, 'I could not ask.']);
+  const events = await run(agentOf('lead', [ask('helper'), 'done'], toolOf(helper)), HI, false);
+  expect(questions(events)).toEqual([]);
+  expect(responses(events)).toEqual([['helper', { result: 'I could not ask.' }]]);
+  expect(paid).toEqual([]);
+});
+
+function textsOf(events: readonly Event[]): string[] {
+  return events.flatMap(({ content }) => content?.parts?.flatMap(({ text }) => text ?? []) ?? []);
+}

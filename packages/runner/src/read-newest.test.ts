@@ -1,0 +1,60 @@
+import { createEvent, type Event, type ListEventsRequest, type ListEventsResponse, readNewest } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** Counts the events that are read. */
+class CountingService extends InMemorySessionService {
+  read = 0;
+
+  override async listEvents(request: ListEventsRequest): Promise<ListEventsResponse> {
+    const page = await super.listEvents(request);
+    this.read += page.events.length;
+    return page;
+  }
+}
+
+/** A session of 1,000 invocations of an event each, `e-1` up to `e-1000`, and what comes then. */
+async function setUp(then: readonly Event[]) {
+  const service = new CountingService();
+  const session = await service.createSession(KEY);
+  for (let turn = 1; turn <= 1000; turn++) {
+    await service.appendEvent({ session, event: userEvent(`${turn}`, { invocationId: `e-${turn}` }) });
+  }
+  for (const event of then) await service.appendEvent({ session, event });
+  return service;
+}
+
+function rewindTo(rewindBeforeInvocationId: string, invocationId: string): Event {
+  return createEvent({ author: 'user', invocationId, actions: { rewindBeforeInvocationId } });
+}
+
+function said(invocationId: string): Event {
+  return userEvent(invocationId, { invocationId });
+}
+
+function idsOf(events: readonly Event[]): string[] {
+  return events.map(({ invocationId }) => invocationId);
+}
+
+test('a rewind to long ago is not followed when what came after it is enough', async () => {
+  const service = await setUp([rewindTo('e-5', 'r'), said('new')]);
+  const events = await readNewest(service, KEY, (read) => idsOf(read).includes('new'));
+  expect(idsOf(events)).toEqual(['r', 'new']);
+  expect(service.read).toBe(32);
+});
+
+test('what a rewind undoes is never taken for enough', async () => {
+  const service = await setUp([rewindTo('e-5', 'r'), said('new')]);
+  const events = await readNewest(service, KEY, (read) => idsOf(read).some((id) => id === 'e-1000' || id === 'e-4'));
+  expect(idsOf(events).slice(0, 4)).toEqual(['e-1', 'e-2', 'e-3', 'e-4']);
+});
+
+test('a rewind that was rewound itself hides nothing', async () => {
+  const service = await setUp([rewindTo('e-5', 'r'), said('new'), rewindTo('r', 'again')]);
+  const events = await readNewest(service, KEY, (read) => idsOf(read).includes('e-1000'));
+  expect(idsOf(events).slice(-4)).toEqual(['e-1000', 'r', 'new', 'again']);
+  expect(service.read).toBe(32);
+});

@@ -1,0 +1,249 @@
+import {
+  BaseAgent,
+  type Event,
+  InvalidRequestError,
+  type InvocationContext,
+  type OpenRun,
+  RunAbortedError,
+  SessionBusyError,
+  ShuttingDownError,
+  StreamingMode,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import type { RunAsyncParams } from '../run-params.ts';
+import { Runner } from '../runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+
+type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
+
+class CustomAgent extends BaseAgent {
+  readonly #script: Script;
+
+  constructor(script: Script) {
+    super({ name: 'bot' });
+    this.#script = script;
+  }
+
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return this.#script(context);
+  }
+}
+
+/** A storage that fails when it is told to. */
+class FailingService extends InMemorySessionService {
+  fails: 'appendEvent' | 'getSession' | undefined;
+
+  override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): Promise<Event> {
+    return this.fails === 'appendEvent' ? Promise.reject(new TypeError('no disk')) : super.appendEvent(...given);
+  }
+
+  override getSession(...given: Parameters<InMemorySessionService['getSession']>) {
+    return this.fails === 'getSession' ? Promise.reject(new TypeError('no disk')) : super.getSession(...given);
+  }
+}
+
+async function setUp(agent: BaseAgent | Script, resumable = true) {
+  const platform = fixedPlatform();
+  const sessionService = new FailingService({ platform });
+  await sessionService.createSession(KEY);
+  const root = typeof agent === 'function' ? new CustomAgent(agent) : agent;
+  const runner = new Runner({ appName: 'app', agent: root, sessionService, platform, resumable });
+  const open = async (): Promise<OpenRun[]> => (await runner.listOpenRuns()).runs;
+  const controller = new AbortController();
+  const hi: RunAsyncParams = { ...HI, abortSignal: controller.signal };
+  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  return { runner, sessionService, platform, open, controller, hi, stored };
+}
+
+/** Says one thing, passes a gate, and says another. */
+const halting = (gate: Gate): Script =>
+  async function* ({ abortSignal }) {
+    yield modelEvent('bot', 'one');
+    await gate.pass(abortSignal);
+    yield modelEvent('bot', 'two');
+  };
+
+const shuttingDown = () => new ShuttingDownError('the server is shutting down');
+
+const textsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts?.[0]?.text ?? []);
+
+/** The events of a run up to its abort. */
+async function* untilAborted(stream: AsyncGenerator<Event, void, void>): AsyncGenerator<Event, void, void> {
+  try {
+    yield* stream;
+  } catch (error) {
+    if (!RunAbortedError.isInstance(error)) throw error;
+  }
+}
+
+describe('an open run', () => {
+  test('is a resumable run while it is under way, and none afterwards', async () => {
+    const gate = new Gate();
+    const { runner, open } = await setUp(halting(gate));
+    const stream = runner.runAsync(HI);
+    const events: Event[] = [];
+    const running = (async () => {
+      for await (const event of stream) events.push(event);
+    })();
+    await gate.reached;
+    expect(await open()).toMatchObject([{ ...KEY, invocationId: stream.invocationId, attempts: 1 }]);
+    gate.open();
+    await running;
+    expect(textsOf(events)).toEqual(['one', 'two']);
+    expect(await open()).toEqual([]);
+  });
+
+  test('is not one that cannot be resumed', async () => {
+    const gate = new Gate();
+    const { runner, open } = await setUp(halting(gate), false);
+    const running = runner.run(HI);
+    await gate.reached;
+    expect(await open()).toEqual([]);
+    gate.open();
+    await running;
+  });
+
+  test('is left by a process that is about to end, as often as it takes, and comes to its end', async () => {
+    const gate = new Gate();
+    const { runner, open, hi, controller, stored } = await setUp(halting(gate));
+    const running = runner.run(hi);
+    await gate.reached;
+    controller.abort(shuttingDown());
+    await expect(running).rejects.toThrow(RunAbortedError);
+    const [left] = await open();
+    expect(left).toMatchObject({ attempts: 0, heldUntilMs: 0 });
+    const { invocationId = '' } = left ?? {};
+    const again = new AbortController();
+    const resuming = runner.runAsync({ ...KEY, invocationId, abortSignal: again.signal });
+    await resuming.next();
+    again.abort(shuttingDown());
+    await expect(resuming.next()).rejects.toThrow(RunAbortedError);
+    expect(await open()).toMatchObject([{ invocationId, attempts: 0, heldUntilMs: 0 }]);
+    gate.open();
+    await runner.run({ ...KEY, invocationId });
+    expect(await open()).toEqual([]);
+    expect((await stored()).at(-1)?.object).toBe('runner.end');
+  });
+
+  test('is over when it is cancelled, and can be resumed by who asks for it', async () => {
+    const gate = new Gate();
+    const { runner, open, hi, controller, stored } = await setUp(halting(gate));
+    const running = runner.run(hi);
+    await gate.reached;
+    controller.abort(new RunAbortedError('the run was cancelled'));
+    await expect(running).rejects.toThrow(RunAbortedError);
+    expect(await open()).toEqual([]);
+    gate.open();
+    const [first] = await stored();
+    await runner.run({ ...KEY, invocationId: first?.invocationId });
+    expect((await stored()).at(-1)?.object).toBe('runner.end');
+  });
+
+  test('is over when nobody reads it any more', async () => {
+    const { runner, open, hi } = await setUp(halting(new Gate()));
+    for await (const _event of runner.runAsync(hi)) break;
+    expect(await open()).toEqual([]);
+  });
+
+  test('is over when it failed', async () => {
+    const { runner, open } = await setUp(async function* () {
+      yield modelEvent('bot', 'one');
+      throw new TypeError('broken');
+    });
+    await expect(runner.run(HI)).rejects.toThrow('broken');
+    expect(await open()).toEqual([]);
+  });
+
+  test('is left when its failure could not be stored', async () => {
+    const { runner, open, sessionService, platform } = await setUp(async function* () {
+      yield modelEvent('bot', 'one');
+      sessionService.fails = 'appendEvent';
+      yield modelEvent('bot', 'two');
+    });
+    await expect(runner.run(HI)).rejects.toThrow('no disk');
+    expect(await open()).toMatchObject([{ attempts: 1, heldUntilMs: 0 }]);
+    await expect(platform.drain()).rejects.toThrow('no disk');
+  });
+
+  test('is over while it waits for an answer', async () => {
+    const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+    const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'wait' }] }]);
+    const { runner, open } = await setUp(new LlmAgent({ name: 'bot', model, tools: [wait] }));
+    await runner.run(HI);
+    expect(await open()).toEqual([]);
+  });
+
+  test('is none of which the message could not be stored', async () => {
+    const { runner, open, sessionService } = await setUp(halting(new Gate()));
+    sessionService.fails = 'appendEvent';
+    await expect(runner.run(HI)).rejects.toThrow('no disk');
+    expect(await open()).toEqual([]);
+  });
+});
+
+describe('a run that is resumed', () => {
+  async function left(script: Script, config: RunAsyncParams['runConfig'] = {}) {
+    const setup = await setUp(script);
+    const { runner, hi, controller, open } = setup;
+    const stream = runner.runAsync({ ...hi, runConfig: config });
+    for await (const event of untilAborted(stream)) if (event.content) controller.abort(shuttingDown());
+    const [run] = await open();
+    return { ...setup, params: { userId: 'u', sessionId: 's', invocationId: run?.invocationId ?? '' } };
+  }
+
+  test('stays open when its session cannot be read', async () => {
+    const { runner, open, params, sessionService } = await left(halting(new Gate()));
+    sessionService.fails = 'getSession';
+    await expect(runner.run(params)).rejects.toThrow('no disk');
+    expect(await open()).toMatchObject([{ invocationId: params.invocationId, heldUntilMs: 0 }]);
+  });
+
+  test('is over when it can never go on', async () => {
+    const { runner, open, params, sessionService } = await left(halting(new Gate()));
+    await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: params.invocationId });
+    expect(await open()).toHaveLength(1);
+    await expect(runner.run(params)).rejects.toThrow(InvalidRequestError);
+    expect(await open()).toEqual([]);
+    await sessionService.releaseLease(await sessionService.acquireLease({ ...KEY, onBusy: 'reject' }));
+  });
+
+  test('goes as it was begun, unless it is told otherwise', async () => {
+    const gate = new Gate();
+    gate.open();
+    const script: Script = async function* (context) {
+      yield modelEvent('bot', 'one');
+      yield { ...modelEvent('bot', 'chunk'), partial: true };
+      yield modelEvent('bot', `${context.runConfig.streamingMode} ${context.runConfig.maxLlmCalls}`);
+    };
+    const began = { streamingMode: StreamingMode.SSE, maxLlmCalls: 7, completionEvent: true } as const;
+    const { runner, params } = await left(script, began);
+    const events = await runner.run({ ...params, runConfig: { maxLlmCalls: 8 } });
+    expect(textsOf(events)).toEqual(['one', 'chunk', 'sse 8']);
+    expect(events.at(-1)?.object).toBe('runner.completion');
+  });
+
+  test('tells what it said before, when it is asked to', async () => {
+    const gate = new Gate();
+    gate.open();
+    let begun = 0;
+    const { runner, params } = await left(halting(gate));
+    const events = await runner.run({ ...params, replay: true, onBegin: () => begun++ });
+    expect(textsOf(events)).toEqual(['one', 'one', 'two']);
+    expect(begun).toBe(1);
+  });
+
+  test('does not begin when it does not get its session', async () => {
+    const { runner, params, sessionService } = await left(halting(new Gate()));
+    const lease = await sessionService.acquireLease(KEY);
+    const onBegin = () => expect.unreachable();
+    await expect(runner.run({ ...params, onBegin, runConfig: { onBusy: 'reject' } })).rejects.toThrow(SessionBusyError);
+    await sessionService.releaseLease(lease);
+    expect((await runner.listOpenRuns()).runs).toMatchObject([{ attempts: 0 }]);
+  });
+});

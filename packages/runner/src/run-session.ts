@@ -1,0 +1,136 @@
+import {
+  type GetSessionConfig,
+  type LeaveOpen,
+  type RunConfig,
+  type SessionKey,
+  type SessionLease,
+  StaleWriterError,
+} from '@eventloom/core';
+import { hasArtifactsToRestore } from './artifacts-to-restore.ts';
+import { coveredUntil } from './covered-until.ts';
+import type { HeldLease } from './lease-keeper.ts';
+import { reportTo } from './run-failure.ts';
+import type { Run, RunSupport } from './run.ts';
+import type { Runner } from './runner.ts';
+import type { LoadedSession } from './session-loader.ts';
+
+/** How a run takes its session. */
+export interface TakeSession {
+  readonly runConfig: RunConfig;
+  readonly invocationId: string;
+  /** True for a run that can go on when its process is gone. */
+  readonly resumable: boolean;
+  /** True when the session may be made, if there is none. */
+  readonly canBegin: boolean;
+  /** The part of its events that is read; undefined for all that counts. */
+  readonly window: GetSessionConfig | undefined;
+  readonly abortSignal: AbortSignal | undefined;
+}
+
+/** A session that a run has and read. */
+export interface TakenSession {
+  readonly held: HeldLease;
+  readonly loaded: LoadedSession;
+}
+
+/** The session of one run: taken before it is read, kept while the run lasts, and given back. */
+export class RunSession {
+  readonly key: SessionKey;
+  readonly #runner: Runner;
+  readonly #support: RunSupport;
+  /** Names the session among those of the runner: ids hold no NUL. */
+  readonly #name: string;
+  readonly #run: Run;
+  #held: HeldLease | undefined;
+  #loaded: LoadedSession | undefined;
+
+  constructor(run: Run, runner: Runner, support: RunSupport, key: SessionKey) {
+    this.key = key;
+    this.#run = run;
+    this.#runner = runner;
+    this.#support = support;
+    this.#name = `${key.userId}\0${key.sessionId}`;
+  }
+
+  /**
+   * Takes the session and reads it. Answers go on with the run that asked, if that can be: it is looked up before, because the session is
+   * taken for a run, and again when nobody else can change it any more.
+   * @param invocationId the run that goes on, if the caller names one
+   * @param callIds what is answered: these calls are among the events that are read
+   * @param howFor how it is taken for the run that goes on, or for one that begins
+   */
+  async takeForRun(
+    invocationId: string | undefined,
+    callIds: readonly string[],
+    howFor: (resumedId: string | undefined) => TakeSession,
+  ): Promise<TakenSession> {
+    const { sessionService } = this.#runner;
+    // Answers are seldom: what looks their run up is not loaded with the agent.
+    const answered = invocationId === undefined && callIds.length > 0 ? await import('./answered-run.ts') : undefined;
+    for (;;) {
+      const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
+      const how = howFor(resumedId);
+      const held = await this.#take(how);
+      const loaded = await this.#load(how.window, callIds, resumedId);
+      if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
+      await this.giveBack(false);
+    }
+  }
+
+  /** Takes the session: waits for it, or takes it from the run that has it, as `onBusy` says. */
+  async #take({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<HeldLease> {
+    const { sessions, keeper, active } = this.#support;
+    if (runConfig.onBusy === 'interrupt') {
+      const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
+      active.get(this.#name)?.abort(interrupted);
+    }
+    const run = { invocationId, resumable };
+    const lease: SessionLease = await sessions.acquire(this.key, runConfig, canBegin, abortSignal, run);
+    const held = {
+      lease,
+      renewedMs: this.#runner.platform.now(),
+      onLost: (error: StaleWriterError) => this.#run.abort(error),
+    };
+    this.#held = held;
+    keeper.hold(held);
+    active.set(this.#name, this.#run);
+    return held;
+  }
+
+  async #load(
+    window: GetSessionConfig | undefined,
+    callIds: readonly string[],
+    invocationId: string | undefined,
+  ): Promise<LoadedSession> {
+    const loaded = await this.#support.sessions.load(this.key, this.#name, window, callIds, invocationId);
+    this.#loaded = loaded;
+    await this.#finishRewind(loaded);
+    return loaded;
+  }
+
+  /** A rewind that was cut off left artifacts as they were: agents see them as they have to be. */
+  async #finishRewind({ session, derived }: LoadedSession): Promise<void> {
+    if (!this.#held || !hasArtifactsToRestore(session.state)) return;
+    // Seldom needed: not loaded with the agent.
+    const { restoreArtifacts } = await import('./restore-artifacts.ts');
+    const covered = coveredUntil(session.events, derived);
+    await restoreArtifacts(this.#runner, { session, lease: this.#held.lease, coveredUntil: covered });
+  }
+
+  async giveBack(leaveOpen: LeaveOpen): Promise<void> {
+    if (!this.#held) return;
+    const { sessions, keeper, active } = this.#support;
+    const { lease } = this.#held;
+    keeper.letGo(this.#held);
+    this.#held = undefined;
+    if (active.get(this.#name) === this.#run) active.delete(this.#name);
+    if (this.#loaded) sessions.keep(this.#name, this.#loaded);
+    this.#loaded = undefined;
+    try {
+      await this.#runner.sessionService.releaseLease(lease, leaveOpen ? { leaveOpen } : undefined);
+    } catch (error) {
+      // The lease runs out by itself; the run is what it is.
+      reportTo(this.#runner.platform, error);
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import {
+  BaseAgent,
+  BaseEventsSummarizer,
+  createCompactionEvent,
+  effectiveEvents,
+  type Event,
+  type EventsCompactionConfig,
+  type InvocationContext,
+  type SummarizeEventsRequest,
+} from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const IDS = { userId: 'u', sessionId: 's' };
+const STATE_KEYS = ['a', 'b', '__proto__', 'user:a', 'app:a', 'temp:a'];
+const FILENAMES = ['report', 'notes/day', 'user:photo'];
+
+/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** What a session has to be: what is its own is put back by a rewind, what it shares is not. */
+interface Model {
+  own: ReadonlyMap<string, unknown>;
+  readonly shared: Map<string, unknown>;
+  artifacts: ReadonlyMap<string, string>;
+  readonly userArtifacts: Map<string, string>;
+  /** What was said and counts. */
+  words: readonly string[];
+}
+
+/** What of a model a rewind puts back. */
+type Memory = Pick<Model, 'own' | 'artifacts' | 'words'>;
+
+class WordSummarizer extends BaseEventsSummarizer {
+  override async maybeSummarizeEvents({ events }: SummarizeEventsRequest): Promise<Event | undefined> {
+    return createCompactionEvent({ role: 'model', parts: [{ text: events.flatMap(wordsOf).join(' ') }] });
+  }
+}
+
+function wordsOf({ content }: Pick<Event, 'content'>): string[] {
+  return content?.parts?.flatMap(({ text }) => text?.split(' ') ?? []).filter(Boolean) ?? [];
+}
+
+/** What one turn does. */
+interface Turn {
+  readonly word: string;
+  readonly stateDelta: Record<string, unknown>;
+  readonly removedState: string[];
+  readonly saved: ReadonlyMap<string, string>;
+}
+
+/** Does a turn, and notes what it was shown. */
+class Acting extends BaseAgent {
+  turn: Turn | undefined;
+  seen: readonly string[] = [];
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    this.seen = effectiveEvents(context.session.events).flatMap((told) =>
+      wordsOf('summary' in told ? { content: told.summary } : told),
+    );
+    const { turn } = this;
+    if (!turn) return;
+    const artifactDelta: Record<string, number> = {};
+    for (const [filename, text] of turn.saved) {
+      const version = await context.artifactService?.saveArtifact({ ...KEY, filename, artifact: { text } });
+      artifactDelta[filename] = version ?? -1;
+    }
+    yield context.createEvent({
+      author: 'bot',
+      content: { role: 'model', parts: [{ text: `r-${turn.word}` }] },
+      actions: { stateDelta: turn.stateDelta, removedState: turn.removedState, artifactDelta },
+    });
+  }
+}
+
+/** A session under random turns, and the model of it. */
+async function setUp(seed: number) {
+  const random = randomOf(seed);
+  const upTo = (count: number): number => Math.floor(random() * count);
+  const pick = <T>(from: readonly T[]): T => from[upTo(from.length)] as T;
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const artifactService = new InMemoryArtifactService({ platform });
+  const agent = new Acting({ name: 'bot' });
+  const summarizer = new WordSummarizer();
+  const eventsCompaction = pick<EventsCompactionConfig | undefined>([
+    undefined,
+    { summarizer, compactionInterval: 2 },
+    { summarizer, compactionInterval: 2, overlapSize: 1 },
+    { summarizer, tokenThreshold: 12, eventRetentionSize: upTo(5) },
+  ]);
+  const make = () => new Runner({ appName: 'app', agent, sessionService, artifactService, platform, eventsCompaction });
+  const initial = { a: 'given', 'user:b': 'given' };
+  await sessionService.createSession({ ...KEY, state: initial });
+  const model: Model = {
+    own: new Map([['a', 'given']]),
+    shared: new Map([['user:b', 'given']]),
+    artifacts: new Map(),
+    userArtifacts: new Map(),
+    words: [],
+  };
+  const runners = [make(), make()];
+  /** A process that knows the session, or one that does not. */
+  const runner = (): Runner => (upTo(3) === 0 ? make() : pick(runners));
+  const hasOverlap = eventsCompaction?.overlapSize !== undefined;
+  return { upTo, pick, platform, sessionService, artifactService, agent, model, runner, hasOverlap };
+}
+
+/** Writes what a turn does into the model. */
+function apply(model: Model, { word, stateDelta, removedState, saved }: Turn): void {
+  const own = new Map(model.own);
+  const change = (key: string, act: (state: Map<string, unknown>) => void): void => {
+    if (!key.startsWith('temp:')) act(key.includes(':') ? model.shared : own);
+  };
+  for (const [key, value] of Object.entries(stateDelta)) change(key, (state) => state.set(key, value));
+  for (const key of removedState) change(key, (state) => state.delete(key));
+  const artifacts = new Map(model.artifacts);
+  for (const [filename, text] of saved)
+    (filename.startsWith('user:') ? model.userArtifacts : artifacts).set(filename, text);
+  Object.assign(model, { own, artifacts, words: [...model.words, word, `r-${word}`] });
+}
+
+async function play(seed: number): Promise<void> {
+  const { upTo, pick, platform, sessionService, artifactService, agent, model, runner, hasOverlap } = await setUp(seed);
+  const memories = new Map<string, Memory>();
+  const randomTurn = (word: string): Turn => {
+    const stateDelta: Record<string, unknown> = Object.create(null);
+    for (let count = upTo(3); count > 0; count--) stateDelta[pick(STATE_KEYS)] = pick([null, word, { in: [word] }]);
+    const removedState = upTo(3) === 0 ? [pick(STATE_KEYS)] : [];
+    const saved = new Map(Array.from({ length: upTo(3) }, (_, index) => [pick(FILENAMES), `${word}.${index}`]));
+    return { word, stateDelta, removedState, saved };
+  };
+  for (let step = 1; step <= 14; step++) {
+    const label = `seed ${seed}, step ${step}`;
+    platform.advance(pick([0, 1, 1000]));
+    const action = upTo(10);
+    if (action < 3 && memories.size > 0) {
+      const [target, memory] = pick([...memories]);
+      const now = { own: model.own, artifacts: model.artifacts, words: model.words };
+      const event = await runner().rewindAsync({ ...IDS, rewindBeforeInvocationId: target });
+      memories.set(event.invocationId, now);
+      Object.assign(model, memory);
+      // What was not there is deleted, with all of its versions: nothing brings it back.
+      const gone = [...now.artifacts.keys()].filter((filename) => !memory.artifacts.has(filename));
+      for (const [id, { artifacts, ...rest }] of memories)
+        memories.set(id, {
+          ...rest,
+          artifacts: new Map([...artifacts].filter(([filename]) => !gone.includes(filename))),
+        });
+    } else if (action === 3) {
+      const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
+      const id = `elsewhere-${step}`;
+      memories.set(id, { own: model.own, artifacts: model.artifacts, words: model.words });
+      await sessionService.appendEvent({
+        session,
+        event: userEvent(id, { id, invocationId: id, timestamp: pick([1, 4e9]) }),
+      });
+      model.words = [...model.words, id];
+    } else {
+      const turn = randomTurn(`u${step}`);
+      const memory = { own: model.own, artifacts: model.artifacts, words: model.words };
+      agent.turn = turn;
+      const stream = runner().runAsync({ ...IDS, newMessage: { parts: [{ text: turn.word }] } });
+      for await (const _ of stream);
+      memories.set(stream.invocationId, memory);
+      // Windows that overlap tell some of it twice.
+      const seen = hasOverlap ? [...new Set(agent.seen)] : [...agent.seen];
+      expect(seen.sort(), label).toEqual([...model.words, turn.word].sort());
+      apply(model, turn);
+    }
+    const { state } = (await sessionService.getSession(KEY)) ?? expect.unreachable();
+    expect(new Map(Object.entries(state)), label).toEqual(new Map([...model.own, ...model.shared]));
+    const held = new Map<string, string | undefined>();
+    for (const filename of await artifactService.listArtifactKeys(KEY))
+      held.set(filename, (await artifactService.loadArtifact({ ...KEY, filename }))?.text);
+    expect(held, label).toEqual(new Map([...model.artifacts, ...model.userArtifacts]));
+  }
+}
+
+test.each(Array.from({ length: 10 }, (_, index) => index * 25))(
+  'whatever is said, written, saved, summed up and rewound: state, artifacts and contents are what they have to be (seeds from %i)',
+  async (first) => {
+    for (let seed = first; seed < first + 25; seed++) await play(seed);
+  },
+);

@@ -1,0 +1,34 @@
+import type { R2ArtifactBucket } from '@eventloom/artifacts/r2';
+
+/** What is used of a Durable Object's storage with SQLite: `ctx.storage`. */
+export interface ObjectStorage {
+  readonly sql: {
+    exec(query: string, ...bindings: (null | number | string | Uint8Array)[]): { toArray(): Record<string, unknown>[] };
+  };
+  transactionSync<T>(work: () => T): T;
+  setAlarm(scheduledTimeMs: number): Promise<void>;
+  sync(): Promise<void>;
+}
+
+/** What is used of a Durable Object's state: the first argument of its constructor. */
+export interface ObjectState {
+  readonly id: { toString(): string };
+  readonly storage: ObjectStorage;
+}
+
+/** What is used of a binding to a class of Durable Objects. */
+export interface ObjectNamespace {
+  getByName(name: string): { fetch(request: Request): Promise<Response> };
+}
+
+/** The bindings of a Worker that serves agents. */
+export interface CloudflareBindings {
+  /** The class `UserObject`: an object for each user of an app. */
+  readonly EVENTLOOM_USERS: ObjectNamespace;
+  /** The class `AppStateObject`: an object for each app. */
+  readonly EVENTLOOM_APPS: ObjectNamespace;
+  /** Where artifacts are kept. Default: in the user's object, up to 16 MiB each. */
+  readonly EVENTLOOM_ARTIFACTS?: R2ArtifactBucket;
+  /** A rate limit, asked for each user, or for each address where nobody is authenticated. Default: none. */
+  readonly EVENTLOOM_RATE_LIMIT?: { limit(options: { key: string }): Promise<{ success: boolean }> };
+}

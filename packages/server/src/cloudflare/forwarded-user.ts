@@ -1,0 +1,23 @@
+import type { AuthenticatedUser } from '../server-options.ts';
+
+const HEADER = 'eventloom-forwarded';
+
+/** What the Worker tells a user's object beside the request. */
+export interface Forwarded {
+  readonly appName: string;
+  /** Who the request comes from; undefined where nobody is asked. */
+  readonly user: AuthenticatedUser | undefined;
+}
+
+/** The headers of a request to a user's object. What the client says under the same name is overwritten. */
+export function forwardedHeaders(headers: Headers, forwarded: Forwarded): Headers {
+  const all = new Headers(headers);
+  all.set(HEADER, encodeURIComponent(JSON.stringify(forwarded)));
+  return all;
+}
+
+/** Undefined for a request that the Worker did not hand on. Only the Worker has the binding of the object. */
+export function forwardedOf(request: Request): Forwarded | undefined {
+  const text = request.headers.get(HEADER);
+  return text === null ? undefined : (JSON.parse(decodeURIComponent(text)) as Forwarded);
+}

@@ -1,0 +1,46 @@
+import { type Platform, systemPlatform } from '@eventloom/core';
+
+/**
+ * The platform of a Durable Object. A pending timer keeps an object in memory, which is paid for: so upkeep that nobody waits for
+ * can be done at once when the object comes to rest, and leaves no timer.
+ */
+export class ObjectPlatform implements Platform {
+  readonly #upkeep = new Set<() => void>();
+
+  now(): number {
+    return systemPlatform.now();
+  }
+
+  newEventId(): string {
+    return systemPlatform.newEventId();
+  }
+
+  newUuid(): string {
+    return systemPlatform.newUuid();
+  }
+
+  background(work: Promise<unknown>): void {
+    systemPlatform.background(work);
+  }
+
+  schedule(delayMs: number, callback: () => void, { idle = false }: { readonly idle?: boolean } = {}): () => void {
+    if (!idle) return systemPlatform.schedule(delayMs, callback);
+    const run = (): void => {
+      callOff();
+      callback();
+    };
+    const clear = systemPlatform.schedule(delayMs, run);
+    const callOff = (): void => {
+      clear();
+      this.#upkeep.delete(run);
+    };
+    this.#upkeep.add(run);
+    return callOff;
+  }
+
+  /** Does the upkeep that waits for its time. What that schedules waits until the next rest. */
+  rest(): void {
+    const waiting = Array.from(this.#upkeep);
+    for (const run of waiting) run();
+  }
+}

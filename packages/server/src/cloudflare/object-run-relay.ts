@@ -1,0 +1,131 @@
+import type { SessionKey } from '@eventloom/core';
+import { RunHostLostError } from '../errors/run-host-lost-error.ts';
+import type {
+  RelayedRun,
+  RelayHost,
+  RemoteRun,
+  RemoteRunFollower,
+  RunEnd,
+  RunPublication,
+  RunRelay,
+} from '../runs/run-relay.ts';
+import type { KeptRun, RunStore } from './run-store.ts';
+
+/** How long the pieces of an answer are gathered before they are stored, so that they lie many to a row. */
+const GATHER_MS = 200;
+/** Characters of events that are stored at once. */
+const GATHER_CHARS = 128 * 1024;
+
+/**
+ * The runs of a user's object, for readers that come after the object lost its memory: the "other processes" are what the same
+ * object was before. A run that was going on then is lost, and says so to whoever follows it.
+ */
+export class ObjectRunRelay implements RunRelay {
+  readonly #store: RunStore;
+  readonly #onChange: () => void;
+  readonly #running = new Set<string>();
+  #host: RelayHost | undefined;
+
+  /** @param onChange told when a run begins, and when it ended and is stored */
+  constructor(store: RunStore, onChange: () => void) {
+    this.#store = store;
+    this.#onChange = onChange;
+  }
+
+  /** Runs that go on. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  attach(host: RelayHost): void {
+    this.#host = host;
+  }
+
+  publish(run: RelayedRun): RunPublication {
+    const { key, invocationId, buffer } = run;
+    const pk = this.#store.open(key, invocationId);
+    this.#running.add(invocationId);
+    this.#onChange();
+    let storedSeq = 0;
+    let storedChars = 0;
+    let isForgotten = false;
+    let callOff: (() => void) | undefined;
+    const store = (): void => {
+      callOff?.();
+      callOff = undefined;
+      if (isForgotten) return;
+      const firstSeq = Math.max(storedSeq + 1, buffer.firstSeq);
+      const texts: string[] = [];
+      for (let seq = firstSeq; seq <= buffer.lastSeq; seq++) texts.push(buffer.at(seq) ?? '');
+      if (texts.length > 0) this.#store.append(pk, firstSeq, texts);
+      storedSeq = buffer.lastSeq;
+      storedChars = buffer.chars;
+    };
+    return {
+      announced: Promise.resolve(),
+      notify: (isCommitted) => {
+        if (run.isEnded) {
+          store();
+          if (!isForgotten) this.#store.end(pk, this.#now(), run.failureText);
+          this.#running.delete(invocationId);
+          this.#onChange();
+        } else if (isCommitted || buffer.chars - storedChars > GATHER_CHARS) {
+          // In the turn in which the event was handed to readers: it is stored before any of them has it.
+          store();
+        } else {
+          callOff ??= this.#host?.platform.schedule(GATHER_MS, store);
+        }
+      },
+      forget: () => {
+        isForgotten = true;
+        this.#store.forget(invocationId);
+      },
+    };
+  }
+
+  find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
+    const kept = this.#store.find(key, invocationId);
+    const remote = kept && { firstSeq: kept.firstSeq, lastSeq: kept.lastSeq, end: endOf(kept, key, invocationId) };
+    return Promise.resolve(remote);
+  }
+
+  lastSeqOf(key: SessionKey, invocationId: string): number | undefined {
+    return this.#store.find(key, invocationId)?.lastSeq;
+  }
+
+  follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
+    let isLeft = false;
+    queueMicrotask(() => {
+      const kept = this.#store.find(key, invocationId);
+      for (const { firstSeq, texts } of kept ? this.#store.chunks(kept.pk, afterSeq) : []) {
+        if (isLeft) return;
+        const skipped = Math.max(0, afterSeq + 1 - firstSeq);
+        follower.appended(firstSeq + skipped, texts.slice(skipped));
+      }
+      if (!isLeft) follower.ended(endOf(kept, key, invocationId));
+    });
+    return () => void (isLeft = true);
+  }
+
+  /** The runs that can be asked for their end are in the object's memory. */
+  cancel(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  forgetSession(key: SessionKey): Promise<void> {
+    this.#store.forgetSession(key);
+    return Promise.resolve();
+  }
+
+  #now(): number {
+    return this.#host?.platform.now() ?? 0;
+  }
+}
+
+function endOf(kept: KeptRun | undefined, { sessionId }: SessionKey, invocationId: string): RunEnd {
+  if (kept?.isEnded && !kept.isLost) return { kind: 'ended', failureText: kept.failureText };
+  const error = new RunHostLostError(
+    `the object that ran ${invocationId} was evicted in mid-run; what was committed is in session ${JSON.stringify(sessionId)}`,
+  );
+  return { kind: 'lost', error };
+}

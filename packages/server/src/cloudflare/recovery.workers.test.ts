@@ -1,0 +1,202 @@
+import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test';
+import { type DurableObjectStub, env } from 'cloudflare:workers';
+import type { Event } from '@eventloom/core';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { objects } from './fixtures/objects-of-tests.ts';
+import { work, WORK_STEPS, type WorkStep } from './fixtures/protocol-runners.ts';
+import { protocolServer } from './fixtures/protocol-worker.ts';
+
+let user = '';
+beforeEach(() => {
+  user = `user-${crypto.randomUUID()}`;
+  Object.assign(work, {
+    passed: [],
+    haltAt: undefined,
+    isHalted: false,
+    onUnfinishedRuns: 'resume',
+    onHalt: () => undefined,
+  });
+});
+
+const objectOf = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['shop', user]));
+const session = (): string => `/apps/shop/users/${user}/sessions/s`;
+const times = (step: WorkStep): number => work.passed.filter((passed) => passed === step).length;
+
+function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  return protocolServer.handler.fetch(new Request(`http://localhost${path}`, init), env);
+}
+
+function post(path: string, body: object): Promise<Response> {
+  return ask(path, { method: 'POST', body: JSON.stringify(body) });
+}
+
+async function history(): Promise<Event[]> {
+  return ((await (await ask(session())).json()) as { events: Event[] }).events;
+}
+
+/** Asked for again and again: what a test awaits of an object that then dies must not be a promise of that object. */
+const isHalted = (): Promise<unknown> => vi.waitUntil(() => work.isHalted);
+
+/** The path of a run that came to a halt, which nobody reads. */
+async function beginAndHalt(haltAt: WorkStep): Promise<string> {
+  await (await post(session(), {})).text();
+  Object.assign(work, { haltAt, isHalted: false });
+  const newMessage = { role: 'user', parts: [{ text: 'work' }] };
+  const response = await post('/run_sse', {
+    appName: 'shop',
+    userId: user,
+    sessionId: 's',
+    newMessage,
+    streaming: true,
+  });
+  await response.body?.cancel();
+  await isHalted();
+  return `${session()}/runs/${response.headers.get('eventloom-invocation-id')}`;
+}
+
+/** The object has its storage and none of its memory; its alarm is what wakes it. */
+async function wakeByAlarm(haltAt?: WorkStep): Promise<void> {
+  Object.assign(work, { haltAt, isHalted: false });
+  expect(await runDurableObjectAlarm(objectOf())).toBe(true);
+}
+
+const isOver = (): Promise<void> =>
+  vi.waitUntil(async () => (await history()).at(-1)?.object === 'runner.end').then(() => undefined);
+
+interface Sent {
+  readonly seqs: readonly number[];
+  readonly events: readonly Event[];
+}
+
+/** What a reader is sent, with the numbers of it. */
+function sent(text: string): Sent {
+  return {
+    seqs: Array.from(text.matchAll(/^id: (\d+)$/gm), ([, seq]) => Number(seq)),
+    events: Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event),
+  };
+}
+
+async function readOn(run: string, afterSeq: number): Promise<Sent> {
+  return sent(await (await ask(run, { headers: { 'last-event-id': String(afterSeq) } })).text());
+}
+
+/** The newest number of a run that goes on. */
+async function newestSeq(run: string): Promise<number> {
+  const reader = (await ask(run)).body?.getReader();
+  const { seqs } = sent(new TextDecoder().decode((await reader?.read())?.value));
+  await reader?.cancel();
+  return seqs.at(-1) ?? 0;
+}
+
+const partsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts ?? []);
+const isStored = ({ partial }: Event): boolean => partial !== true;
+
+describe('a resumable run whose object dies', () => {
+  test.each(WORK_STEPS)('goes on by itself at the alarm, when it had come to "%s"', async (step) => {
+    await beginAndHalt(step);
+    await abortAllDurableObjects();
+    await wakeByAlarm();
+    await isOver();
+    const events = await history();
+    expect(partsOf(events).flatMap(({ text }) => text ?? [])).toEqual(['work', 'so it is done']);
+    const responses = partsOf(events).flatMap(({ functionResponse }) => functionResponse ?? []);
+    expect(responses.map(({ name }) => name)).toEqual(['work', 'look']);
+    expect(times('work')).toBe(1);
+    expect(times('look')).toBe(step === 'look' ? 2 : 1);
+  });
+
+  test('goes on at a request as well: its reader is not told that it is lost', async () => {
+    const run = await beginAndHalt('stream');
+    await abortAllDurableObjects();
+    Object.assign(work, { haltAt: undefined });
+    // Straight to the object, so that nothing gives it time.
+    const { events } = sent(await (await objectOf().fetch(new Request(`http://localhost${run}`))).text());
+    expect(partsOf(events).at(-1)).toEqual({ text: 'so it is done' });
+    expect(events.filter(isStored)).toEqual((await history()).slice(1, -1));
+  });
+
+  test('is read on from any number of any attempt: nothing is missed, and what has a number of the last attempt comes once', async () => {
+    const run = await beginAndHalt('stream');
+    await abortAllDurableObjects();
+    await wakeByAlarm('answer');
+    await isHalted();
+    const before = await newestSeq(run);
+    await abortAllDurableObjects();
+    await wakeByAlarm();
+    await isOver();
+    const stored = (await history()).slice(1, -1);
+    await evictDurableObject(objectOf());
+    const whole = await readOn(run, 0);
+    expect(whole.events.filter(isStored)).toEqual(stored);
+    // Of the attempt before, and of the first one.
+    for (const seq of [before, 2]) expect(await readOn(run, seq)).toEqual(whole);
+    for (const [at, seq] of whole.seqs.entries()) {
+      const rest = await readOn(run, seq);
+      expect(rest).toEqual({ seqs: whole.seqs.slice(at + 1), events: whole.events.slice(at + 1) });
+    }
+  });
+
+  test('is closed by itself at the alarm, when that is what the server is told', async () => {
+    await beginAndHalt('stream');
+    work.onUnfinishedRuns = 'close';
+    await abortAllDurableObjects();
+    await wakeByAlarm();
+    await isOver();
+    expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
+    expect(times('answer')).toBe(1);
+  });
+
+  test('is left to whoever asks for it, when that is what the server is told: its session is free at once', async () => {
+    const run = await beginAndHalt('stream');
+    work.onUnfinishedRuns = 'leave';
+    await abortAllDurableObjects();
+    await wakeByAlarm();
+    expect((await history()).at(-1)?.object).not.toBe('runner.end');
+    expect(await (await ask(run)).text()).toContain('RUN_HOST_LOST');
+    const invocationId = run.split('/').at(-1);
+    const rest = await post('/run', { appName: 'shop', userId: user, sessionId: 's', invocationId });
+    expect(await rest.text()).toContain('so it is done');
+    expect(times('work')).toBe(1);
+  });
+
+  test.each(['stream', 'work'] as const)(
+    'is given up when it dies at each attempt, in "%s", and an event says so',
+    async (step) => {
+      await beginAndHalt(step);
+      for (const _attempt of [2, 3]) {
+        await abortAllDurableObjects();
+        await wakeByAlarm(step === 'work' ? 'answer' : step);
+        await isHalted();
+      }
+      await abortAllDurableObjects();
+      await wakeByAlarm();
+      await isOver();
+      const events = await history();
+      expect(events.at(-2)).toMatchObject({
+        errorCode: 'RUN_ABANDONED',
+        errorMessage: expect.stringContaining('3 attempts'),
+      });
+      expect(times('work')).toBe(1);
+      const next = {
+        appName: 'shop',
+        userId: user,
+        sessionId: 's',
+        newMessage: { role: 'user', parts: [{ text: 'again' }] },
+      };
+      expect(await (await post('/run', next)).text()).toContain('so it is done');
+    },
+  );
+
+  test('is given up as well when it takes the object with it while that wakes up', async () => {
+    await beginAndHalt('answer');
+    work.onHalt = () => objects.dieNow();
+    await abortAllDurableObjects();
+    for (const attempt of [2, 3]) {
+      await history().catch(() => undefined);
+      await vi.waitUntil(() => times('answer') === attempt);
+    }
+    await isOver();
+    expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
+    expect(times('answer')).toBe(3);
+  });
+});

@@ -1,0 +1,119 @@
+import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
+import { R2ArtifactService } from '@eventloom/artifacts/r2';
+import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
+import { Hono } from 'hono/tiny';
+import { createServerOn, type EventloomServer } from '../create-server-on.ts';
+import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import { AppStateSync } from './app-state-sync.ts';
+import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
+import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
+import { forwardedOf } from './forwarded-user.ts';
+import { ObjectPlatform } from './object-platform.ts';
+import { ObjectRunRelay } from './object-run-relay.ts';
+import { RunStore } from './run-store.ts';
+
+/** An object without requests is evicted after a minute or two: a run is looked after more often. */
+const KEEP_ALIVE_MS = 20_000;
+/** When what could not be delivered is tried again. */
+const RETRY_MS = 5000;
+
+/** An object has 128 MB: less is taken on than in a process of one's own. */
+const OBJECT_LIMITS: Partial<ServerLimits> = {
+  maxRuns: 100,
+  maxRunChars: 4 * 1024 * 1024,
+  maxKeptChars: 16 * 1024 * 1024,
+};
+
+/**
+ * Everything of one user of one app: the sessions, the user's state, the runs and their buffers. Serves the routes that name
+ * this user. A run belongs to the object: it goes on when its request ends, and an alarm keeps the object while there is one, or wakes
+ * it when it died: then resumable runs go on. The same alarm delivers app state that could not be delivered, and deletes the buffers
+ * of runs that ended.
+ */
+export class UserObject<Env extends CloudflareBindings> {
+  readonly #storage: ObjectStorage;
+  readonly #platform = new ObjectPlatform();
+  readonly #server: EventloomServer;
+  readonly #runs: RunStore;
+  readonly #relay: ObjectRunRelay;
+  readonly #sync: AppStateSync;
+  readonly #keepRunsMs: number;
+  /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
+  readonly #ready: Promise<void>;
+  /** When it is looked for unfinished runs again; infinite when there are none. */
+  #takeUpMs = Infinity;
+  /** When the alarm rings; infinite when none is set. */
+  #alarmMs = Infinity;
+
+  constructor({ id, storage }: ObjectState, env: Env, options: CloudflareServerOptions<Env>) {
+    const { runners, authenticate, limits, onError = (error: unknown) => console.error(error), ...shared } = options;
+    const platform = this.#platform;
+    this.#storage = storage;
+    this.#keepRunsMs = limits?.keepRunsMs ?? DEFAULT_LIMITS.keepRunsMs;
+    const sessionService = new DurableObjectSessionService({ storage, platform });
+    const bucket = env.EVENTLOOM_ARTIFACTS;
+    const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
+    const replica = new DurableObjectAppState(storage);
+    this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
+    this.#runs = new RunStore(storage, platform.now());
+    sessionService.abandonLeases();
+    this.#relay = new ObjectRunRelay(this.#runs, () => this.#settle());
+    this.#server = createServerOn(new Hono(), {
+      ...shared,
+      onError,
+      platform,
+      runners: runners(env, { sessionService, artifactService, platform }),
+      authenticate: authenticate && ((request) => forwardedOf(request)?.user),
+      // What has ended is read from storage, and no timer for it keeps the object in memory.
+      // The alarm looks for unfinished runs, so that no timer does.
+      limits: { ...OBJECT_LIMITS, ...limits, maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
+      relay: this.#relay,
+    });
+    this.#setAlarm();
+    this.#ready = this.#takeUpRuns();
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    await this.#ready;
+    const appName = forwardedOf(request)?.appName;
+    if (appName !== undefined) await this.#sync.refresh(appName);
+    const response = await this.#server.fetch(request);
+    this.#settle();
+    return response;
+  }
+
+  async alarm(): Promise<void> {
+    this.#alarmMs = Infinity;
+    this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
+    await this.#takeUpRuns();
+    await this.#sync.deliver();
+    this.#setAlarm();
+  }
+
+  /** Goes on with the runs that ended with the memory of the object, or gives them up. */
+  async #takeUpRuns(): Promise<void> {
+    const againMs = await this.#server.takeUpUnfinishedRuns();
+    this.#takeUpMs = againMs === undefined ? Infinity : this.#platform.now() + againMs;
+    this.#setAlarm();
+  }
+
+  /** Delivers what was written; the alarm is set first, in case that fails. An object without runs comes to rest. */
+  #settle(): void {
+    this.#setAlarm();
+    if (this.#relay.running === 0) this.#platform.rest();
+    if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver());
+  }
+
+  #setAlarm(): void {
+    const now = this.#platform.now();
+    const dueMs = Math.min(
+      this.#relay.running > 0 ? now + KEEP_ALIVE_MS : Infinity,
+      this.#sync.hasPending ? now + RETRY_MS : Infinity,
+      this.#takeUpMs,
+      Math.max(now, (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs),
+    );
+    if (dueMs >= this.#alarmMs) return;
+    this.#alarmMs = dueMs;
+    this.#platform.background(this.#storage.setAlarm(dueMs));
+  }
+}

@@ -1,0 +1,42 @@
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
+import { expect, test, vi } from 'vitest';
+import { lastIdOf, SseText } from './fixtures/sse-text.ts';
+import { type RelayedServer, SOON, startTwoServers } from './fixtures/two-servers.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const WAIT: ScriptedStep = { calls: [{ id: 'w1', name: 'wait' }] };
+const tools = [new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined })];
+
+/** Answers the call of a run, which goes on with that. */
+function answer({ send }: RelayedServer, path: string): Promise<Response> {
+  const newMessage = { parts: [{ functionResponse: { id: 'w1', response: { ready: true } } }] };
+  const invocationId = path.split('/').at(-1);
+  const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, invocationId });
+  return send('/run_sse', { method: 'POST', body });
+}
+
+test.each(['a', 'b'] as const)('a run of one process that goes on in %s is followed from the other', async (where) => {
+  const gate = new Gate();
+  await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], { tools });
+  const { path, response } = await servers.a.start();
+  const before = await response.text();
+  const [host, other] = where === 'a' ? [servers.a, servers.b] : [servers.b, servers.a];
+  // The other one knows how the run ended.
+  expect(await (await servers.b.send(path)).text()).toBe(before);
+  const going = await answer(host, path);
+  const reading = new SseText(going);
+  await gate.reached;
+  const followed = await vi.waitFor(async () => {
+    const response = await servers.b.send(path, { headers: { 'last-event-id': lastIdOf(before) } });
+    if (response.status !== 200) expect.unreachable();
+    return response;
+  }, SOON);
+  gate.open();
+  const rest = await reading.rest();
+  expect(rest).toContain('"ready"');
+  expect(await new SseText(followed).rest()).toBe(rest);
+  expect(Number(lastIdOf(rest))).toBeGreaterThan(Number(lastIdOf(before)));
+  await vi.waitFor(async () => expect(await (await other.send(path)).text()).toBe(rest), SOON);
+});

@@ -1,0 +1,150 @@
+import { type Platform, RunAbortedError, SessionBusyError, type SessionKey } from '@eventloom/core';
+import { ServerBusyError } from '../errors/server-busy-error.ts';
+import type { ServerLimits } from '../server-limits.ts';
+import { firstSeqOfAttempt } from './attempt-numbers.ts';
+import { type FollowedRun, isRunOf } from './followed-run.ts';
+import { type BeginRun, HostedRun, type RunHost } from './hosted-run.ts';
+import { RunMemory } from './run-memory.ts';
+import type { RunPublication, RunRelay, RunStop } from './run-relay.ts';
+
+/** How a run is started that goes on. */
+export interface ResumedRun {
+  readonly invocationId: string;
+  /** True for one that nobody asked for: it is found when it has its session, and one that does not get it was never there. */
+  readonly isUnasked?: boolean;
+}
+
+/** The runs of this process: those in flight, and those that ended a short while ago and can still be read. */
+export class HostedRuns implements RunHost {
+  readonly #platform: Platform;
+  readonly #limits: ServerLimits;
+  readonly #memory: RunMemory;
+  readonly #inFlight = new Map<string, HostedRun>();
+  /** Runs that nobody asked for and that do not have their session yet. */
+  readonly #unseen = new Map<string, HostedRun>();
+  readonly #report: (error: unknown) => void;
+  readonly #relay: RunRelay | undefined;
+
+  /** @param report told of each failure of a run */
+  constructor(platform: Platform, limits: ServerLimits, report: (error: unknown) => void, relay: RunRelay | undefined) {
+    this.#platform = platform;
+    this.#limits = limits;
+    this.#report = report;
+    this.#memory = new RunMemory(platform, limits);
+    this.#relay = relay;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Those that have not ended. */
+  get running(): HostedRun[] {
+    return [...this.#inFlight.values(), ...this.#unseen.values()];
+  }
+
+  /** True for a run that is in flight, or about to be. */
+  has(invocationId: string): boolean {
+    return this.#inFlight.has(invocationId) || this.#unseen.has(invocationId);
+  }
+
+  /** The run that is in flight, or about to be. */
+  inFlightRun(invocationId: string): HostedRun | undefined {
+    return this.#inFlight.get(invocationId) ?? this.#unseen.get(invocationId);
+  }
+
+  /** @throws ServerBusyError @throws SessionBusyError when this very run is in flight */
+  start(key: SessionKey, begin: BeginRun, resumed: ResumedRun | undefined): HostedRun {
+    if (resumed && this.has(resumed.invocationId)) {
+      throw new SessionBusyError(
+        `the run ${resumed.invocationId} is in flight: it can be followed, and not be resumed`,
+      );
+    }
+    if (this.#inFlight.size + this.#unseen.size >= this.#limits.maxRuns) {
+      throw new ServerBusyError(`the server has ${this.#inFlight.size} runs in flight, as many as it takes; try again`);
+    }
+    if (this.#memory.isFull) {
+      throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
+    }
+    if (!resumed) return this.#show(new HostedRun(key, this, begin));
+    const { invocationId } = resumed;
+    const lastSeq = this.#memory.kept.get(invocationId)?.finalSeq ?? this.#relay?.lastSeqOf?.(key, invocationId);
+    const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), lastSeq));
+    if (!resumed.isUnasked) return this.#show(run);
+    this.#unseen.set(run.invocationId, run);
+    return run;
+  }
+
+  begun(run: HostedRun): void {
+    if (this.#unseen.delete(run.invocationId)) this.#show(run);
+  }
+
+  #show(run: HostedRun): HostedRun {
+    const before = this.#memory.kept.get(run.invocationId);
+    if (before) this.#memory.kept.forget(before);
+    this.#inFlight.set(run.invocationId, run);
+    return run;
+  }
+
+  ended(run: HostedRun): void {
+    if (run.failure !== undefined) this.#report(run.failure);
+    const wasSeen = !this.#unseen.delete(run.invocationId);
+    this.#inFlight.delete(run.invocationId);
+    // A run that failed before anybody heard of it is told of in the answer to its request, and nobody can ask for it.
+    if (!wasSeen || (run.buffer.isEmpty && !run.wasFollowed)) run.forgetElsewhere();
+    else this.#memory.keep(run);
+  }
+
+  /** A run of this session, in flight or ended a short while ago. */
+  find(key: SessionKey, invocationId: string): HostedRun | undefined {
+    const run = this.#byId(invocationId);
+    return run && isRunOf(run, key) ? run : undefined;
+  }
+
+  #byId(invocationId: string): HostedRun | undefined {
+    return this.#inFlight.get(invocationId) ?? this.#memory.kept.get(invocationId);
+  }
+
+  /** What another process asks for. */
+  stop(invocationId: string, stop: RunStop): void {
+    const run = this.#byId(invocationId);
+    if (!run) return;
+    if (stop === 'cancel') run.cancel();
+    else if (run.isEnded) this.#forget(run);
+    else this.#platform.background(this.#endAndForget(run));
+  }
+
+  /** Ends the runs of a session and forgets them, its finished ones too. Settles when they have ended. */
+  async forgetSession(key: SessionKey): Promise<void> {
+    for (const run of this.#memory.kept.values()) if (isRunOf(run, key)) this.#forget(run);
+    const running = this.running.filter((run) => isRunOf(run, key));
+    await Promise.all(running.map((run) => this.#endAndForget(run)));
+  }
+
+  async #endAndForget(run: HostedRun): Promise<void> {
+    run.abort(new RunAbortedError('the session was deleted'));
+    await run.ended;
+    this.#forget(run);
+  }
+
+  #forget(run: HostedRun): void {
+    run.forgetElsewhere();
+    this.#memory.kept.forget(run);
+  }
+
+  appended(run: FollowedRun, chars: number): void {
+    this.#memory.appended(run, chars);
+  }
+
+  released(chars: number): void {
+    this.#memory.released(chars);
+  }
+
+  publish(run: HostedRun): RunPublication | undefined {
+    return this.#relay?.publish(run);
+  }
+
+  schedule(delayMs: number, callback: () => void): () => void {
+    return this.#platform.schedule(delayMs, callback);
+  }
+}

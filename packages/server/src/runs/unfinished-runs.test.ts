@@ -1,0 +1,257 @@
+import { type Event, type Platform, ShuttingDownError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test, vi } from 'vitest';
+import { createServer, type EventloomServer } from '../create-server.ts';
+import type { ServerOptions } from '../server-options.ts';
+
+const LEASE_MS = 15_000;
+
+interface Run {
+  readonly sessionId: string;
+  readonly invocationId: string;
+}
+
+/** Sessions, a server that starts, and processes before it that do nothing any more as time goes on. */
+function setUp() {
+  const platform = fixedPlatform();
+  const dead: Platform = { ...platform, schedule: () => () => undefined };
+  const sessions = new InMemorySessionService({ platform });
+  const ran: string[] = [];
+  const runnerOf = (steps: readonly ScriptedStep[], on: Platform = platform, name = 'bot') => {
+    const work = new FunctionTool({
+      name: 'work',
+      description: '',
+      execute: (_, { invocationContext }) => ({ ran: ran.push(invocationContext.session.id) }),
+    });
+    const agent = new LlmAgent({ name, model: new ScriptedModel(steps), tools: [work] });
+    return new Runner({ appName: 'app', agent, sessionService: sessions, platform: on, resumable: true });
+  };
+  /** A run that called its tool and waits for its model: its process dies, or ends in an orderly way. */
+  const leave = async (sessionId: string, how: 'dies' | 'ends' = 'ends'): Promise<Run> => {
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId });
+    const gate = new Gate();
+    const runner = runnerOf([{ calls: [{ id: 'c1', name: 'work' }] }, { gate, text: 'never' }], dead);
+    const controller = new AbortController();
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const stream = runner.runAsync({ userId: 'ann', sessionId, newMessage, abortSignal: controller.signal });
+    const running = (async () => {
+      for await (const _event of stream);
+    })();
+    await gate.reached;
+    if (how === 'ends') {
+      controller.abort(new ShuttingDownError('the server is shutting down'));
+      await expect(running).rejects.toThrow();
+    }
+    return { sessionId, invocationId: stream.invocationId };
+  };
+  const reported: unknown[] = [];
+  const serve = (steps: readonly ScriptedStep[], options: Partial<ServerOptions> = {}): EventloomServer =>
+    createServer({ runners: [runnerOf(steps)], platform, onError: (error) => reported.push(error), ...options });
+  const eventsOf = async (sessionId: string) =>
+    (await sessions.getSession({ appName: 'app', userId: 'ann', sessionId }))?.events ?? [];
+  const open = async () => (await sessions.listOpenRuns({ appName: 'app' })).runs;
+  /** A server that goes on with what there is, and then does nothing any more. */
+  const serveAndDie = async (): Promise<void> => {
+    const gate = new Gate();
+    serve([], { runners: [runnerOf([{ gate, text: 'never' }], dead)], platform: dead });
+    await gate.reached;
+  };
+  return { platform, sessions, ran, serveAndDie, runnerOf, leave, serve, reported, eventsOf, open };
+}
+
+const pathOf = ({ sessionId, invocationId }: Run) => `/apps/app/users/ann/sessions/${sessionId}/runs/${invocationId}`;
+
+function follow(server: EventloomServer, run: Run, lastEventId?: string): Response | Promise<Response> {
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  return server.fetch(new Request(`http://localhost${pathOf(run)}`, { headers }));
+}
+
+/** Waits until a run can be followed, and reads it to its end. */
+async function followed(server: EventloomServer, run: Run, lastEventId?: string): Promise<Event[]> {
+  const response = await vi.waitFor(async () => {
+    const answer = await follow(server, run, lastEventId);
+    expect(answer.status).toBe(200);
+    return answer;
+  });
+  const text = await response.text();
+  return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
+}
+
+const partsOf = (events: readonly Event[]) =>
+  events.flatMap(({ content }) => content?.parts?.map((part) => part.text ?? Object.keys(part)[0]) ?? []);
+const errorCodesOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
+
+describe('a server that starts', () => {
+  test('goes on with a run that was left, which is read from its begin', async () => {
+    const { leave, serve, ran, eventsOf, open, reported } = setUp();
+    const run = await leave('s');
+    const server = serve(['done']);
+    expect(partsOf(await followed(server, run))).toEqual(['functionCall', 'functionResponse', 'done']);
+    expect(ran).toEqual(['s']);
+    expect((await eventsOf('s')).at(-1)?.object).toBe('runner.end');
+    expect(await open()).toEqual([]);
+    expect(reported).toEqual([]);
+  });
+
+  test('reads it from its begin to who has numbers of the attempt before', async () => {
+    const { leave, serve } = setUp();
+    const run = await leave('s');
+    const server = serve(['done']);
+    expect(partsOf(await followed(server, run, '4'))).toEqual(['functionCall', 'functionResponse', 'done']);
+    const text = await (await follow(server, run)).text();
+    const ids = Array.from(text.matchAll(/^id: (\d+)$/gm), ([, id = '']) => id);
+    expect(await (await follow(server, run, ids[0])).text()).toBe(text.slice(text.indexOf(`id: ${ids[1]}`)));
+    expect((await follow(server, run, ids.at(-1))).status).toBe(204);
+  });
+
+  test('waits for the lease of a process that died', async () => {
+    const { leave, serve, platform, eventsOf, open } = setUp();
+    const run = await leave('s', 'dies');
+    const server = serve(['done'], { limits: { unfinishedRunsEveryMs: 60_000 } });
+    expect(await platform.nextTimer()).toBe(LEASE_MS);
+    expect((await follow(server, run)).status).toBe(404);
+    platform.advance(LEASE_MS);
+    expect(partsOf(await followed(server, run))).toEqual(['functionCall', 'functionResponse', 'done']);
+    expect((await eventsOf('s')).at(-1)?.object).toBe('runner.end');
+    expect(await open()).toEqual([]);
+  });
+
+  test('leaves a run alone that is under way elsewhere', async () => {
+    const { leave, serve, eventsOf, open } = setUp();
+    await leave('s', 'dies');
+    const before = await eventsOf('s');
+    const server = serve([], { limits: { unfinishedRunsEveryMs: 0 } });
+    expect(await server.takeUpUnfinishedRuns()).toBe(LEASE_MS);
+    expect(await open()).toMatchObject([{ attempts: 1 }]);
+    expect(await eventsOf('s')).toEqual(before);
+  });
+
+  test('gives up a run whose process ended at each attempt, and says so', async () => {
+    const { leave, serve, serveAndDie, ran, eventsOf, open, platform } = setUp();
+    const run = await leave('s', 'dies');
+    for (const _attempt of [2, 3]) {
+      platform.advance(LEASE_MS);
+      await serveAndDie();
+    }
+    platform.advance(LEASE_MS);
+    const server = serve([], { limits: { unfinishedRunsEveryMs: 0 } });
+    await server.takeUpUnfinishedRuns();
+    const events = await eventsOf('s');
+    expect(events.find(({ errorCode }) => errorCode)).toMatchObject({
+      invocationId: run.invocationId,
+      errorCode: 'RUN_ABANDONED',
+      errorMessage: expect.stringContaining('after 3 attempts'),
+    });
+    expect(ran).toEqual(['s']);
+    expect(await open()).toEqual([]);
+  });
+
+  test('closes runs that were left, where it is to', async () => {
+    const { leave, serve, eventsOf, open } = setUp();
+    await leave('a');
+    await leave('b');
+    serve([], { onUnfinishedRuns: 'close' });
+    await vi.waitFor(async () => expect(await open()).toEqual([]));
+    for (const id of ['a', 'b']) expect(errorCodesOf(await eventsOf(id))).toEqual(['RUN_ABANDONED']);
+  });
+
+  test('leaves them, where it is to', async () => {
+    const { leave, serve, open, platform } = setUp();
+    await leave('s');
+    const server = serve([], { onUnfinishedRuns: 'leave' });
+    expect(await server.takeUpUnfinishedRuns()).toBeUndefined();
+    expect(platform.pendingTimers).toBe(0);
+    expect(await open()).toHaveLength(1);
+  });
+
+  test.each([0, 60_000])(
+    'resumes so many at once and no more, and the others as these end; every %i ms',
+    async (ms) => {
+      const { leave, serve, open } = setUp();
+      const runs = [await leave('a'), await leave('b'), await leave('c')];
+      const gates = [new Gate(), new Gate(), new Gate()];
+      const limits = { maxResumedRuns: 2, unfinishedRunsEveryMs: ms };
+      const server = serve(
+        gates.map((gate) => ({ gate, text: 'done' })),
+        { limits },
+      );
+      if (ms === 0) await server.takeUpUnfinishedRuns();
+      await gates[1]?.reached;
+      expect(server.runsInFlight).toBe(2);
+      expect(await open()).toMatchObject([{ attempts: 1 }, { attempts: 1 }, { attempts: 0 }]);
+      gates[0]?.open();
+      await gates[2]?.reached;
+      gates[1]?.open();
+      gates[2]?.open();
+      for (const run of runs) expect(partsOf(await followed(server, run)).at(-1)).toBe('done');
+    },
+  );
+
+  test('does not go on with a run that another server goes on with', async () => {
+    const { leave, serve, open, ran, reported } = setUp();
+    const run = await leave('s');
+    const gate = new Gate();
+    const limits = { unfinishedRunsEveryMs: 0 };
+    const [one, two] = [serve([{ gate, text: 'done' }], { limits }), serve([{ gate, text: 'done' }], { limits })];
+    await Promise.all([one.takeUpUnfinishedRuns(), two.takeUpUnfinishedRuns()]);
+    await gate.reached;
+    await vi.waitFor(() => expect(one.runsInFlight + two.runsInFlight).toBe(1));
+    expect(await open()).toMatchObject([{ attempts: 1 }]);
+    gate.open();
+    const [host, other] = (await follow(one, run)).status === 200 ? [one, two] : [two, one];
+    expect((await follow(other, run)).status).toBe(404);
+    expect(partsOf(await followed(host, run)).at(-1)).toBe('done');
+    expect(ran).toEqual(['s']);
+    expect(reported).toEqual([]);
+  });
+
+  test('does not wait for its own runs', async () => {
+    const { leave, serve } = setUp();
+    await leave('s');
+    const gate = new Gate();
+    const server = serve([{ gate, text: 'done' }], { limits: { unfinishedRunsEveryMs: 0 } });
+    await server.takeUpUnfinishedRuns();
+    await gate.reached;
+    expect(await server.takeUpUnfinishedRuns()).toBeUndefined();
+  });
+
+  test('closes a run of an agent that is not there any more', async () => {
+    const { leave, runnerOf, serve, eventsOf, open } = setUp();
+    await leave('s');
+    serve([], { runners: [runnerOf([], undefined, 'other')] });
+    await vi.waitFor(async () => expect((await eventsOf('s')).at(-1)?.object).toBe('runner.end'));
+    expect(errorCodesOf(await eventsOf('s'))).toEqual(['RUN_ABANDONED']);
+    await vi.waitFor(async () => expect(await open()).toEqual([]));
+  });
+
+  test('leaves the runs that it resumed to the next one when it is shut down', async () => {
+    const { leave, serve, open, platform } = setUp();
+    const run = await leave('s');
+    const gate = new Gate();
+    const server = serve([{ gate, text: 'done' }]);
+    await gate.reached;
+    const drained = server.drain(0);
+    platform.advance(0);
+    await drained;
+    expect(await open()).toMatchObject([{ attempts: 0, heldUntilMs: 0 }]);
+    expect(partsOf(await followed(serve(['done']), run)).at(-1)).toBe('done');
+  });
+
+  test('tells once of a storage that fails, and goes on looking', async () => {
+    const { leave, sessions, serve, platform, reported, open } = setUp();
+    await leave('s');
+    const failing = vi.spyOn(sessions, 'listOpenRuns').mockRejectedValue(new TypeError('no disk'));
+    serve(['done']);
+    await platform.nextTimer();
+    platform.advance(LEASE_MS);
+    await platform.nextTimer();
+    expect(reported).toEqual([new TypeError('no disk')]);
+    failing.mockRestore();
+    platform.advance(LEASE_MS);
+    await vi.waitFor(async () => expect(await open()).toEqual([]));
+  });
+});

@@ -1,0 +1,205 @@
+import {
+  EventloomError,
+  InvalidRequestError,
+  type OpenRun,
+  type Platform,
+  SessionBusyError,
+  SessionNotFoundError,
+  ShuttingDownError,
+  StaleWriterError,
+} from '@eventloom/core';
+import type { Runner } from '@eventloom/runner';
+import { ServerBusyError } from '../errors/server-busy-error.ts';
+import type { ServerLimits } from '../server-limits.ts';
+import type { RunRegistry } from './run-registry.ts';
+
+/** What is done with the resumable runs that a process left when it ended: see `ServerOptions.onUnfinishedRuns`. */
+export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
+
+/** What is needed to look after unfinished runs. */
+export interface UnfinishedRunsParams {
+  readonly runners: readonly Runner[];
+  readonly runs: RunRegistry;
+  readonly action: OnUnfinishedRuns;
+  readonly limits: ServerLimits;
+  readonly platform: Platform;
+  /** Told of what went wrong, once until it goes well again. */
+  readonly report: (error: unknown) => void;
+}
+
+/** How many runs are read at once: so few that what is read of them holds until they are looked at. */
+const PAGE = 50;
+/** The least time between two looks. */
+const MIN_DELAY_MS = 100;
+/** Somebody else took the session since the run was read, or it is gone, or no run is started any more. */
+const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError];
+
+/**
+ * Goes on with the runs that other processes left, or gives them up. Whose session is held is left alone: the process that holds it
+ * lives, or its lease runs out. Of several servers that find a run the one goes on with it that gets its session.
+ */
+export class UnfinishedRuns {
+  readonly #params: UnfinishedRunsParams;
+  /** Runs in flight that were resumed here. */
+  #resumed = 0;
+  /** Of the runs that were resumed in this look: they have their session, or did not get it. */
+  readonly #begins: Promise<void>[] = [];
+  /** True when there were more to be resumed than are at once. */
+  #hasMore = false;
+  #looking: Promise<number | undefined> | undefined;
+  #isAsked = false;
+  /** What is done for resumed runs that ended. */
+  readonly #endings = new Set<Promise<void>>();
+  #callOff: (() => void) | undefined;
+  #hasFailed = false;
+  #isStopped = false;
+
+  constructor(params: UnfinishedRunsParams) {
+    this.#params = params;
+  }
+
+  /** Looks now, and then again and again. Nobody waits for it, so that it keeps no process alive. */
+  start(): void {
+    if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
+    void this.#lookAgain();
+  }
+
+  /** Resumes and closes nothing any more. Settles when what was begun is done. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#callOff?.();
+    await this.#looking;
+    await Promise.all(this.#endings);
+  }
+
+  /**
+   * Looks once at all open runs: resumes or closes those that were left. Settles when the runs that are resumed have their
+   * sessions; they go on behind it. Never rejects.
+   * @returns after how many milliseconds the first session is free of those that are held by others now; undefined when there is none
+   */
+  look(): Promise<number | undefined> {
+    if (this.#params.action === 'leave' || this.#isStopped) return Promise.resolve(undefined);
+    this.#isAsked = true;
+    this.#looking ??= this.#lookAsAsked().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  /** Whoever asks while it is looked may know of what was not there when that began. */
+  async #lookAsAsked(): Promise<number | undefined> {
+    let freeInMs: number | undefined;
+    while (this.#isAsked && !this.#isStopped) {
+      this.#isAsked = false;
+      freeInMs = await this.#look();
+    }
+    return freeInMs;
+  }
+
+  async #lookAgain(): Promise<void> {
+    this.#callOff?.();
+    const freeInMs = await this.look();
+    if (this.#isStopped) return;
+    const { platform, limits } = this.#params;
+    const delayMs = Math.max(MIN_DELAY_MS, Math.min(freeInMs ?? Infinity, limits.unfinishedRunsEveryMs));
+    this.#callOff?.();
+    this.#callOff = platform.schedule(delayMs, () => void this.#lookAgain(), { idle: true });
+  }
+
+  async #look(): Promise<number | undefined> {
+    this.#hasMore = false;
+    let freeMs = Infinity;
+    for (const runner of this.#params.runners) {
+      try {
+        freeMs = Math.min(freeMs, await this.#lookAt(runner));
+        this.#hasFailed = false;
+      } catch (error) {
+        if (!this.#hasFailed) this.#params.report(error);
+        this.#hasFailed = true;
+      }
+    }
+    await Promise.all(this.#begins.splice(0));
+    return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
+  }
+
+  /** When the first session is free, milliseconds since the epoch. */
+  async #lookAt(runner: Runner): Promise<number> {
+    let freeMs = Infinity;
+    let cursor: string | undefined;
+    do {
+      const page = await runner.listOpenRuns({ limit: PAGE, cursor });
+      for (const run of page.runs) {
+        if (this.#isStopped || this.#hasMore) return freeMs;
+        if (this.#params.runs.isHosting(run.invocationId)) continue;
+        if (run.heldUntilMs > this.#params.platform.now()) freeMs = Math.min(freeMs, run.heldUntilMs);
+        else await this.#takeUp(runner, run);
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return freeMs;
+  }
+
+  async #takeUp(runner: Runner, run: OpenRun): Promise<void> {
+    const { action, limits } = this.#params;
+    if (action === 'close') {
+      await this.#close(
+        runner,
+        run,
+        'the process of the run ended before the run did, and such runs are not resumed here',
+      );
+    } else if (run.attempts >= limits.maxRunAttempts) {
+      const times = `${run.attempts} ${run.attempts === 1 ? 'attempt' : 'attempts'}`;
+      await this.#close(
+        runner,
+        run,
+        `the run was given up after ${times}: each time its process ended before the run did`,
+      );
+    } else if (this.#resumed < limits.maxResumedRuns) {
+      this.#resume(runner, run);
+    } else {
+      this.#hasMore = true;
+    }
+  }
+
+  #resume(runner: Runner, run: OpenRun): void {
+    const { userId, sessionId, invocationId } = run;
+    const key = { appName: runner.appName, userId, sessionId };
+    const params = { userId, sessionId, invocationId, runConfig: { onBusy: 'reject' }, replay: true } as const;
+    try {
+      const hosted = this.#params.runs.start(
+        key,
+        (abortSignal, onBegin) => runner.runAsync({ ...params, abortSignal, onBegin }),
+        { invocationId, isUnasked: true },
+      );
+      this.#resumed++;
+      this.#begins.push(hosted.settled);
+      void hosted.ended.then(() => this.#ended(runner, run, hosted.failure));
+    } catch (error) {
+      if (ServerBusyError.isInstance(error)) this.#hasMore = true;
+      else if (!isElsewhere(error)) throw error;
+    }
+  }
+
+  #ended(runner: Runner, run: OpenRun, failure: Error | undefined): void {
+    this.#resumed--;
+    if (this.#isStopped) return;
+    // Its agent is not there any more, say: what it left is put in order. For a run that is over that is nothing.
+    if (InvalidRequestError.isInstance(failure)) {
+      const ending = this.#close(runner, run, `the run cannot go on: ${failure.message}`)
+        .catch(this.#params.report)
+        .finally(() => this.#endings.delete(ending));
+      this.#endings.add(ending);
+    }
+    if (this.#hasMore) void (this.#callOff ? this.#lookAgain() : this.look());
+  }
+
+  async #close(runner: Runner, { userId, sessionId, invocationId }: OpenRun, reason: string): Promise<void> {
+    try {
+      await runner.closeRun({ userId, sessionId, invocationId, reason, onBusy: 'reject' });
+    } catch (error) {
+      if (!isElsewhere(error)) throw error;
+    }
+  }
+}
+
+function isElsewhere(error: unknown): boolean {
+  return EventloomError.isInstance(error) && ELSEWHERE.some((type) => type.isInstance(error));
+}

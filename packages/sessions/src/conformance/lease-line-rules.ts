@@ -1,0 +1,135 @@
+import { type BaseSessionService, SessionBusyError, type SessionLease } from '@eventloom/core';
+import type { SessionRule, Subject } from './session-rule.ts';
+import { KEY, passTime, settle } from './samples.ts';
+import { watch } from './watched-promise.ts';
+
+/** So many may wait for a session in one service. */
+const MOST = 1000;
+/** How long a service takes at most to see what another one did, when nothing is wrong. */
+const MOMENT_MS = 25;
+
+/** The line of those who wait for a session: how long it gets, and who is first when there are several services. */
+export const leaseLineRules: readonly SessionRule[] = [
+  {
+    id: 'queue.bounded',
+    title:
+      'A thousand wait for a session; the next is SessionBusyError at once, and there is room again when one has left.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
+      const first = watch(service.acquireLease({ ...KEY, waitMs: 10_000 }));
+      await settle();
+      const others = Array.from({ length: MOST - 1 }, () => watch(service.acquireLease({ ...KEY, waitMs: 20_000 })));
+      await settle();
+      expect.same('who waits', new Set([first, ...others].map(({ state }) => state)).size, 1);
+      expect.same('the first', first.state, 'waiting');
+      const error = await expect.rejects('one more', service.acquireLease(KEY), SessionBusyError);
+      expect.true('the error is retryable', error.retryable);
+      await passTime(platform, 11_000, first.promise);
+      await expect.rejects('the first', first.promise, SessionBusyError);
+      const late = watch(service.acquireLease(KEY));
+      await settle();
+      expect.same('one who came later', late.state, 'waiting');
+      await passTime(platform, 20_000, Promise.allSettled(others.map(({ promise }) => promise)));
+      await service.releaseLease(lease);
+      await moments(subject, late.promise);
+      await expect.fulfils('one who came later', late.promise);
+    },
+  },
+  {
+    id: 'queue.fair-between-services',
+    title: 'Those who wait in several services over one storage get the session in the order in which they asked.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const other = await subject.another();
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const order: string[] = [];
+      const run = async (where: BaseSessionService, name: string): Promise<void> => {
+        const got = await where.acquireLease(KEY);
+        order.push(name);
+        await settle();
+        await where.releaseLease(got);
+      };
+      const runs: Promise<void>[] = [];
+      for (const [where, name] of [
+        [service, 'one'],
+        [service, 'two'],
+        [other, 'three'],
+        [service, 'four'],
+        [other, 'five'],
+        [service, 'six'],
+      ] as const) {
+        runs.push(run(where, name));
+        await settle();
+        platform.advance(1);
+      }
+      const all = Promise.all(runs);
+      await moments(subject, Promise.resolve());
+      await service.releaseLease(lease);
+      await settle();
+      const late = run(service, 'late');
+      await moments(subject, all);
+      await expect.fulfils('those who waited', all);
+      await moments(subject, late);
+      await expect.fulfils('one who came late', late);
+      expect.same('the order', order, ['one', 'two', 'three', 'four', 'five', 'six', 'late']);
+    },
+  },
+  {
+    id: 'queue.rejects-behind-others',
+    title: 'reject fails while somebody waits, in whatever service, and interrupt does not wait for them.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const waiting = watch(other.acquireLease(KEY));
+      await settle();
+      const release = service.releaseLease(lease);
+      const rejected = service.acquireLease({ ...KEY, onBusy: 'reject' });
+      await expect.rejects('the one who would not wait', rejected, SessionBusyError);
+      await release;
+      const taken = await expect.fulfils('the interrupt', service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
+      await expect.fulfils('its lease', service.renewLease(taken));
+      await service.releaseLease(taken);
+      await moments(subject, waiting.promise);
+      await expect.fulfils('the one who waited', waiting.promise);
+    },
+  },
+  {
+    id: 'queue.place-given-up',
+    title: 'One who gave up in one service holds up nobody in another.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const abort = new AbortController();
+      const gone = watch(other.acquireLease({ ...KEY, abortSignal: abort.signal }));
+      await settle();
+      const waiting = watch(service.acquireLease(KEY));
+      await settle();
+      abort.abort();
+      await settle();
+      expect.same('the one who gave up', gone.state, 'rejected');
+      await service.releaseLease(lease);
+      await moments(subject, waiting.promise);
+      const next: SessionLease = await expect.fulfils('the one who waited', waiting.promise);
+      await service.releaseLease(next);
+      await expect.fulfils('the session is free', other.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+];
+
+/** Lets a second pass in moments, until the promise settles. */
+async function moments({ platform }: Subject, until: Promise<unknown>): Promise<void> {
+  let isSettled = false;
+  const settled = (): void => void (isSettled = true);
+  until.then(settled, settled);
+  for (let moment = 0; moment < 1000 / MOMENT_MS && !isSettled; moment++) {
+    platform.advance(MOMENT_MS);
+    await settle();
+  }
+}

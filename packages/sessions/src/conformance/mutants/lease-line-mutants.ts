@@ -1,0 +1,61 @@
+import { type AcquireLeaseRequest, SessionBusyError } from '@eventloom/core';
+import { brokenService, type Mutant } from './mutant.ts';
+import { brokenSharing } from './shared-driver.ts';
+
+export const leaseLineMutants: readonly Mutant[] = [
+  brokenService('queue.bounded', 'lets any number wait', (service) => ({
+    async acquireLease(request) {
+      for (;;) {
+        try {
+          return await service.acquireLease(request);
+        } catch (error) {
+          if (!String(error).includes('wait for it already')) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 0));
+        }
+      }
+    },
+  })),
+  brokenService('queue.bounded', 'lets hardly anybody wait', (service) =>
+    limited(service.acquireLease.bind(service), 10),
+  ),
+  brokenService('queue.bounded', 'has no room any more when it was full once', (service) => {
+    let isFull = false;
+    return {
+      async acquireLease(request) {
+        if (isFull) throw new SessionBusyError('full');
+        return service.acquireLease(request).catch((error: unknown) => {
+          isFull ||= String(error).includes('wait for it already');
+          throw error;
+        });
+      },
+    };
+  }),
+  brokenSharing('queue.fair-between-services', 'looks at no tickets', (driver) => ({
+    claimLease: (claim) => driver.claimLease({ ...claim, ticket: undefined }),
+  })),
+  brokenSharing('queue.fair-between-services', 'takes every wait for one that began now', (driver) => ({
+    claimLease: (claim) =>
+      driver.claimLease({ ...claim, ticket: claim.ticket && { ...claim.ticket, sinceMs: claim.nowMs } }),
+  })),
+  brokenSharing('queue.fair-between-services', 'forgets tickets before they are looked at again', (driver) => ({
+    claimLease: (claim) => driver.claimLease({ ...claim, ticket: claim.ticket && { ...claim.ticket, ttlMs: 1 } }),
+  })),
+  brokenSharing('queue.rejects-behind-others', 'lets those overtake who have no ticket', (driver) => ({
+    claimLease: (claim) => driver.claimLease({ ...claim, ticket: claim.ticket ?? { id: '', sinceMs: 0, ttlMs: 0 } }),
+  })),
+  brokenSharing('queue.rejects-behind-others', 'has interrupts wait for those in line', (driver) => ({
+    claimLease: (claim) => driver.claimLease({ ...claim, takeOver: false }),
+  })),
+  brokenSharing('queue.place-given-up', 'keeps the places of those who gave up', () => ({ withdrawTicket() {} })),
+];
+
+function limited<T>(acquire: (request: AcquireLeaseRequest) => Promise<T>, most: number) {
+  let waiting = 0;
+  return {
+    async acquireLease(request: AcquireLeaseRequest): Promise<T> {
+      if (waiting >= most) throw new SessionBusyError('full');
+      waiting++;
+      return acquire(request).finally(() => waiting--);
+    },
+  };
+}

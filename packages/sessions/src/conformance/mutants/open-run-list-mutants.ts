@@ -1,0 +1,108 @@
+import type { OpenRun } from '@eventloom/core';
+import type { OpenRunPage } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const openRunListMutants: readonly Mutant[] = [
+  brokenRuns('open.held-until', 'says of no run that somebody holds it', (runs) =>
+    runs.map((run) => ({ ...run, heldUntilMs: 0 })),
+  ),
+  brokenDriver('open.held-until', 'says how long a lease was first given for', (driver) => {
+    const until = new Map<string, number>();
+    return {
+      claimLease(claim) {
+        until.set(claim.sessionId, claim.nowMs + claim.ttlMs);
+        return driver.claimLease(claim);
+      },
+      listOpenRuns: (page) =>
+        driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: until.get(run.sessionId) ?? 0 })),
+    };
+  }),
+  brokenDriver('open.held-until', 'does not say that somebody else holds the session', (driver) => {
+    let isForRun = false;
+    return {
+      claimLease(claim) {
+        isForRun = claim.resumable;
+        return driver.claimLease(claim);
+      },
+      listOpenRuns: (page) =>
+        driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: isForRun ? run.heldUntilMs : 0 })),
+    };
+  }),
+  brokenDriver('open.of-app', 'lists the open runs of every app', (driver) => {
+    const apps = new Set<string>();
+    return {
+      createSession(creation) {
+        apps.add(creation.appName);
+        return driver.createSession(creation);
+      },
+      listOpenRuns: (page) => [...apps].flatMap((appName) => driver.listOpenRuns({ ...page, appName })),
+    };
+  }),
+  brokenRuns('open.of-app', 'lists the open runs of one user', (runs) =>
+    runs.filter(({ userId }) => userId === runs[0]?.userId),
+  ),
+  brokenRuns('open.order', 'compares UTF-16 units', (runs) =>
+    runs.toSorted((one, other) => byUnits(one.userId, other.userId) || byUnits(one.sessionId, other.sessionId)),
+  ),
+  brokenRuns('open.order', 'lists by session', (runs) =>
+    runs.toSorted((one, other) => byUnits(one.sessionId, other.sessionId)),
+  ),
+  brokenRuns('open.order', 'compares ids as people do', (runs) =>
+    runs.toSorted((one, other) => one.userId.localeCompare(other.userId, 'en', { numeric: true })),
+  ),
+  brokenPage('open.paging', 'overlooks the session in its position', (run, after) => run.userId > after.userId),
+  brokenPage(
+    'open.paging',
+    'repeats the last of the page before',
+    (run, after) => `${run.userId} ${run.sessionId}` >= `${after.userId} ${after.sessionId}`,
+  ),
+  brokenService('open.paging', 'gives a cursor with the last page', (service) => ({
+    async listOpenRuns(request) {
+      const page = await service.listOpenRuns(request);
+      return page.runs.length === request.limit ? { nextCursor: 'WyJ4IiwieSJd', ...page } : page;
+    },
+  })),
+  brokenService('open.default-limit', 'gives a hundred unless asked', (service) => ({
+    listOpenRuns: (request) => service.listOpenRuns({ ...request, limit: request.limit ?? 100 }),
+  })),
+  brokenService('open.stable-under-changes', 'counts pages', (service) => ({
+    async listOpenRuns({ cursor = '0', limit = 1000, ...request }) {
+      const { runs } = await service.listOpenRuns(request);
+      const end = Number(cursor) + limit;
+      const page = runs.slice(Number(cursor), end);
+      return end < runs.length ? { runs: page, nextCursor: String(end) } : { runs: page };
+    },
+  })),
+  brokenService('open.bad-cursor-refused', 'begins anew at a bad cursor', (service) => ({
+    listOpenRuns: (request) =>
+      service.listOpenRuns(request).catch(() => service.listOpenRuns({ ...request, cursor: undefined })),
+  })),
+  brokenService('open.bad-limit-refused', 'makes what it can of a limit', (service) => ({
+    listOpenRuns: ({ limit = 1000, ...request }) =>
+      service.listOpenRuns({ ...request, limit: Math.min(1000, Math.max(1, Math.ceil(limit) || 1)) }),
+  })),
+];
+
+/** A mutant that lists other runs than are open. */
+function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
+}
+
+/** A mutant that decides for itself which runs are behind a page. */
+function brokenPage(
+  breaks: string,
+  how: string,
+  isBehind: (run: OpenRun, after: NonNullable<OpenRunPage['after']>) => boolean,
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    listOpenRuns: ({ after, limit, ...page }) =>
+      driver
+        .listOpenRuns({ ...page, after: undefined, limit: 2000 })
+        .filter((run) => !after || isBehind(run, after))
+        .slice(0, limit),
+  }));
+}
+
+function byUnits(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

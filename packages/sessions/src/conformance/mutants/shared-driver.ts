@@ -1,0 +1,30 @@
+import type { BaseSessionService } from '@eventloom/core';
+import type { MakeService } from '@eventloom/core/conformance';
+import { DriverSessionService } from '../../driver-session-service.ts';
+import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import type { SessionDriver } from '../../session-driver.ts';
+import { type Mutant, overlay } from './mutant.ts';
+
+/**
+ * Makes services in memory of which several use one storage, as processes do; `change` gives the methods in which that differs from a
+ * good one.
+ */
+export function sharedService(
+  change: (driver: InMemorySessionDriver) => Partial<SessionDriver> = () => ({}),
+): MakeService<BaseSessionService> {
+  return async ({ platform }) => {
+    const driver = new InMemorySessionDriver();
+    const shared = overlay<SessionDriver>(driver, { shared: true, ...change(driver) });
+    const another = () => new DriverSessionService(shared, { platform });
+    return { service: another(), another };
+  };
+}
+
+/** A mutant whose storage is broken for several services. */
+export function brokenSharing(
+  breaks: string,
+  how: string,
+  change: (driver: InMemorySessionDriver) => Partial<SessionDriver>,
+): Mutant {
+  return { breaks, how, make: sharedService(change) };
+}

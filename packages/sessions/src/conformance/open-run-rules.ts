@@ -1,0 +1,256 @@
+import { InvalidRequestError, SessionBusyError } from '@eventloom/core';
+import { openRun, openRunPages, openRunsOf } from './open-runs.ts';
+import { appendAll, KEY, OTHER_KEY, passTime, readSession, sampleEvent, settle } from './samples.ts';
+import type { SessionRule } from './session-rule.ts';
+
+const HOUR = 3_600_000;
+
+/** Which run of a session is open, and until when. */
+export const openRunRules: readonly SessionRule[] = [
+  {
+    id: 'open.begins-with-lease',
+    title: 'A lease for a resumable run makes that the open run of its session, and other runs leave nothing.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      await service.createSession(OTHER_KEY);
+      expect.same('the open runs of a new session', await openRunsOf(subject), []);
+      await openRun(subject, 'e-größer 🧵');
+      await openRun(subject, 'e-plain', { ...OTHER_KEY, resumable: false });
+      const [run, ...others] = (await openRunPages(subject)).flat();
+      const { appName, userId, sessionId, invocationId, attempts } = expect.present('the open run', run);
+      const expected = { ...KEY, invocationId: 'e-größer 🧵', attempts: 1 };
+      expect.same('the run', { appName, userId, sessionId, invocationId, attempts }, expected);
+      expect.same('others', others, []);
+    },
+  },
+  {
+    id: 'open.lease-names-run',
+    title: 'A lease names the run that it was taken for, however it was got, and no run when it was taken for none.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      expect.same('for none', (await service.acquireLease(KEY)).invocationId, undefined);
+      const taken = await openRun(subject, 'e-1', { onBusy: 'interrupt' });
+      expect.same('for a resumable run', taken.invocationId, 'e-1');
+      const waiting = service.acquireLease({ ...KEY, invocationId: 'e-2' });
+      await settle();
+      await service.releaseLease(taken);
+      await passTime(platform, 1000, waiting);
+      expect.same('for one that waited', (await waiting).invocationId, 'e-2');
+    },
+  },
+  {
+    id: 'open.release-ends',
+    title: 'Releasing the lease ends the run, also when the lease has expired.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await openRun(subject, 'e-1');
+      await service.appendEvent({ session, event: sampleEvent('one'), lease });
+      expect.same('the open runs under way', await openRunsOf(subject), ['e-1: 1']);
+      await service.releaseLease(lease);
+      expect.same('the open runs after it', await openRunsOf(subject), []);
+      const slow = await openRun(subject, 'e-2', { ttlMs: 1000 });
+      platform.advance(5000);
+      await service.releaseLease(slow, { leaveOpen: false });
+      expect.same('the open runs after a slow one', await openRunsOf(subject), []);
+    },
+  },
+  {
+    id: 'open.left-open',
+    title: 'A lease that is released to leave its run open lets others in, and the run stays.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      expect.same('the open runs', await openRunsOf(subject), ['e-1: 1']);
+      await expect.fulfils('a lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+  {
+    id: 'open.outlives-lease',
+    title: 'A run whose lease runs out stays open.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      platform.advance(HOUR);
+      expect.same('the open runs', await openRunsOf(subject), ['e-1: 1']);
+    },
+  },
+  {
+    id: 'open.attempts',
+    title: 'Every lease that is given for the same run counts as an attempt, and nothing else does.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      platform.advance(1000);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      expect.same('after being lost', await openRunsOf(subject), ['e-1: 2']);
+      platform.advance(1000);
+      const lease = await openRun(subject, 'e-1');
+      expect.same('after expiry', await openRunsOf(subject), ['e-1: 3']);
+      await service.appendEvent({ session, event: sampleEvent('one'), lease });
+      await service.renewLease(lease);
+      await expect.rejects('a refused lease', openRun(subject, 'e-1'), SessionBusyError);
+      expect.same('after nothing that counts', await openRunsOf(subject), ['e-1: 3']);
+      await service.releaseLease(await openRun(subject, 'e-1', { onBusy: 'interrupt' }));
+      await openRun(subject, 'e-1');
+      expect.same('after its end', await openRunsOf(subject), ['e-1: 1']);
+    },
+  },
+  {
+    id: 'open.uncounted',
+    title:
+      'A lease that is released uncounted leaves its run open and is no attempt, however often; others stay counted.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      platform.advance(1000);
+      for (const turn of ['first', 'second', 'third']) {
+        await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: 'uncounted' });
+        expect.same(`the open runs after the ${turn}`, await openRunsOf(subject), ['e-1: 1']);
+      }
+      const lease = await service.acquireLease({ ...KEY, onBusy: 'reject' });
+      await service.releaseLease(lease, { leaveOpen: 'uncounted' });
+      expect.same('the open runs after a lease for no run', await openRunsOf(subject), ['e-1: 1']);
+      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      expect.same('the open runs after one that counts', await openRunsOf(subject), ['e-1: 2']);
+    },
+  },
+  {
+    id: 'open.replaced',
+    title: 'Another resumable run takes the place of the open one, when it gets the session.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      const lease = await openRun(subject, 'e-1');
+      await expect.rejects('a refused run', openRun(subject, 'e-2'), SessionBusyError);
+      const waiting = openRun(subject, 'e-3', { onBusy: 'queue' });
+      await settle();
+      expect.same('the open runs while others wait', await openRunsOf(subject), ['e-1: 2']);
+      await service.releaseLease(lease, { leaveOpen: true });
+      await passTime(platform, 1000, waiting);
+      await waiting;
+      expect.same('the open runs after one waited', await openRunsOf(subject), ['e-3: 1']);
+      await openRun(subject, 'e-4', { onBusy: 'interrupt' });
+      expect.same('the open runs after an interruption', await openRunsOf(subject), ['e-4: 1']);
+    },
+  },
+  {
+    id: 'open.ended-by-plain-run',
+    title: 'A run that is not resumable ends the open one when it gets the session, and not when it is refused.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      for (const invocationId of ['e-2', 'e-1']) {
+        const lease = await openRun(subject, 'e-1');
+        const plain = { invocationId, resumable: false };
+        await expect.rejects('a refused run', openRun(subject, invocationId, plain), SessionBusyError);
+        expect.same('the open runs after it', await openRunsOf(subject), ['e-1: 1']);
+        await service.releaseLease(lease, { leaveOpen: true });
+        const given = await openRun(subject, invocationId, plain);
+        expect.same('the open runs after one that got it', await openRunsOf(subject), []);
+        await service.releaseLease(given, { leaveOpen: true });
+        expect.same('the open runs after its end', await openRunsOf(subject), []);
+      }
+    },
+  },
+  {
+    id: 'open.lease-for-no-run',
+    title: 'A lease for no run leaves the open run as it is, and so does its release.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      platform.advance(1000);
+      for (const resumable of [undefined, false, true]) {
+        const lease = await service.acquireLease({ ...KEY, resumable });
+        await service.appendEvent({ session, event: sampleEvent(`event ${resumable}`), lease });
+        expect.same('the open runs meanwhile', await openRunsOf(subject), ['e-1: 1']);
+        await service.releaseLease(lease);
+        expect.same('the open runs afterwards', await openRunsOf(subject), ['e-1: 1']);
+      }
+    },
+  },
+  {
+    id: 'open.append-without-lease',
+    title: 'An append without a lease leaves the open run as it is, after a lease that was released or that expired.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      await appendAll(service, session, ['one']);
+      expect.same('after a release', await openRunsOf(subject), ['e-1: 1']);
+      await openRun(subject, 'e-1', { ttlMs: 1000 });
+      platform.advance(1000);
+      await appendAll(service, session, ['two']);
+      expect.same('after an expiry', await openRunsOf(subject), ['e-1: 2']);
+    },
+  },
+  {
+    id: 'open.stale-release',
+    title: 'Releasing a lease that is no longer the session’s ends no run, and gives back no attempt.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const first = await openRun(subject, 'e-1');
+      const second = await openRun(subject, 'e-1', { onBusy: 'interrupt', ttlMs: 1000 });
+      await service.releaseLease(first);
+      await service.releaseLease(first, { leaveOpen: 'uncounted' });
+      expect.same('after the release of one taken over', await openRunsOf(subject), ['e-1: 2']);
+      platform.advance(1000);
+      await appendAll(service, session, ['one']);
+      await service.releaseLease(second);
+      expect.same('after the release of one that lapsed', await openRunsOf(subject), ['e-1: 2']);
+    },
+  },
+  {
+    id: 'open.gone-with-session',
+    title: 'Deleting a session ends its open run, also for a session made anew under its key.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      const lease = await openRun(subject, 'e-1');
+      await service.deleteSession(KEY);
+      expect.same('the open runs', await openRunsOf(subject), []);
+      await service.createSession(KEY);
+      await service.releaseLease(lease, { leaveOpen: true });
+      expect.same('the open runs of the new session', await openRunsOf(subject), []);
+      await openRun(subject, 'e-1');
+      expect.same('the first attempt in the new session', await openRunsOf(subject), ['e-1: 1']);
+    },
+  },
+  {
+    id: 'open.not-exported',
+    title: 'An exported session goes without its open run, and an imported one has none.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await appendAll(service, await service.createSession(KEY), ['one']);
+      await service.releaseLease(await openRun(subject, 'e-open'), { leaveOpen: true });
+      await service.importSession({ records: service.exportSession(KEY), sessionId: OTHER_KEY.sessionId });
+      const runs = (await openRunPages(subject)).flat();
+      expect.same('the open runs', await openRunsOf(subject), ['e-open: 1']);
+      expect.same('the session of the open run', runs[0]?.sessionId, KEY.sessionId);
+      expect.same('the other session', (await readSession(subject, OTHER_KEY)).lastSeq, 1);
+    },
+  },
+  {
+    id: 'open.bad-run-id-refused',
+    title: 'A lease for a run whose id is empty, over-long or holds NUL is refused.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      for (const invocationId of ['', 'a\0b', 'x'.repeat(257)]) {
+        const lease = openRun(subject, invocationId);
+        await expect.rejects(`the id ${JSON.stringify(invocationId)}`, lease, InvalidRequestError);
+      }
+      await expect.fulfils('a lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+    },
+  },
+];

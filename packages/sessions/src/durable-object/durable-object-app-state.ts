@@ -1,0 +1,121 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
+
+/** A key of an app's state as it goes from object to object: the value as JSON, null for a key that was removed. */
+export interface AppStateChange {
+  readonly key: string;
+  readonly value: string | null;
+}
+
+/** A change that was made here and is not delivered yet. Numbers grow, with gaps. */
+export interface PendingAppState extends AppStateChange {
+  readonly seq: number;
+}
+
+const VERSION = 1;
+
+/**
+ * The triggers put every write of app state into the outbox, in the transaction that makes it. A newer write of a key takes the place
+ * of one that still waits, so the outbox never has more rows than there are keys.
+ */
+const TABLES = `
+  CREATE TABLE eventloom_app_outbox (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX eventloom_app_outbox_keys ON eventloom_app_outbox (app_name, key);
+  CREATE TABLE eventloom_app_versions (
+    app_name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER eventloom_app_state_set AFTER INSERT ON eventloom_app_state BEGIN
+    DELETE FROM eventloom_app_outbox WHERE app_name = NEW.app_name AND key = NEW.key;
+    INSERT INTO eventloom_app_outbox (app_name, key, value) VALUES (NEW.app_name, NEW.key, NEW.value);
+  END;
+  CREATE TRIGGER eventloom_app_state_removed AFTER DELETE ON eventloom_app_state BEGIN
+    DELETE FROM eventloom_app_outbox WHERE app_name = OLD.app_name AND key = OLD.key;
+    INSERT INTO eventloom_app_outbox (app_name, key, value) VALUES (OLD.app_name, OLD.key, NULL);
+  END;
+  INSERT INTO eventloom_meta VALUES ('app-replica.schema', ${VERSION});
+`;
+
+/**
+ * The app state of one object as a copy of what all objects share: what is written here waits in an outbox, in the same
+ * transaction as its event, and what others wrote is taken in. Make it after the `DurableObjectSessionService` of the same storage, whose
+ * tables it watches. It sends nothing itself.
+ */
+export class DurableObjectAppState {
+  readonly #storage: DurableObjectSqlStorage;
+
+  /** @throws ConfigurationError when the tables were made by a newer version */
+  constructor(storage: DurableObjectSqlStorage) {
+    this.#storage = storage;
+    const [row] = this.#all("SELECT value FROM eventloom_meta WHERE key = 'app-replica.schema'");
+    const version = Number(row?.['value'] ?? 0);
+    if (version > VERSION) {
+      throw new ConfigurationError(
+        `the tables of the app state have version ${version}, this program knows versions up to ${VERSION}; update @eventloom/sessions`,
+      );
+    }
+    if (version === 0) storage.transactionSync(() => this.#all(TABLES));
+  }
+
+  /** The apps with changes that wait. */
+  pendingApps(): string[] {
+    return this.#all('SELECT DISTINCT app_name FROM eventloom_app_outbox').map((row) => String(row['app_name']));
+  }
+
+  /** The oldest changes that wait, in the order they were made, at least one and about `maxChars` characters of them. */
+  pending(appName: string, maxChars: number): PendingAppState[] {
+    const rows = this.#all(
+      `SELECT seq, key, value FROM (
+         SELECT seq, key, value, sum(length(key) + coalesce(length(value), 0)) OVER (ORDER BY seq) AS chars
+         FROM eventloom_app_outbox WHERE app_name = ?1
+       ) WHERE chars <= ?2 OR seq = (SELECT min(seq) FROM eventloom_app_outbox WHERE app_name = ?1) ORDER BY seq LIMIT 500`,
+      appName,
+      maxChars,
+    );
+    return rows.map((row) => ({ seq: Number(row['seq']), ...toChange(row) }));
+  }
+
+  /** What had a number up to this one was delivered. */
+  settle(appName: string, seq: number): void {
+    this.#all('DELETE FROM eventloom_app_outbox WHERE app_name = ?1 AND seq <= CAST(?2 AS INTEGER)', appName, seq);
+  }
+
+  /** The version of the shared state up to which changes were taken in; 0 at first. */
+  version(appName: string): number {
+    const [row] = this.#all('SELECT version FROM eventloom_app_versions WHERE app_name = ?1', appName);
+    return Number(row?.['version'] ?? 0);
+  }
+
+  /** Takes in what others wrote, up to a version of the shared state. A key that was written here and waits stays as it was written. */
+  apply(appName: string, version: number, changes: readonly AppStateChange[]): void {
+    this.#storage.transactionSync(() => {
+      for (const { key, value } of changes) {
+        const isWaiting = this.#all(
+          'SELECT 1 FROM eventloom_app_outbox WHERE app_name = ?1 AND key = ?2',
+          appName,
+          key,
+        );
+        if (isWaiting.length > 0) continue;
+        if (value === null) this.#all('DELETE FROM eventloom_app_state WHERE app_name = ?1 AND key = ?2', appName, key);
+        else this.#all('INSERT OR REPLACE INTO eventloom_app_state VALUES (?1, ?2, ?3)', appName, key, value);
+        // The triggers took it for a write of this object.
+        this.#all('DELETE FROM eventloom_app_outbox WHERE app_name = ?1 AND key = ?2', appName, key);
+      }
+      this.#all('INSERT OR REPLACE INTO eventloom_app_versions VALUES (?1, CAST(?2 AS INTEGER))', appName, version);
+    });
+  }
+
+  #all(query: string, ...bindings: (number | string)[]): Record<string, unknown>[] {
+    return this.#storage.sql.exec(query, ...bindings).toArray();
+  }
+}
+
+function toChange(row: Readonly<Record<string, unknown>>): AppStateChange {
+  const { key, value } = row;
+  return { key: String(key), value: typeof value === 'string' ? value : null };
+}

@@ -1,0 +1,41 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { DurableObjectAppState } from './durable-object-app-state.ts';
+import { DurableObjectSessionService } from './durable-object-session-service.ts';
+
+const KEY = { appName: 'app', userId: 'user' };
+
+/** Runs work inside a new object, with a service and its copy of the app's state. */
+function inObject(work: (service: DurableObjectSessionService, app: DurableObjectAppState) => Promise<void>) {
+  return runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), (_instance, { storage }) =>
+    work(new DurableObjectSessionService({ storage }), new DurableObjectAppState(storage)),
+  );
+}
+
+test('what is written waits until it is settled, the newest value of each key', () =>
+  inObject(async (service, app) => {
+    await service.createSession({ ...KEY, state: { 'app:a': 1, 'app:b': 2, own: 3 } });
+    await service.createSession({ ...KEY, state: { 'app:a': 4 } });
+    const pending = app.pending('app', 1000);
+    expect(pending.map(({ key, value }) => [key, value])).toEqual([
+      ['b', '2'],
+      ['a', '4'],
+    ]);
+    app.settle('app', pending[0]?.seq ?? 0);
+    expect(app.pending('app', 1).map(({ key }) => key)).toEqual(['a']);
+    expect(app.pendingApps()).toEqual(['app']);
+  }));
+
+test('what others wrote is taken in and not sent back, and what waits here is not overwritten', () =>
+  inObject(async (service, app) => {
+    await service.createSession({ ...KEY, sessionId: 's', state: { 'app:mine': 1 } });
+    app.apply('app', 7, [
+      { key: 'mine', value: '2' },
+      { key: 'theirs', value: '3' },
+    ]);
+    const session = await service.getSession({ ...KEY, sessionId: 's' });
+    expect(session?.state).toEqual({ 'app:mine': 1, 'app:theirs': 3 });
+    expect(app.pending('app', 1000).map(({ key }) => key)).toEqual(['mine']);
+    expect(app.version('app')).toBe(7);
+  }));

@@ -1,0 +1,64 @@
+import { createEvent, type Event, type EventParams, sealEvent } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { exportSession } from './export-session.ts';
+import { InMemorySessionDriver } from './in-memory-session-driver.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+const LIGHT = 'x'.repeat(200);
+/** More than a page should weigh. */
+const HEAVY = 'x'.repeat(5_000_000);
+
+function several(count: number, text: string): string[] {
+  return Array.from({ length: count }, () => text);
+}
+
+/** How many events are read at once, page by page, while a session is exported whose events hold these texts. */
+async function pagesOf(texts: readonly string[], toContent = textContent): Promise<number[]> {
+  const driver = new InMemorySessionDriver();
+  const events = texts.map((text, index): Event => {
+    const params = { id: String(index), invocationId: 'e-1', author: 'user', timestamp: 1 };
+    return sealEvent(createEvent({ ...params, ...toContent(text) }));
+  });
+  driver.importSession({ ...KEY, updatedAtMs: 0, initialState: [], state: [], sharedState: [], events, toolCalls: [] });
+  const pages: number[] = [];
+  const readEvents = driver.readEvents.bind(driver);
+  driver.readEvents = (key, window) => {
+    const found = readEvents(key, window);
+    pages.push(found?.events.length ?? 0);
+    return found;
+  };
+  const ids: string[] = [];
+  for await (const record of exportSession(driver, KEY)) if (record.type === 'event') ids.push(record.event.id);
+  expect(ids).toEqual(events.map(({ id }) => id));
+  return pages;
+}
+
+function textContent(text: string): EventParams {
+  return { content: { role: 'user', parts: [{ text }] } };
+}
+
+test('light events are exported many at a time, once it is seen that they are light', async () => {
+  const pages = await pagesOf(several(1000, LIGHT));
+  expect(pages.slice(0, 5)).toEqual([8, 16, 32, 64, 64]);
+  expect(pages.length).toBeLessThan(25);
+});
+
+test('heavy events are exported one at a time, whatever came before them', async () => {
+  expect(await pagesOf(several(12, HEAVY))).toEqual([8, 1, 1, 1, 1]);
+  const mixed = await pagesOf([...several(300, LIGHT), ...several(150, HEAVY)]);
+  expect(Math.max(...mixed)).toBe(64);
+  expect(mixed.slice(-80)).toEqual(Array.from({ length: 80 }, () => 1));
+});
+
+test('keys weigh as values do', async () => {
+  expect(await pagesOf(several(10, HEAVY), (text) => ({ customMetadata: { [text]: [1] } }))).toEqual([8, 1, 1]);
+});
+
+test('pages grow again once events are light', async () => {
+  const pages = await pagesOf([...several(12, HEAVY), ...several(600, LIGHT)]);
+  expect(pages.slice(4, 12)).toEqual([1, 1, 2, 4, 8, 16, 32, 64]);
+});
+
+test('a session without events is exported without a read of events', async () => {
+  expect(await pagesOf([])).toEqual([]);
+});

@@ -1,0 +1,180 @@
+import { createEvent, type SessionLease, systemPlatform } from '@eventloom/core';
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Client, Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../session-driver.ts';
+import { PostgresDatabase } from './postgres-database.ts';
+import { PostgresSessionDriver } from './postgres-session-driver.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+
+let database: TestDatabase;
+let pool: Pool;
+let schema: string;
+let driver: PostgresSessionDriver;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new Pool({ connectionString: database.url });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  schema = `schema_${crypto.randomUUID().replaceAll('-', '')}`;
+  driver = new PostgresSessionDriver(new PostgresDatabase(pool, schema, true, systemPlatform));
+  await driver.createSession({ ...KEY, writes: [], nowMs: 0 });
+});
+afterEach(async () => void (await pool.query(`DROP SCHEMA ${schema} CASCADE`)));
+
+const claim = (nowMs: number, more: Partial<LeaseClaim> = {}): Promise<ClaimOutcome> =>
+  driver.claimLease({
+    ...KEY,
+    nowMs,
+    ttlMs: 1000,
+    takeOver: false,
+    invocationId: undefined,
+    resumable: false,
+    ticket: undefined,
+    ...more,
+  });
+const ticketOf = (id: string, sinceMs: number): LeaseTicket => ({ id, sinceMs, ttlMs: 500 });
+const tickets = async (): Promise<unknown[]> =>
+  (await pool.query(`SELECT id, expires_at FROM ${schema}.eventloom_lease_tickets ORDER BY id`)).rows;
+
+async function take(nowMs: number, more: Partial<LeaseClaim> = {}) {
+  const outcome = await claim(nowMs, more);
+  if (outcome.status !== 'taken') throw new Error(`the lease was not given: ${outcome.status}`);
+  return outcome.lease;
+}
+
+test('of those who wait the first one gets the session, and a claim without a ticket comes after all of them', async () => {
+  const lease = await take(100);
+  const [first, second] = [ticketOf('b', 110), ticketOf('a', 120)];
+  // The second one leaves its ticket before the first one does.
+  for (const ticket of [second, first])
+    expect(await claim(200, { ticket })).toEqual({ status: 'busy', freeAtMs: 1100 });
+  expect(await tickets()).toEqual([
+    { id: 'a', expires_at: 700 },
+    { id: 'b', expires_at: 700 },
+  ]);
+  await driver.releaseLease(lease, false);
+  expect(await claim(300)).toEqual({ status: 'busy', freeAtMs: 700 });
+  expect(await claim(310, { ticket: second })).toEqual({ status: 'busy', freeAtMs: 700 });
+  const next = await take(320, { ticket: first });
+  expect(await tickets()).toEqual([{ id: 'a', expires_at: 700 }]);
+  await driver.releaseLease(next, false);
+  await take(330, { ticket: second });
+  expect(await tickets()).toEqual([]);
+});
+
+test('of two who began to wait at once the one with the lower id is first', async () => {
+  const lease = await take(100);
+  for (const id of ['b', 'a']) await claim(200, { ticket: ticketOf(id, 150) });
+  await driver.releaseLease(lease, false);
+  expect(await claim(300, { ticket: ticketOf('b', 150) })).toMatchObject({ status: 'busy' });
+  await take(300, { ticket: ticketOf('a', 150) });
+});
+
+test('a ticket that has run out or was withdrawn keeps nobody waiting', async () => {
+  const lease = await take(100);
+  for (const id of ['a', 'b']) await claim(200, { ticket: ticketOf(id, 150) });
+  await driver.releaseLease(lease, false);
+  await driver.withdrawTicket(KEY, 'b');
+  await driver.withdrawTicket(KEY, 'never left');
+  expect(await claim(699)).toEqual({ status: 'busy', freeAtMs: 700 });
+  await take(700);
+  expect(await tickets()).toEqual([]);
+});
+
+test('a ticket is written again only when less than half of its time is left', async () => {
+  await take(100);
+  const ticket = ticketOf('a', 150);
+  /** The ticket's row as it is stored: whoever writes or locks it is in its first two columns. */
+  const poll = async (nowMs: number): Promise<unknown> => {
+    expect(await claim(nowMs, { ticket })).toMatchObject({ status: 'busy' });
+    return (await pool.query(`SELECT xmin, xmax, expires_at FROM ${schema}.eventloom_lease_tickets`)).rows[0];
+  };
+  const left = await poll(200);
+  expect(left).toMatchObject({ expires_at: 700 });
+  for (let nowMs = 210; nowMs <= 450; nowMs += 10) expect(await poll(nowMs)).toEqual(left);
+  expect(await poll(451)).toMatchObject({ expires_at: 951 });
+});
+
+test('whoever interrupts asks for no ticket, and a lease that expired goes to the first in line', async () => {
+  await take(100);
+  await claim(200, { ticket: ticketOf('a', 150) });
+  const lease = await take(300, { takeOver: true });
+  await claim(1200, { ticket: ticketOf('a', 150) });
+  expect(await claim(1300)).toEqual({ status: 'busy', freeAtMs: 1700 });
+  // Nobody got it: its owner still has it.
+  expect(await driver.renewLease(lease, 1300)).toBe(true);
+  await take(2300, { ticket: ticketOf('a', 150) });
+});
+
+test('an append renews its own lease, and no later one', async () => {
+  const [session] = await driver.listSessions({ appName: 'app', userId: undefined, limit: 1, after: undefined });
+  const append = async (id: string, nowMs: number, lease: SessionLease): Promise<void> => {
+    const event = createEvent({ id, invocationId: 'e-1', author: 'agent' });
+    const incarnation = session?.incarnation ?? '';
+    await driver.appendEvent({ ...KEY, incarnation, event, writes: [], nowMs, lease });
+  };
+  const old = await take(100, { ttlMs: 10_000 });
+  await append('one', 5000, old);
+  expect(await claim(14_999)).toEqual({ status: 'busy', freeAtMs: 15_000 });
+  await driver.releaseLease(old, false);
+  const lease = await take(200, { ttlMs: 1000, invocationId: 'run', resumable: true });
+  expect(await claim(300)).toEqual({ status: 'busy', freeAtMs: 1200 });
+  await append('two', 900, lease);
+  const page = { appName: 'app', limit: 1, after: undefined };
+  const run = { ...KEY, invocationId: 'run', attempts: 1 };
+  expect(await driver.listOpenRuns(page)).toEqual([{ ...run, heldUntilMs: 1900 }]);
+  const again = await take(1900, { invocationId: 'run', resumable: true });
+  expect(await driver.listOpenRuns(page)).toEqual([{ ...run, attempts: 2, heldUntilMs: 2900 }]);
+  await driver.releaseLease(again, true);
+  expect(await driver.listOpenRuns(page)).toEqual([{ ...run, attempts: 2, heldUntilMs: 0 }]);
+});
+
+test('the tickets of a session go with it, and those who still wait leave none behind', async () => {
+  await take(100);
+  await claim(200, { ticket: ticketOf('a', 150) });
+  await driver.deleteSession(KEY);
+  expect(await tickets()).toEqual([]);
+  await pool.query(`INSERT INTO ${schema}.eventloom_lease_tickets VALUES ('app', 'user', 'session', 'late', 1, 9000)`);
+  expect(await claim(300, { ticket: ticketOf('late', 1) })).toEqual({ status: 'missing' });
+  expect(await tickets()).toEqual([]);
+});
+
+test('appends do not write the row of the session, and claims write no index unless the run can be resumed', async () => {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  const single = Object.assign(client, { release: () => undefined });
+  const own = { query: (query: Parameters<typeof pool.query>[0]) => single.query(query), connect: async () => single };
+  driver = new PostgresSessionDriver(new PostgresDatabase(own as never, schema, true, systemPlatform));
+  const [session] = await driver.listSessions({ appName: 'app', userId: undefined, limit: 1, after: undefined });
+  const counts = async (): Promise<unknown> => {
+    const name = `'${schema}.eventloom_sessions'::regclass`;
+    const columns = ['inserted', 'updated', 'hot_updated'].map(
+      (what) => `pg_stat_get_xact_tuples_${what}(${name})::integer`,
+    );
+    return (await client.query({ text: `SELECT ${columns.join(', ')}`, rowMode: 'array' })).rows[0];
+  };
+  await client.query('BEGIN');
+  const lease = await take(100, { invocationId: 'plain' });
+  expect(await counts()).toEqual([0, 1, 1]);
+  for (let index = 0; index < 50; index++) {
+    const event = createEvent({ id: `event ${index}`, invocationId: 'plain', author: 'agent' });
+    const writes = [{ scope: 'session', key: 'count', value: index }] as const;
+    const incarnation = session?.incarnation ?? '';
+    const outcome = await driver.appendEvent({ ...KEY, incarnation, event, writes, nowMs: 100 + index, lease });
+    expect(outcome).toEqual({ status: 'stored', seq: index + 1 });
+  }
+  expect(await counts()).toEqual([0, 1, 1]);
+  await driver.releaseLease(lease, false);
+  expect(await counts()).toEqual([0, 2, 2]);
+  const resumable = await take(200, { invocationId: 'one', resumable: true });
+  await driver.releaseLease(resumable, false);
+  expect(await counts()).toEqual([0, 4, 2]);
+  await client.query('ROLLBACK');
+  await client.end();
+});

@@ -1,0 +1,19 @@
+import type { Tables } from './tables.ts';
+
+/** The session of $1 app, $2 user and $3 session. */
+export const THIS_SESSION = 'app_name = $1 AND user_id = $2 AND session_id = $3';
+
+/** How far a session's last update may lie after what the indexes of the listings say of it. */
+export const LAG_MS = 60_000;
+
+/** Joins the last event of each `session`, as `last`; its columns are null where there is none, or the condition does not hold. */
+export function joinLastEvent({ events }: Tables, condition = 'true'): string {
+  return `LEFT JOIN LATERAL (
+      SELECT seq, high_timestamp, compacted_until, appended_at, epoch FROM ${events} AS event
+      WHERE event.session = session.pk AND ${condition} ORDER BY seq DESC LIMIT 1
+    ) AS last ON true`;
+}
+
+/** Until when a `session` is held, of which the last event is joined: every append under the lease renews it. 0 when it is free. */
+export const HELD_UNTIL = `CASE lease_until WHEN 0 THEN 0
+      ELSE greatest(lease_until, CASE last.epoch WHEN session.epoch THEN last.appended_at + lease_ttl END) END`;

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { LeaseClaim, LeaseTicket } from './session-driver.ts';
+import { type SessionHold, takeLease, withdrawTicket } from './session-hold.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+const TTL = 1000;
+
+function heldSession(): SessionHold {
+  return { epoch: 1, leaseUntilMs: 5000 };
+}
+
+/** What comes of a claim at a time, by one who waits since then or by one who does not wait. */
+function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>, takeOver = false) {
+  const claim: LeaseClaim = {
+    ...KEY,
+    nowMs,
+    ttlMs: 100,
+    takeOver,
+    invocationId: undefined,
+    resumable: false,
+    ticket: ticket && { id: 'a', sinceMs: 0, ttlMs: TTL, ...ticket },
+  };
+  const outcome = takeLease(hold, claim, () => hold.epoch + 1);
+  return outcome.status === 'busy' ? `busy until ${outcome.freeAtMs}` : outcome.status;
+}
+
+test('of two who came at the same time the one whose ticket has the lower id is first', () => {
+  const hold = heldSession();
+  claimAt(hold, 4500, { id: 'b' });
+  claimAt(hold, 4500, { id: 'a' });
+  expect(claimAt(hold, 5000, { id: 'b' })).toBe('busy until 5500');
+  expect(claimAt(hold, 5000, { id: 'a' })).toBe('taken');
+  expect(claimAt(hold, 5100, { id: 'b' })).toBe('taken');
+  expect(hold.tickets).toBeUndefined();
+});
+
+test('one without a ticket comes after every ticket that has not run out', () => {
+  const hold = heldSession();
+  claimAt(hold, 4500, { sinceMs: 4500 });
+  expect(claimAt(hold, 5499)).toBe('busy until 5500');
+  expect(claimAt(hold, 5500)).toBe('taken');
+});
+
+test('a takeover looks at no ticket', () => {
+  const hold = heldSession();
+  claimAt(hold, 4500, { id: 'a' });
+  expect(claimAt(hold, 4600, undefined, true)).toBe('taken');
+});
+
+test('a ticket is written anew when half of its time is over, and those that ran out go', () => {
+  const hold = heldSession();
+  claimAt(hold, 0, { id: 'gone' });
+  claimAt(hold, 3000, { id: 'a' });
+  const { tickets } = hold;
+  claimAt(hold, 3500, { id: 'a' });
+  expect(hold.tickets).toBe(tickets);
+  claimAt(hold, 3501, { id: 'a' });
+  expect(hold.tickets).toEqual([{ id: 'a', sinceMs: 0, untilMs: 4501 }]);
+});
+
+test('a ticket that is withdrawn holds up nobody', () => {
+  const hold = heldSession();
+  claimAt(hold, 4500, { id: 'a' });
+  withdrawTicket(hold, 'another');
+  expect(claimAt(hold, 5000)).toBe('busy until 5500');
+  withdrawTicket(hold, 'a');
+  expect(claimAt(hold, 5000)).toBe('taken');
+});

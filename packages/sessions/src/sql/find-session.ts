@@ -1,0 +1,20 @@
+import type { SessionKey } from '@eventloom/core';
+import { newerTablesError, SCHEMA_VERSION } from './schema.ts';
+import type { SessionRow, Statements } from './statements.ts';
+
+/**
+ * The session's row; undefined when it is not there.
+ * @throws ConfigurationError when a newer program changed the tables since this one started
+ */
+export function findSession(sql: Statements, { appName, userId, sessionId }: SessionKey): SessionRow | undefined {
+  const row = sql.session.get(appName, userId, sessionId) as SessionRow | undefined;
+  if (!row) checkVersion(sql);
+  else if (row.version !== SCHEMA_VERSION) throw newerTablesError(row.version);
+  return row;
+}
+
+/** @throws ConfigurationError when a newer program changed the tables since this one started */
+export function checkVersion(sql: Statements): void {
+  const version = Number(sql.version.get()?.['version']);
+  if (version !== SCHEMA_VERSION) throw newerTablesError(version);
+}

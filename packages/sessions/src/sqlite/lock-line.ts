@@ -1,0 +1,88 @@
+import { type Platform, SessionBusyError } from '@eventloom/core';
+import type { MaybePromise } from '../session-driver.ts';
+
+const SQLITE_BUSY = 5;
+/** How long a file may stay locked before what waits for it fails. */
+const MAX_WAIT_MS = 5000;
+const MAX_SLEEP_MS = 25;
+
+/** Work that found the file locked. */
+interface Attempt {
+  readonly deadlineMs: number;
+  /** Undefined when it was settled, otherwise how it found the file busy. */
+  tryAgain(): unknown;
+  fail(cause: unknown): void;
+}
+
+/**
+ * Work on a database file that other processes lock now and then. What finds it locked is done again later, without blocking the
+ * event loop: writes one after the other in the order in which they were asked for, while reads go on. Whatever is given must
+ * change nothing when it finds the file locked.
+ */
+export class LockLine {
+  readonly #platform: Platform;
+  readonly #line = new Set<Attempt>();
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** @throws SessionBusyError when the file stays locked for five seconds */
+  read<T>(work: () => T): MaybePromise<T> {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return this.#wait(work);
+    }
+  }
+
+  /** As `read`, but behind writes that wait. */
+  write<T>(work: () => T): MaybePromise<T> {
+    return this.#line.size === 0 ? this.read(work) : this.#wait(work);
+  }
+
+  #wait<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#line.add({
+        deadlineMs: this.#platform.now() + MAX_WAIT_MS,
+        tryAgain: () => {
+          try {
+            resolve(work());
+          } catch (error) {
+            if (isBusy(error)) return error;
+            reject(error);
+          }
+          return undefined;
+        },
+        fail: (cause) =>
+          reject(new SessionBusyError('the session database stays locked by another process; try again', { cause })),
+      });
+      if (this.#line.size === 1) this.#sleep(1);
+    });
+  }
+
+  #sleep(delayMs: number): void {
+    this.#platform.schedule(delayMs, () => this.#tryAll(delayMs));
+  }
+
+  #tryAll(delayMs: number): void {
+    const length = this.#line.size;
+    let busy: unknown;
+    for (const attempt of this.#line) {
+      busy ??= attempt.tryAgain();
+      if (busy !== undefined) {
+        // Those behind have no earlier deadline.
+        if (attempt.deadlineMs > this.#platform.now()) break;
+        attempt.fail(busy);
+      }
+      this.#line.delete(attempt);
+    }
+    if (this.#line.size > 0) this.#sleep(this.#line.size < length ? 1 : Math.min(delayMs * 2, MAX_SLEEP_MS));
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  // The low byte: the rest says which kind of busy it was.
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+}

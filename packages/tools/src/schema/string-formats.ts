@@ -1,0 +1,40 @@
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const TIME = /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const EMAIL = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/;
+const IPV4 = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/;
+const DURATION = /^P(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+S)?)?)$/;
+
+function isDate(text: string): boolean {
+  const [, year = '', month = '', day = ''] = DATE.exec(text) ?? [];
+  // Day 0 of the next month is the last one of this.
+  return Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1
+    ? Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
+    : false;
+}
+
+function isDateTime(text: string): boolean {
+  return /^.{10}[t ]/i.test(text) && isDate(text.slice(0, 10)) && TIME.test(text.slice(11));
+}
+
+function isRegex(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/** The formats of JSON Schema that are checked. Others are annotations. */
+export const stringFormats: ReadonlyMap<unknown, (text: string) => boolean> = new Map([
+  ['date', isDate],
+  ['time', (text: string) => TIME.test(text)],
+  ['date-time', isDateTime],
+  ['duration', (text: string) => DURATION.test(text)],
+  ['email', (text: string) => EMAIL.test(text)],
+  ['uuid', (text: string) => UUID.test(text)],
+  ['uri', (text: string) => URL.canParse(text)],
+  ['ipv4', (text: string) => IPV4.test(text)],
+  ['ipv6', (text: string) => /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`)],
+  ['regex', isRegex],
+]);

@@ -1,0 +1,69 @@
+/** What a user of the Worker server writes, with models of their own that need no key. */
+import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
+import { FunctionTool } from '@eventloom/tools';
+
+interface Env extends CloudflareBindings {
+  /** Is told of each step of the app `work`, which goes on when that is answered. */
+  readonly WATCHER?: string;
+}
+
+class Echo extends BaseLlm {
+  constructor() {
+    super({ model: 'echo' });
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    if (contents.at(-1)?.parts?.[0]?.text === 'wait') await new Promise(() => undefined);
+    yield { content: { role: 'model', parts: [{ text: 'hello' }] } };
+  }
+}
+
+/** Has its tool work, and then tells of it. */
+class Worker extends BaseLlm {
+  readonly #tell: (name: string, step: string) => Promise<void>;
+
+  constructor(tell: (name: string, step: string) => Promise<void>) {
+    super({ model: 'worker' });
+    this.#tell = tell;
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    const name = contents[0]?.parts?.[0]?.text ?? '';
+    if (!contents.at(-1)?.parts?.[0]?.functionResponse) {
+      yield { content: { role: 'model', parts: [{ functionCall: { name: 'work', args: { name } } }] } };
+      return;
+    }
+    await this.#tell(name, 'answer');
+    yield { content: { role: 'model', parts: [{ text: 'so ' }] }, partial: true };
+    await this.#tell(name, 'stream');
+    yield { content: { role: 'model', parts: [{ text: 'so it is done' }] } };
+  }
+}
+
+function createWorker({ WATCHER = '' }: Env): LlmAgent {
+  const tell = async (name: string, step: string): Promise<void> => {
+    await (await fetch(`${WATCHER}/${name}/${step}`)).text();
+  };
+  const work = new FunctionTool({
+    name: 'work',
+    description: 'Works.',
+    execute: async ({ name }) => {
+      await tell(String(name), 'work');
+      return { worked: true };
+    },
+  });
+  return new LlmAgent({ name: 'worker', model: new Worker(tell), tools: [work] });
+}
+
+const server = createCloudflareServer<Env>({
+  runners: (env, services) => [
+    new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
+    new Runner({ appName: 'shop', agent: createWorker(env), resumable: true, ...services }),
+  ],
+});
+
+export const { UserObject, AppStateObject } = server;
+export default server.handler;

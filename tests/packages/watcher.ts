@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server that programs tell of their steps: each waits for the answer. */
+export interface Watcher {
+  readonly origin: string;
+  /** The paths that were asked for, in order. */
+  readonly asked: readonly string[];
+  /** Paths that are not answered. */
+  held: ReadonlySet<string>;
+  /** Settles when all of these were asked for since this call. */
+  seen(paths: readonly string[]): Promise<void>;
+  stop(): void;
+}
+
+/** Starts a watcher on a free port. */
+export async function startWatcher(): Promise<Watcher> {
+  const asked: string[] = [];
+  const listeners = new Set<() => void>();
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    if (!watcher.held.has(url)) response.end();
+    for (const listener of listeners) listener();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const watcher: Watcher = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    held: new Set(),
+    seen(paths) {
+      const from = asked.length;
+      return new Promise((resolve) => {
+        listeners.add(() => {
+          if (paths.every((path) => asked.includes(path, from))) resolve();
+        });
+      });
+    },
+    stop() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return watcher;
+}

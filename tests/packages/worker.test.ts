@@ -1,0 +1,114 @@
+import { rmSync } from 'node:fs';
+import type { Event } from '@eventloom/core';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startWatcher } from './watcher.ts';
+import { createWorkerProject, runIn, startDevServer } from './worker-project.ts';
+
+const UPLOAD = /Total Upload: [\d.]+ KiB \/ gzip: ([\d.]+) KiB/;
+
+describe('an empty Worker project that installs the packages from tarballs', () => {
+  let project = '';
+  beforeAll(async () => {
+    project = await createWorkerProject();
+  });
+  afterAll(() => rmSync(project, { recursive: true }));
+
+  test('type-checks the Worker of the example', async () => {
+    expect(await runIn(project, 'tsc', ['-p', project])).toBe('');
+  });
+
+  test('can be deployed, and stays within what it was when this was written', async () => {
+    const output = await runIn(project, 'wrangler', ['deploy', '--dry-run', '--minify']);
+    expect(Number(UPLOAD.exec(output)?.[1])).toBeLessThanOrEqual(187);
+  });
+
+  test('answers under wrangler dev; when that is killed in mid-run it knows what was said, and takes the next run at once', async () => {
+    const session = '/apps/app/users/ann/sessions/s';
+    const say = (text: string): object => {
+      const newMessage = { role: 'user', parts: [{ text }] };
+      return { appName: 'app', userId: 'ann', sessionId: 's', newMessage };
+    };
+    const first = await startDevServer(project, 'src/keyless-worker.ts');
+    let run = '';
+    try {
+      expect((await post(first.origin, session, {})).status).toBe(200);
+      const events = (await (await post(first.origin, '/run', say('hi'))).json()) as object[];
+      expect(events).toMatchObject([{ author: 'echo', content: { parts: [{ text: 'hello' }] } }]);
+      const waiting = await post(first.origin, '/run_sse', say('wait'));
+      run = `${session}/runs/${waiting.headers.get('eventloom-invocation-id')}`;
+    } finally {
+      await first.stop();
+    }
+    const second = await startDevServer(project, 'src/keyless-worker.ts');
+    try {
+      const known = (await (await fetch(`${second.origin}${session}`)).json()) as { events: object[] };
+      expect(known.events).toMatchObject([{ author: 'user' }, { author: 'echo' }, { author: 'user' }]);
+      const lost = (await (await fetch(`${second.origin}${run}`)).json()) as { code: string };
+      expect(lost.code).toBe('RUN_HOST_LOST');
+      expect(await (await post(second.origin, '/run', say('hi'))).json()).toMatchObject([{ author: 'echo' }]);
+    } finally {
+      await second.stop();
+    }
+  });
+
+  test('goes on by itself with the runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
+    const watcher = await startWatcher();
+    const names = ['tool', 'commits', 'stream'];
+    const session = (name: string): string => `/apps/shop/users/ann/sessions/${name}`;
+    const vars = { WATCHER: watcher.origin };
+    const entry = 'src/keyless-worker.ts';
+    watcher.held = new Set(['/tool/work', '/commits/answer', '/stream/stream']);
+    const first = await startDevServer(project, entry, vars);
+    try {
+      const atHalt = watcher.seen([...watcher.held]);
+      for (const name of names) {
+        await (await post(first.origin, session(name), {})).text();
+        const newMessage = { role: 'user', parts: [{ text: name }] };
+        const run = { appName: 'shop', userId: 'ann', sessionId: name, newMessage, streaming: true };
+        void post(first.origin, '/run_sse', run)
+          .then(
+            (response) => response.text(),
+            () => undefined,
+          )
+          .catch(() => undefined);
+      }
+      await atHalt;
+    } finally {
+      await first.stop();
+    }
+    watcher.held = new Set();
+    const wentOn = watcher.seen(names.map((name) => `/${name}/stream`));
+    const second = await startDevServer(project, entry, vars);
+    try {
+      await wentOn;
+      for (const name of names) {
+        const events = await endedRun(`${second.origin}${session(name)}`);
+        const parts = events.flatMap(({ content }) => content?.parts ?? []);
+        expect(parts.flatMap(({ text }) => text ?? [])).toEqual([name, 'so it is done']);
+        const responses = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
+        expect(responses).toEqual([
+          name === 'tool' ? { error: 'interrupted', message: expect.any(String) } : { worked: true },
+        ]);
+        expect(watcher.asked.filter((path) => path === `/${name}/work`)).toHaveLength(1);
+      }
+    } finally {
+      await second.stop();
+      watcher.stop();
+    }
+  });
+});
+
+function post(origin: string, path: string, body: object): Promise<Response> {
+  return fetch(`${origin}${path}`, { method: 'POST', body: JSON.stringify(body) });
+}
+
+/** The events of a session whose run has come to its end. */
+function endedRun(url: string): Promise<readonly Event[]> {
+  return vi.waitUntil(
+    async () => {
+      const { events } = (await (await fetch(url)).json()) as { events: Event[] };
+      return events.at(-1)?.object === 'runner.end' && events;
+    },
+    { timeout: 10_000 },
+  );
+}

@@ -1,0 +1,168 @@
+import type { Event } from '@eventloom/core';
+import { createTestDatabase } from '@eventloom/test-postgres';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type RunningFixture, startFixture } from './run-fixture.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** How long a test waits for what comes by itself. */
+const SOON = { timeout: 20_000, interval: 50 };
+const SESSION = '/apps/app/users/ann/sessions/s';
+
+let folder: string;
+const started: RunningFixture[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-unfinished-runs-'));
+});
+afterEach(async () => {
+  for (const { process } of started) process.kill('SIGKILL');
+  await Promise.all(started.splice(0).map(({ ended }) => ended));
+  rmSync(folder, { recursive: true });
+});
+
+function launch(halt: string, sessions = join(folder, 'sessions.db'), action = 'resume'): RunningFixture {
+  const fixture = startFixture('unfinished-server', [sessions, join(folder, 'ran'), halt, action]);
+  started.push(fixture);
+  return fixture;
+}
+
+/** A server in a process of its own. */
+async function startServer(halt: string, { sessions, action }: { sessions?: string; action?: string } = {}) {
+  const fixture = launch(halt, sessions, action);
+  await fixture.untilLine(1);
+  const url = fixture.lines[0] ?? '';
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    fixture.process.kill(signal);
+    await fixture.ended;
+  };
+  /** Begins a run, and says where it can be followed. */
+  const begin = async (text: string): Promise<{ readonly path: string; readonly response: Response }> => {
+    const newMessage = { parts: [{ text }] };
+    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, streaming: true });
+    const response = await fetch(`${url}/run_sse`, { method: 'POST', body });
+    return { path: `${SESSION}/runs/${response.headers.get('Eventloom-Invocation-Id')}`, response };
+  };
+  const history = async (): Promise<Event[]> => {
+    const session = (await (await fetch(`${url}${SESSION}`)).json()) as { readonly events: Event[] };
+    return session.events;
+  };
+  return { url, ended: fixture.ended, end, begin, history };
+}
+
+const ran = (): string[] =>
+  existsSync(join(folder, 'ran')) ? readFileSync(join(folder, 'ran'), 'utf8').trimEnd().split('\n') : [];
+const untilRan = (what: string) => vi.waitFor(() => expect(ran()).toContain(what), SOON);
+
+/** Follows a run as soon as it can be followed, and reads it to its end. */
+async function follow(url: string, path: string): Promise<Event[]> {
+  const response = await vi.waitFor(async () => {
+    const answer = await fetch(`${url}${path}`);
+    if (answer.status !== 200) await answer.body?.cancel();
+    expect(answer.status).toBe(200);
+    return answer;
+  }, SOON);
+  const text = await response.text();
+  return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
+}
+
+const partsOf = (events: readonly Event[]) =>
+  events.flatMap(({ content }) => content?.parts?.map((part) => part.text ?? Object.keys(part)[0]) ?? []);
+const CALL = ['functionCall', 'functionResponse'];
+const WHOLE = [...CALL, ...CALL, 'all done'];
+const errorsOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
+
+describe('a server that is killed in the middle of a run, and started again', () => {
+  test.each([
+    ['in a tool', 'tool', 'work', ['prepare', 'work', 'work', 'streams']],
+    ['in a stream', 'stream', 'streams', ['prepare', 'work', 'streams', 'streams']],
+    ['between two commits', 'commit', 'commits', ['prepare', 'work', 'commits', 'streams']],
+  ])('%s: goes on with it without being asked, and it can be followed from its begin', async (_, halt, until, all) => {
+    const first = await startServer(halt);
+    const { path } = await first.begin('go');
+    await untilRan(until);
+    await first.end('SIGKILL');
+    const second = await startServer('no');
+    const events = await follow(second.url, path);
+    expect(partsOf(events.filter(({ partial }) => partial !== true))).toEqual(WHOLE);
+    expect(partsOf(await second.history())).toEqual(['go', ...WHOLE]);
+    expect(ran()).toEqual(all);
+    await second.end('SIGTERM');
+  });
+
+  test('gives up a run that kills its process at each attempt, and says so', async () => {
+    const first = await startServer('die');
+    await first.begin('go').catch(() => undefined);
+    await first.ended;
+    // It may be gone before it says where it is.
+    for (const _attempt of [2, 3]) await launch('die').ended;
+    const last = await startServer('die');
+    await vi.waitFor(async () => expect(errorsOf(await last.history())).toEqual(['RUN_ABANDONED']), SOON);
+    const told = (await last.history()).find(({ errorCode }) => errorCode);
+    expect(told?.errorMessage).toContain('after 3 attempts');
+    expect(ran()).toEqual(['prepare', 'work', 'work', 'work']);
+    const { response } = await last.begin('and now?');
+    expect(await response.text()).toContain('"all done"');
+  });
+
+  test('closes the run where it is to', async () => {
+    const first = await startServer('tool');
+    await first.begin('go');
+    await untilRan('work');
+    await first.end('SIGKILL');
+    const second = await startServer('no', { action: 'close' });
+    await vi.waitFor(async () => expect(errorsOf(await second.history())).toEqual(['RUN_ABANDONED']), SOON);
+    expect(partsOf(await second.history())).toEqual(['go', ...CALL, ...CALL]);
+    expect(ran()).toEqual(['prepare', 'work']);
+  });
+
+  test('leaves a run that waits for an answer, which goes on with it', async () => {
+    const first = await startServer('no');
+    const { path, response } = await first.begin('wait');
+    await response.text();
+    await first.end('SIGKILL');
+    const second = await startServer('no');
+    const newMessage = { parts: [{ functionResponse: { id: 'w1', response: { ready: true } } }] };
+    const invocationId = path.split('/').at(-1);
+    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, invocationId });
+    const events = (await (await fetch(`${second.url}/run`, { method: 'POST', body })).json()) as Event[];
+    expect(partsOf(events)).toEqual(['answered']);
+    expect(new Set((await second.history()).map((event) => event.invocationId)).size).toBe(1);
+  });
+});
+
+test('a server that is ended in the middle of a run leaves it, and the next one goes on at once', async () => {
+  const first = await startServer('tool');
+  const { path } = await first.begin('go');
+  await untilRan('work');
+  await first.end('SIGTERM');
+  const second = await startServer('no');
+  expect(partsOf((await follow(second.url, path)).filter(({ partial }) => partial !== true))).toEqual(WHOLE);
+  expect(ran()).toEqual(['prepare', 'work', 'work', 'streams']);
+});
+
+test('of two servers that are left one goes on with the run of a third, and it is followed through either', async () => {
+  const database = await createTestDatabase();
+  try {
+    const sessions = database.url;
+    const killed = await startServer('tool', { sessions });
+    const [one, two] = [await startServer('no', { sessions }), await startServer('no', { sessions })];
+    const { path } = await killed.begin('go');
+    await untilRan('work');
+    await killed.end('SIGKILL');
+    await vi.waitFor(() => expect(ran()).toContain('streams'), SOON);
+    for (const { url } of [one, two]) {
+      const events = await follow(url, path);
+      expect(partsOf(events.filter(({ partial }) => partial !== true))).toEqual(WHOLE);
+    }
+    expect(partsOf(await one.history())).toEqual(['go', ...WHOLE]);
+    expect(ran()).toEqual(['prepare', 'work', 'work', 'streams']);
+    for (const server of [one, two]) await server.end('SIGKILL');
+  } finally {
+    for (const { process } of started) process.kill('SIGKILL');
+    await Promise.all(started.map(({ ended }) => ended));
+    await database.drop();
+  }
+});
