@@ -7,6 +7,7 @@ import {
   ConfigurationError,
   type Event,
   type InvocationContext,
+  type LlmRequest,
   isBaseCodeExecutor,
   isBasePlanner,
   isBaseTool,
@@ -29,6 +30,9 @@ import {
   type ToolUnion,
 } from './llm-agent-config.ts';
 import { StaticRequest } from './static-request.ts';
+import type { Step } from './processors/request-processor.ts';
+import { ModelCall } from './step/model-call.ts';
+import { resolveModel } from './step/resolve-model.ts';
 import { runSteps } from './step/run-steps.ts';
 
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
@@ -126,7 +130,7 @@ export class LlmAgent extends BaseAgent {
   protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     // Not loaded with agents that only write.
     const { runLive } = await import('./live/run-live.ts');
-    yield* runLive(this, context);
+    yield* runLive(this, context, { toStep, toModelCall });
   }
 
   /** Closes the agent's tools and toolsets, and its sub-agents. */
@@ -134,6 +138,14 @@ export class LlmAgent extends BaseAgent {
     for (const tool of this.tools) await tool.close();
     await super.close();
   }
+}
+
+function toModelCall(step: Step, request: LlmRequest): ModelCall {
+  return new ModelCall(step, request);
+}
+
+function toStep(agent: LlmAgent, context: InvocationContext): Step {
+  return { agent, model: resolveModel(agent, context), context };
 }
 
 function checkModel(owner: string, model: unknown): void {
