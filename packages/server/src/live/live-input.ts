@@ -1,0 +1,77 @@
+import { EventloomError, LiveRequestQueue } from '@eventloom/core';
+import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-frame.ts';
+import type { LiveSocket } from './live-socket.ts';
+
+/** Who is told of what a client says that is not for the model. */
+export interface LiveInputHost {
+  /** The client asks, and is to be told this. */
+  answer(text: string): void;
+  /** The client answers a ping. */
+  answered(ping: number): void;
+  /** A frame could not be taken. */
+  refused(error: EventloomError): void;
+}
+
+/** What may wait to be heard by the model; a client that can be made to wait is, from half of it on. */
+const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
+/** Faulty frames in a row that are borne with. */
+const MAX_FAULTY = 32;
+
+/** What a client says: frame by frame into the queue of its run. */
+export class LiveInput {
+  readonly queue = new LiveRequestQueue({ maxChars: MAX_QUEUED_CHARS });
+  readonly #socket: LiveSocket;
+  readonly #maxFrame: number;
+  readonly #host: LiveInputHost;
+  #isPaused = false;
+  #faulty = 0;
+
+  /** @param maxFrame characters of a text frame, bytes of a binary one */
+  constructor(socket: LiveSocket, maxFrame: number, host: LiveInputHost) {
+    this.#socket = socket;
+    this.#maxFrame = maxFrame;
+    this.#host = host;
+  }
+
+  /** True while the client is made to wait: what it says, its pongs too, comes later. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** Takes a frame, or tells the host why not. @throws what the call is to end with: a frame too large, a fault too many */
+  take(frame: string | Uint8Array): void {
+    if (frame.length > this.#maxFrame) {
+      throw new BodyTooLargeError(`frame: is larger than the ${this.#maxFrame} bytes that this server takes`);
+    }
+    try {
+      this.#say(typeof frame === 'string' ? parseTextFrame(frame) : parseBinaryFrame(frame));
+      this.#faulty = 0;
+    } catch (error) {
+      if (!EventloomError.isInstance(error) || ++this.#faulty > MAX_FAULTY) throw error;
+      this.#host.refused(error);
+    }
+  }
+
+  #say(said: ClientFrame): void {
+    const { queue } = this;
+    if ('blob' in said) queue.sendRealtime(said.blob);
+    else if ('content' in said) queue.sendContent(said.content);
+    else if ('activityStart' in said) queue.sendActivityStart();
+    else if ('activityEnd' in said) queue.sendActivityEnd();
+    else if ('close' in said) queue.close();
+    else if ('pong' in said) this.#host.answered(said.pong);
+    else this.#host.answer(JSON.stringify({ pong: said.ping }));
+    if (queue.chars >= MAX_QUEUED_CHARS / 2) this.#pause();
+  }
+
+  #pause(): void {
+    if (this.#isPaused || !this.#socket.pause) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+    void this.queue.ready().then(() => {
+      this.#isPaused = false;
+      this.#socket.resume?.();
+    });
+  }
+}
