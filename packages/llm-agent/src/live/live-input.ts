@@ -88,7 +88,9 @@ export class LiveInput {
   async dropTold(history: readonly Content[]): Promise<void> {
     const { context, queue } = this.#params;
     const told = new ToldResponses(history);
-    this.answers.drop((request) => 'toolResponses' in request && request.toolResponses.every((each) => told.take(each)));
+    this.answers.drop(
+      (request) => 'toolResponses' in request && request.toolResponses.every((each) => told.take(each)),
+    );
     if (queue.chars === 0) return;
     const oldest = await queue.peek(context.abortSignal);
     if (oldest && TAKEN_IN.has(oldest) && !('blob' in oldest)) queue.shift();
