@@ -256,6 +256,7 @@ export {
   REQUEST_INPUT,
   requestInput,
   ResponseAggregator,
+  ResponseScheduling,
   rewritesHistory,
   RUN_CONFIG_DEFAULTS,
   RunAbortedError,

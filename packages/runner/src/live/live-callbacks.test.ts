@@ -183,7 +183,11 @@ test('callbacks have the last word on what the model says, and none on how its t
 
 test.each([
   ['what it wrote', ['Hel', 'lo', END], 'Hello'],
-  ['what it spoke', [{ outputTranscription: { text: 'Good' } }, { outputTranscription: { text: ' day' } }, END], 'Good day'],
+  [
+    'what it spoke',
+    [{ outputTranscription: { text: 'Good' } }, { outputTranscription: { text: ' day' } }, END],
+    'Good day',
+  ],
 ])('an agent with an output key keeps %s', async (_, said, kept) => {
   const { queue, stream, session } = await setup([[{ heard: 'content' }, ...said]], { agent: { outputKey: 'answer' } });
   queue.sendContent(user('hi'));

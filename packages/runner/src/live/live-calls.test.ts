@@ -23,7 +23,8 @@ async function setup(script: ScriptedLiveScript, agent: Partial<LlmAgentConfig>,
   const queue = new LiveRequestQueue();
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  const answers = () => model.connections[0]?.sent.flatMap((sent) => ('toolResponses' in sent ? sent.toolResponses : []));
+  const answers = () =>
+    model.connections[0]?.sent.flatMap((sent) => ('toolResponses' in sent ? sent.toolResponses : []));
   return { model, queue, stream, stored, answers };
 }
 
@@ -176,7 +177,12 @@ test('a call that listens and lets the model speak on is open until the model st
 });
 
 test('answers by the queue say themselves whether more of them come', async () => {
-  const order = new LongRunningFunctionTool({ name: 'order', description: '', nonBlocking: true, execute: () => undefined });
+  const order = new LongRunningFunctionTool({
+    name: 'order',
+    description: '',
+    nonBlocking: true,
+    execute: () => undefined,
+  });
   const { queue, stream, answers } = await setup(
     [calls(['order', 'c']), { heard: /packed/ }, { heard: /delivered/ }, END],
     { tools: [order] },

@@ -76,7 +76,10 @@ test('audio that is no base64 is told and left out where it is to be saved, and 
   queue.sendActivityEnd();
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect((await stored()).map(told)).toEqual(['INVALID_REQUEST', 'Yes', '', 'end']);
-  expect(model.connections[0]?.sent).toEqual([{ blob: { data: 'AAAA', mimeType: 'audio/pcm' } }, { activityEnd: true }]);
+  expect(model.connections[0]?.sent).toEqual([
+    { blob: { data: 'AAAA', mimeType: 'audio/pcm' } },
+    { activityEnd: true },
+  ]);
 });
 
 test('what a connection cannot say is told and left out, and the call goes on', async () => {

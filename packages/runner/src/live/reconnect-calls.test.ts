@@ -32,9 +32,7 @@ function call(name: string, id: string, args = {}) {
 
 function handle(newHandle: string, consumedSends?: number) {
   const liveSessionResumptionUpdate = { newHandle, resumable: true };
-  return consumedSends === undefined
-    ? { liveSessionResumptionUpdate }
-    : { liveSessionResumptionUpdate, consumedSends };
+  return consumedSends === undefined ? { liveSessionResumptionUpdate } : { liveSessionResumptionUpdate, consumedSends };
 }
 
 /** A tool that is done when the connection after the one that called it is there. */
@@ -62,7 +60,12 @@ const ANSWER = { toolResponses: [{ id: 'c1', name: 'slow', response: { done: tru
 const IN_WORDS = { content: user('Function slow, called earlier with {"n":1}, returned: {"done":true}') };
 
 test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
-  ['the handle was given before the call', RESUMED, [handle('h'), call('slow', 'c1', { n: 1 }), { ends: 1006 }], [ANSWER]],
+  [
+    'the handle was given before the call',
+    RESUMED,
+    [handle('h'), call('slow', 'c1', { n: 1 }), { ends: 1006 }],
+    [ANSWER],
+  ],
   [
     'the handle stands for what was before the call',
     RESUMED,
@@ -75,18 +78,28 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     [handle('h'), NOT_RESUMABLE, call('slow', 'c1', { n: 1 }), handle('i'), { ends: 1006 }],
     [ANSWER],
   ],
-  ['there is no handle', {}, [{ heard: 'content' }, call('slow', 'c1', { n: 1 }), { ends: 1006 }], [{ history: [user('go')] }, IN_WORDS]],
-])('a response reaches the model after its connection died, in a form it can take: %s', async (_, config, first, sent) => {
-  const model: ScriptedLiveModel = new ScriptedLiveModel([first, [{ heard: /done/ }, 'Done', END]]);
-  const agent = new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model)] });
-  const { queue, stream, stored } = await setup(agent, config);
-  if (!('sessionResumption' in config)) queue.sendContent(user('go'));
-  await readTurns(stream, queue);
-  expect(model.connections[1]?.sent).toEqual(sent);
-  const response = { id: 'c1', name: 'slow', response: { done: true } };
-  expect((await stored()).flatMap(({ content }) => content?.parts ?? [])).toContainEqual({ functionResponse: response });
-  model.assertConsumed();
-});
+  [
+    'there is no handle',
+    {},
+    [{ heard: 'content' }, call('slow', 'c1', { n: 1 }), { ends: 1006 }],
+    [{ history: [user('go')] }, IN_WORDS],
+  ],
+])(
+  'a response reaches the model after its connection died, in a form it can take: %s',
+  async (_, config, first, sent) => {
+    const model: ScriptedLiveModel = new ScriptedLiveModel([first, [{ heard: /done/ }, 'Done', END]]);
+    const agent = new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model)] });
+    const { queue, stream, stored } = await setup(agent, config);
+    if (!('sessionResumption' in config)) queue.sendContent(user('go'));
+    await readTurns(stream, queue);
+    expect(model.connections[1]?.sent).toEqual(sent);
+    const response = { id: 'c1', name: 'slow', response: { done: true } };
+    expect((await stored()).flatMap(({ content }) => content?.parts ?? [])).toContainEqual({
+      functionResponse: response,
+    });
+    model.assertConsumed();
+  },
+);
 
 test('a response that comes when the history is made already is told after it', async () => {
   const gate = new Gate();
@@ -94,7 +107,11 @@ test('a response that comes when the history is made already is told after it', 
     [{ heard: 'content' }, call('quick', 'c1'), { ends: 1006 }],
     { gate, steps: [{ heard: /result/ }, 'Done', END] },
   ]);
-  const quick = new FunctionTool({ name: 'quick', description: '', execute: async () => gate.reached.then(() => 'done') });
+  const quick = new FunctionTool({
+    name: 'quick',
+    description: '',
+    execute: async () => gate.reached.then(() => 'done'),
+  });
   const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick] }));
   queue.sendContent(user('go'));
   for await (const event of stream) {
@@ -116,7 +133,11 @@ test('a response that came before the history was made is told with it, and not 
     [{ heard: 'content' }, call('quick', 'c1'), { ends: 1006 }],
     { gate, steps: [{ heard: 'history' }, { heard: /more/ }, 'Done', END] },
   ]);
-  const quick = new FunctionTool({ name: 'quick', description: '', execute: async () => lost.pass().then(() => 'done') });
+  const quick = new FunctionTool({
+    name: 'quick',
+    description: '',
+    execute: async () => lost.pass().then(() => 'done'),
+  });
   const instruction = async (): Promise<string> => {
     if (model.attempts === 0) return '';
     lost.open();
@@ -176,7 +197,9 @@ test('answers to a question of an agent that handed over meanwhile run its call,
   const model = new ScriptedLiveModel([
     [call('pay', 'c1'), { heard: /confirmation/ }, call('transfer_to_agent', 'c2', { agent_name: 'child' })],
   ]);
-  const { queue, stream, stored } = await setup(new LlmAgent({ name: 'root', model, tools: [pay], subAgents: [child] }));
+  const { queue, stream, stored } = await setup(
+    new LlmAgent({ name: 'root', model, tools: [pay], subAgents: [child] }),
+  );
   let question: { id?: string; name?: string } | undefined;
   for await (const event of stream) {
     const [asked] = getFunctionCalls(event);
@@ -199,7 +222,15 @@ test('what a service says that it did not consume is sent again to who goes on w
   const model = new ScriptedLiveModel([
     {
       tellsConsumed: true,
-      steps: [heard('BB=='), handle('h', 1), heard('hi'), heard('CC=='), call('quick', 'c1'), { heard: 'toolResponses' }, { ends: 1006 }],
+      steps: [
+        heard('BB=='),
+        handle('h', 1),
+        heard('hi'),
+        heard('CC=='),
+        call('quick', 'c1'),
+        { heard: 'toolResponses' },
+        { ends: 1006 },
+      ],
     },
     { tellsConsumed: true, steps: [{ heard: 'toolResponses' }, handle('i', 4), { ends: 1006 }] },
     { tellsConsumed: true, steps: [heard('DD=='), END] },
@@ -221,7 +252,10 @@ test('what a service says that it did not consume is sent again to who goes on w
 test('a connection that dies while it is sent what was not consumed leaves all of it to the next', async () => {
   const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
   const model = new ScriptedLiveModel([
-    { tellsConsumed: true, steps: [handle('h', 0), { heard: (sent) => 'blob' in sent && sent.blob.data === 'BB==' }, { ends: 1006 }] },
+    {
+      tellsConsumed: true,
+      steps: [handle('h', 0), { heard: (sent) => 'blob' in sent && sent.blob.data === 'BB==' }, { ends: 1006 }],
+    },
     { tellsConsumed: true, steps: [{ usageMetadata: { totalTokenCount: 1 } }, { heard: 'blob' }, { ends: 1006 }] },
     { tellsConsumed: true, steps: [{ heard: (sent) => 'blob' in sent && sent.blob.data === 'BB==' }, END] },
   ]);
