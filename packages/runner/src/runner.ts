@@ -17,6 +17,7 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
+import { loadDeferred } from '#load-deferred';
 import { answeredCallIds } from './answered-call-ids.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
 import { completionEvent, completionOfUnbegun } from './completion-event.ts';
@@ -129,8 +130,7 @@ export class Runner {
    * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
    */
   async rewindAsync(params: RewindParams): Promise<Event> {
-    // Seldom needed: not loaded with the agent.
-    const { rewind } = await import('./rewind.ts');
+    const { rewind } = await loadDeferred();
     return rewind(this, this.#support, params);
   }
 
@@ -144,8 +144,8 @@ export class Runner {
     const key: SessionKey = { appName: this.appName, userId, sessionId };
     const callIds = answeredCallIds(checkNewMessage(newMessage));
     if (callIds.length === 0) return undefined;
-    const answered = await import('./answered-run.ts');
-    return answered.findAnsweredRun(this.sessionService, key, callIds);
+    const { findAnsweredRun } = await loadDeferred();
+    return findAnsweredRun(this.sessionService, key, callIds);
   }
 
   /**
@@ -166,8 +166,7 @@ export class Runner {
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
    */
   async closeRun(params: CloseRunParams): Promise<Event | undefined> {
-    // Seldom needed: not loaded with the agent.
-    const { closeRun } = await import('./resume/close-run.ts');
+    const { closeRun } = await loadDeferred();
     return closeRun(this, this.#support, params);
   }
 
@@ -253,8 +252,7 @@ export class Runner {
   }
 
   async #compact(compactor: EventsCompactor, scope: RunScope): Promise<void> {
-    // Only runners that compact need it: not loaded with the agent.
-    const { compactSession } = await import('./compact-session.ts');
+    const { compactSession } = await loadDeferred();
     await compactSession(compactor, scope, this.sessionService);
   }
 }
