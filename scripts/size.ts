@@ -81,7 +81,7 @@ async function measure(entry: string, options: BuildOptions): Promise<{ minified
   const files = outputFiles.filter(({ path }) => loaded.has(relative(root, path)));
   return {
     minified: files.reduce((sum, { contents }) => sum + contents.byteLength, 0),
-    gzip: files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).byteLength, 0),
+    gzip: files.reduce((sum, { contents }) => sum + gzipSync(contents).byteLength, 0),
   };
 }
 
