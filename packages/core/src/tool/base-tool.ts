@@ -26,7 +26,6 @@ export interface BaseToolParams {
   readonly idempotent?: boolean;
 }
 
-const BRAND = Symbol.for('eventloom.tool');
 const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
 
 /** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
@@ -49,7 +48,7 @@ export abstract class BaseTool {
     this.isIdempotent = params.idempotent ?? false;
   }
 
-  get [BRAND](): true {
+  get '~eventloom.tool'(): true {
     return true;
   }
 
@@ -82,5 +81,5 @@ export abstract class BaseTool {
 
 /** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseTool(value: unknown): value is BaseTool {
-  return typeof value === 'object' && value !== null && BRAND in value;
+  return typeof value === 'object' && value !== null && '~eventloom.tool' in value;
 }
