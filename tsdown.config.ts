@@ -1,9 +1,16 @@
 import { globSync, readFileSync } from 'node:fs';
 import { defineConfig, type UserConfig } from 'tsdown';
 
-// One config for every package: tsdown runs in the package folder, and the entries are the sources its manifest exports.
-const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, string> };
-const names = Object.values(exports)
+interface Manifest {
+  readonly exports: Readonly<Record<string, string>>;
+  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+// One config for every package: tsdown runs in the package folder, and the entries are the sources that its manifest exports, and those
+// of which it imports another in each runtime.
+const { exports, imports = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest;
+const names = [exports, ...Object.values(imports)]
+  .flatMap((sources) => Object.values(sources))
   .filter((source) => source.endsWith('.ts'))
   .map((source) => source.replace(/^\.\/src\/|\.ts$/g, ''));
 const entries = (folder: string, extension: string): Record<string, string> =>
@@ -15,7 +22,7 @@ const shared: UserConfig = {
   platform: 'neutral',
   target: 'es2024',
   tsconfig: false,
-  deps: { neverBundle: [/^node:/] },
+  deps: { neverBundle: [/^node:/, /^#/] },
 };
 
 export default defineConfig([

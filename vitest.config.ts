@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
@@ -13,9 +14,9 @@ const neutralPackages = [
   'memory',
   'credentials',
   'tools',
+  'gemini',
   'multi-agent',
   'llm-agent',
-  'gemini',
   'quickjs',
   'runner',
   'eventloom',
@@ -55,6 +56,16 @@ export default defineConfig({
           setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],
           isolate: false,
         },
+      },
+      {
+        // The same tests of Gemini with the client that there is where there is no node.
+        resolve: {
+          alias: {
+            '#genai-client': join(import.meta.dirname, 'packages/gemini/src/client/web/create-genai-client.ts'),
+            '@google/genai': '@google/genai/web',
+          },
+        },
+        test: { name: 'gemini-web', include: ['packages/gemini/src/**/*.node.test.ts'] },
       },
       {
         test: {

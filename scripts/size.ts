@@ -5,7 +5,7 @@ import { build, type BuildOptions } from 'esbuild';
 import { readPackages } from '../tests/structure/repository.ts';
 
 /** The target is 40,000 (see bench/README.md); until it is met again, this keeps the bundle from growing further. */
-const budgetInBytes = 49_000;
+const budgetInBytes = 47_500;
 const root = join(import.meta.dirname, '..');
 
 /** A whole agent with its dependencies: core, runner, llm-agent, tools, in-memory sessions and a scripted model. */
@@ -15,8 +15,9 @@ const agent = await measure(agentEntry, { platform: 'browser', splitting: true, 
 const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.js' });
 
 /**
- * As wrangler bundles a Worker that says `keep_names: false`: all in one file. The targets are 60 kB for the runtime with hono and 170 for
- * the Worker with Gemini, of which 84 are @google/genai and jose; until they are met, the budgets keep both from growing further.
+ * As wrangler bundles a Worker that says `minify: true` and `keep_names: false`: all in one file. The targets are 60 kB for the runtime
+ * with hono and 170 for the Worker with Gemini; the second budget is below its target, to keep what there is. What wrangler itself makes of the
+ * packages as they are published is measured in tests/packages/worker.test.ts.
  */
 const workerd: BuildOptions = {
   platform: 'browser',
@@ -24,9 +25,9 @@ const workerd: BuildOptions = {
   outfile: 'bundle.js',
 };
 const workers = [
-  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 63_000 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 97_000 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 187_000 },
+  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 60_000 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 95_000 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 140_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
@@ -81,7 +82,7 @@ async function measure(entry: string, options: BuildOptions): Promise<{ minified
   const files = outputFiles.filter(({ path }) => loaded.has(relative(root, path)));
   return {
     minified: files.reduce((sum, { contents }) => sum + contents.byteLength, 0),
-    gzip: files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).byteLength, 0),
+    gzip: files.reduce((sum, { contents }) => sum + gzipSync(contents).byteLength, 0),
   };
 }
 

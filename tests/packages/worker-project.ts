@@ -16,7 +16,10 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
-/** An empty project with the packages from their tarballs, the Worker of the example, and one that needs no key. */
+/**
+ * An empty project with the packages from their tarballs, the Worker of the example, one that needs no key, and one that is the runtime
+ * behind a route and has a configuration of its own, `runtime.jsonc`.
+ */
 export async function createWorkerProject(): Promise<string> {
   const project = mkdtempSync(join(tmpdir(), 'eventloom-worker-'));
   const packages = readPackages().filter(({ folder }) => installed.includes(folder.replace('packages/', '')));
@@ -35,6 +38,9 @@ export async function createWorkerProject(): Promise<string> {
   cpSync(join(example, 'src'), join(project, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
   copyFileSync(join(example, 'wrangler.jsonc'), join(project, 'wrangler.jsonc'));
   copyFileSync(join(import.meta.dirname, 'consumer/worker.ts'), join(project, 'src/keyless-worker.ts'));
+  cpSync(join(import.meta.dirname, '../size'), join(project, 'src'), { recursive: true });
+  const runtime = { name: 'runtime', main: 'src/edge-runtime.ts', compatibility_date: '2026-11-01' };
+  writeFileSync(join(project, 'runtime.jsonc'), JSON.stringify({ ...runtime, minify: true, keep_names: false }));
   const manifest = { private: true, type: 'module', dependencies: Object.fromEntries(tarballs) };
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));

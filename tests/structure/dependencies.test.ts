@@ -41,6 +41,12 @@ describe('an import', () => {
     expect(undeclaredImports([sample(manifest, { 'a.ts': text })])).toEqual([]);
   });
 
+  test('of a file that differs between runtimes passes when the manifest has it', () => {
+    const files = { 'a.ts': "import '#clock';" };
+    expect(undeclaredImports([sample({ imports: { '#clock': { default: './src/clock.ts' } } }, files)])).toEqual([]);
+    expect(undeclaredImports([sample({}, files)])).toEqual(['a.ts imports #clock']);
+  });
+
   test("of the root's tools passes in a test", () => {
     const root = { ...sample({ devDependencies: { vitest: '5.1.1' } }), folder: '' };
     expect(undeclaredImports([sample({}, { 'a.test.ts': "import 'vitest';" }), root])).toEqual([]);

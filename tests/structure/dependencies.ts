@@ -6,7 +6,8 @@ import { isTestFile, type Workspace } from './repository.ts';
 export function undeclaredImports(workspaces: readonly Workspace[]): string[] {
   const root = workspaces.find(({ folder }) => folder === '');
   return workspaces.flatMap(({ manifest, files }) => {
-    const shipped = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies };
+    const { imports, dependencies, optionalDependencies, peerDependencies } = manifest;
+    const shipped = { ...imports, ...dependencies, ...optionalDependencies, ...peerDependencies };
     const forTests = { ...shipped, ...manifest.devDependencies, ...root?.manifest.devDependencies };
     return files.flatMap((file) => {
       const declared = manifest.private || isTestFile(file.path) ? forTests : shipped;

@@ -14,6 +14,8 @@ export interface Manifest {
   readonly version: string;
   readonly private?: boolean;
   readonly exports?: Readonly<Record<string, string>>;
+  /** Files that differ between runtimes, by a name that begins with `#`: which one under which condition. */
+  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly dependencies?: Versions;
   readonly devDependencies?: Versions;
   readonly optionalDependencies?: Versions;

@@ -16,7 +16,6 @@ import {
   type TransferRules,
 } from '@eventloom/core';
 import { ValueSchema } from '@eventloom/tools';
-import { LLM_AGENT_BRAND } from './is-llm-agent.ts';
 import {
   type InstructionProvider,
   LLM_AGENT_OPTIONS,
@@ -102,7 +101,7 @@ export class LlmAgent extends BaseAgent {
       config.outputSchema === undefined ? undefined : new ValueSchema(config.outputSchema, `${owner}: outputSchema`);
   }
 
-  get [LLM_AGENT_BRAND](): true {
+  get '~eventloom.llm-agent'(): true {
     return true;
   }
 

@@ -1,5 +1,6 @@
 import {
   type BaseSessionService,
+  beginsResumableRun,
   type Content,
   enclosureOf,
   type Event,
@@ -10,7 +11,6 @@ import {
   type SessionKey,
 } from '@eventloom/core';
 import { eventsOfRun, isRunOver } from './resume/events-of-run.ts';
-import { isResumable } from './resume/run-beginning.ts';
 
 /** A message that may answer calls. */
 export interface FindAnsweredRunParams {
@@ -56,7 +56,7 @@ export function isAnswered(events: readonly Event[], asked: Event, callId: strin
 function isOpen(events: readonly Event[], invocationId: string): boolean {
   const own = events.filter((event) => event.invocationId === invocationId);
   const first = own.at(-1);
-  return first !== undefined && isResumable(first) && !isRunOver(own);
+  return first !== undefined && beginsResumableRun(first) && !isRunOver(own);
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type SessionLease,
   StaleWriterError,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { hasArtifactsToRestore } from './artifacts-to-restore.ts';
 import { coveredUntil } from './covered-until.ts';
 import type { HeldLease } from './lease-keeper.ts';
@@ -65,8 +66,7 @@ export class RunSession {
     howFor: (resumedId: string | undefined) => TakeSession,
   ): Promise<TakenSession> {
     const { sessionService } = this.#runner;
-    // Answers are seldom: what looks their run up is not loaded with the agent.
-    const answered = invocationId === undefined && callIds.length > 0 ? await import('./answered-run.ts') : undefined;
+    const answered = invocationId === undefined && callIds.length > 0 ? await loadDeferred() : undefined;
     for (;;) {
       const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
       const how = howFor(resumedId);
@@ -111,8 +111,7 @@ export class RunSession {
   /** A rewind that was cut off left artifacts as they were: agents see them as they have to be. */
   async #finishRewind({ session, derived }: LoadedSession): Promise<void> {
     if (!this.#held || !hasArtifactsToRestore(session.state)) return;
-    // Seldom needed: not loaded with the agent.
-    const { restoreArtifacts } = await import('./restore-artifacts.ts');
+    const { restoreArtifacts } = await loadDeferred();
     const covered = coveredUntil(session.events, derived);
     await restoreArtifacts(this.#runner, { session, lease: this.#held.lease, coveredUntil: covered });
   }

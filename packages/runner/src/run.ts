@@ -14,6 +14,7 @@ import {
   StreamingMode,
   toError,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { answeredCallIds } from './answered-call-ids.ts';
 import { createInvocation, type LiveParts } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
@@ -210,7 +211,7 @@ export class Run {
     const callIds = answeredCallIds(message);
     if (this.#resumedId === undefined ? callIds.length === 0 : callIds.length > 0) return;
     if (this.#resumedId === undefined) {
-      const { answeredRun } = await import('./answered-run.ts');
+      const { answeredRun } = await loadDeferred();
       if (answeredRun(events, callIds) === undefined) return;
     }
     throw new InvalidMessageError(
@@ -222,15 +223,13 @@ export class Run {
     if (!message.parts?.some((part) => part.functionResponse)) return { message, calls: [], answers: undefined };
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
-    // Answers are seldom: what reads them is not loaded with the agent.
-    const { matchFunctionResponses } = await import('./match-answers.ts');
+    const { matchFunctionResponses } = await loadDeferred();
     return matchFunctionResponses(message, { events, platform, requestTtlMs, credentialService, invocationId }, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
   async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
-    // Seldom needed: not loaded with the agent.
-    const { resumeInvocation } = await import('./resume/resume-invocation.ts');
+    const { resumeInvocation } = await loadDeferred();
     try {
       const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
       this.#config = { ...resumed.config, ...withoutUndefined(this.#config), resumable: true };

@@ -17,6 +17,7 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
+import { loadDeferred } from '#load-deferred';
 import { answeredCallIds } from './answered-call-ids.ts';
 import type { LiveParts } from './create-invocation.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
@@ -154,8 +155,7 @@ export class Runner {
    * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
    */
   async rewindAsync(params: RewindParams): Promise<Event> {
-    // Seldom needed: not loaded with the agent.
-    const { rewind } = await import('./rewind.ts');
+    const { rewind } = await loadDeferred();
     return rewind(this, this.#support, params);
   }
 
@@ -169,8 +169,8 @@ export class Runner {
     const key: SessionKey = { appName: this.appName, userId, sessionId };
     const callIds = answeredCallIds(checkNewMessage(newMessage));
     if (callIds.length === 0) return undefined;
-    const answered = await import('./answered-run.ts');
-    return answered.findAnsweredRun(this.sessionService, key, callIds);
+    const { findAnsweredRun } = await loadDeferred();
+    return findAnsweredRun(this.sessionService, key, callIds);
   }
 
   /**
@@ -191,8 +191,7 @@ export class Runner {
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
    */
   async closeRun(params: CloseRunParams): Promise<Event | undefined> {
-    // Seldom needed: not loaded with the agent.
-    const { closeRun } = await import('./resume/close-run.ts');
+    const { closeRun } = await loadDeferred();
     return closeRun(this, this.#support, params);
   }
 
@@ -279,8 +278,7 @@ export class Runner {
   }
 
   async #compact(compactor: EventsCompactor, scope: RunScope): Promise<void> {
-    // Only runners that compact need it: not loaded with the agent.
-    const { compactSession } = await import('./compact-session.ts');
+    const { compactSession } = await loadDeferred();
     await compactSession(compactor, scope, this.sessionService);
   }
 }

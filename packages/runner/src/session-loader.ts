@@ -12,6 +12,7 @@ import {
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { type EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
 import type { ReadHistory, ReadSession } from './history-reader.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
@@ -130,8 +131,7 @@ export class SessionLoader {
     callIds: readonly string[],
     invocationId: string | undefined,
   ): Promise<ReadHistory> {
-    // Most sessions are short: not loaded with the agent.
-    const { readAll, readHistory } = await import('./history-reader.ts');
+    const { readAll, readHistory } = await loadDeferred();
     const found = await readHistory(newest, read);
     const { session } = found;
     return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;

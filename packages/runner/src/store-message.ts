@@ -1,9 +1,9 @@
 import { type Event, type EventActions, type Part, sessionKeyOf } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
 import type { MatchedMessage } from './match-answers.ts';
-import { toBeginning } from './resume/run-beginning.ts';
-import { createUserEvent, saveInputBlobs } from './user-event.ts';
+import { createUserEvent } from './user-event.ts';
 
 /** How a message is stored. */
 export interface StoreMessage {
@@ -25,6 +25,7 @@ export async function storeMessage(
   const { runConfig, session, artifactService } = invocation;
   let actions: Partial<EventActions> = { stateDelta };
   if (runConfig.saveInputBlobsAsArtifacts && !goesOn) {
+    const { saveInputBlobs } = await loadDeferred();
     const { content, artifactDelta } = await saveInputBlobs(
       invocation,
       invocation.userContent ?? message,
@@ -33,7 +34,10 @@ export async function storeMessage(
     invocation.userContent = content;
     actions = { ...actions, artifactDelta };
   }
-  if (runConfig.resumable && !goesOn) actions = { ...actions, agentState: toBeginning(runConfig) };
+  if (runConfig.resumable && !goesOn) {
+    const { toBeginning } = await loadDeferred();
+    actions = { ...actions, agentState: toBeginning(runConfig) };
+  }
   const content = goesOn ? message : (invocation.userContent ?? message);
   await answers?.keepCredentials(sessionKeyOf(session));
   for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked)) {

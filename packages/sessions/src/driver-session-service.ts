@@ -26,6 +26,7 @@ import {
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import { showEventPage, toEventPage } from './event-page.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
@@ -113,8 +114,7 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async importSession(request: ImportSessionRequest): Promise<Session> {
-    // Seldom needed: not loaded with the service.
-    const { planImport } = await import('./import-plan.ts');
+    const { planImport } = await loadDeferred();
     const session = await planImport(request, this.#platform.now());
     const { appName, userId, sessionId, updatedAtMs, events } = session;
     this.#names.check(appName, userId, sessionId);

@@ -73,7 +73,6 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }
 
-const BRAND = Symbol.for('eventloom.function-tool');
 const OPTIONS = new Set<string>([
   'name',
   'description',
@@ -115,7 +114,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     this.#parameters = options.parameters === undefined ? undefined : new ValueSchema(options.parameters, owner);
   }
 
-  get [BRAND](): true {
+  get '~eventloom.function-tool'(): true {
     return true;
   }
 
@@ -146,5 +145,5 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 
 /** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputParameters> {
-  return typeof value === 'object' && value !== null && BRAND in value;
+  return typeof value === 'object' && value !== null && '~eventloom.function-tool' in value;
 }

@@ -11,7 +11,6 @@ import {
   type SingleAgentErrorCallback,
 } from './agent-callbacks.ts';
 import { indexSubAgents } from './agent-tree.ts';
-import { AGENT_BRAND } from './is-base-agent.ts';
 import { runResumable } from './run-resumable.ts';
 import { toList } from './to-list.ts';
 import type { TransferRules } from './transfer-rules.ts';
@@ -29,8 +28,6 @@ export interface BaseAgentConfig {
   readonly onAgentErrorCallback?: OnAgentErrorCallback;
 }
 
-/** Known to every loaded copy of this package: a parent may be of another one than its sub-agents. */
-const ADOPT = Symbol.for('eventloom.agent.adopt');
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
 const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
 
@@ -69,15 +66,15 @@ export abstract class BaseAgent {
     this.afterAgentCallback = toList(config.afterAgentCallback);
     this.onAgentErrorCallback = toList(config.onAgentErrorCallback);
     this.#below = this.subAgents.length > 0 ? indexSubAgents(config.name, this.subAgents) : NO_AGENTS;
-    for (const agent of this.subAgents) agent[ADOPT](this);
+    for (const agent of this.subAgents) agent['~eventloom.agent.adopt'](this);
   }
 
-  get [AGENT_BRAND](): true {
+  get '~eventloom.agent'(): true {
     return true;
   }
 
-  /** Called by the parent that the agent is given to. */
-  [ADOPT](parent: BaseAgent): void {
+  /** Called by the parent that the agent is given to, which may be of another loaded copy of this package. */
+  '~eventloom.agent.adopt'(parent: BaseAgent): void {
     this.#parent = parent;
   }
 

@@ -5,7 +5,6 @@ import { appendInstructions, type LlmRequest } from '../model/llm-request.ts';
 import type { CodeDelimiters, CodeExecutionOutput, ExecuteCodeParams } from './code-execution-types.ts';
 import { CodeRun } from './code-run.ts';
 import { inputFilesOf } from './input-files.ts';
-import { CODE_EXECUTOR_BRAND } from './is-base-code-executor.ts';
 import { languageOf } from './language-of.ts';
 import { withCodeTags } from './with-code-tags.ts';
 
@@ -78,7 +77,7 @@ export abstract class BaseCodeExecutor {
       throw new ConfigurationError('codeBlockDelimiters: must not be empty');
   }
 
-  get [CODE_EXECUTOR_BRAND](): true {
+  get '~eventloom.code-executor'(): true {
     return true;
   }
 

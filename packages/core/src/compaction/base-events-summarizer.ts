@@ -1,7 +1,6 @@
 import type { Event } from '../event/event.ts';
 import { EventsCompactor } from './events-compactor.ts';
 import type { EventsCompactionConfig } from './events-compaction-config.ts';
-import { SUMMARIZER_BRAND } from './is-base-events-summarizer.ts';
 
 /** What a summarizer is to put into fewer words. */
 export interface SummarizeEventsRequest {
@@ -20,7 +19,7 @@ export interface SummarizeEventsRequest {
  * Which events, and when, is the runner's: it asks between runs, one session at a time, and several sessions at once.
  */
 export abstract class BaseEventsSummarizer {
-  get [SUMMARIZER_BRAND](): true {
+  get '~eventloom.events-summarizer'(): true {
     return true;
   }
 

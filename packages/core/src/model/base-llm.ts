@@ -3,8 +3,6 @@ import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
-const BRAND = Symbol.for('eventloom.llm');
-
 /** Finds the model that a name stands for, or undefined when it knows none. */
 export type ModelResolver = (model: string) => BaseLlm | undefined;
 
@@ -17,7 +15,7 @@ export abstract class BaseLlm {
     this.model = model;
   }
 
-  get [BRAND](): true {
+  get '~eventloom.llm'(): true {
     return true;
   }
 
@@ -48,5 +46,5 @@ export abstract class BaseLlm {
 
 /** True for models, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseLlm(value: unknown): value is BaseLlm {
-  return typeof value === 'object' && value !== null && BRAND in value;
+  return typeof value === 'object' && value !== null && '~eventloom.llm' in value;
 }

@@ -2,14 +2,13 @@ import type { Part } from '../content/content.ts';
 import type { CallbackContext } from '../context/callback-context.ts';
 import type { ReadonlyContext } from '../context/readonly-context.ts';
 import type { LlmRequest } from '../model/llm-request.ts';
-import { PLANNER_BRAND } from './is-base-planner.ts';
 
 /**
  * Has a model plan before it acts, for an agent that has it as `planner`. A planner serves any number of runs at once. (ADK,
  * `BasePlanner`.)
  */
 export abstract class BasePlanner {
-  get [PLANNER_BRAND](): true {
+  get '~eventloom.planner'(): true {
     return true;
   }
 

@@ -45,7 +45,6 @@ export interface BaseToolParams {
 export const ResponseScheduling = { SILENT: 'SILENT', WHEN_IDLE: 'WHEN_IDLE', INTERRUPT: 'INTERRUPT' } as const;
 export type ResponseScheduling = (typeof ResponseScheduling)[keyof typeof ResponseScheduling];
 
-const BRAND = Symbol.for('eventloom.tool');
 const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
 
 /** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
@@ -79,7 +78,7 @@ export abstract class BaseTool {
     this.isNonBlocking = params.nonBlocking ?? scheduling !== undefined;
   }
 
-  get [BRAND](): true {
+  get '~eventloom.tool'(): true {
     return true;
   }
 
@@ -112,5 +111,5 @@ export abstract class BaseTool {
 
 /** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseTool(value: unknown): value is BaseTool {
-  return typeof value === 'object' && value !== null && BRAND in value;
+  return typeof value === 'object' && value !== null && '~eventloom.tool' in value;
 }

@@ -4,8 +4,6 @@ import type { BaseTool } from './base-tool.ts';
 /** Says whether an agent gets a tool. */
 export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;
 
-const BRAND = Symbol.for('eventloom.toolset');
-
 /** Tools that come together, and may differ from one invocation to the next. */
 export abstract class BaseToolset {
   readonly toolFilter: ToolPredicate | readonly string[];
@@ -17,7 +15,7 @@ export abstract class BaseToolset {
     this.prefix = prefix;
   }
 
-  get [BRAND](): true {
+  get '~eventloom.toolset'(): true {
     return true;
   }
 
@@ -41,5 +39,5 @@ export abstract class BaseToolset {
 
 /** True for toolsets, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseToolset(value: unknown): value is BaseToolset {
-  return typeof value === 'object' && value !== null && BRAND in value;
+  return typeof value === 'object' && value !== null && '~eventloom.toolset' in value;
 }

@@ -1,4 +1,4 @@
-// The one file that imports @google/genai; it is loaded at the first call of a model.
+// Loaded at the first call of a model, on node; elsewhere web/create-genai-client.ts is: see `imports` in the manifest.
 import { GoogleGenAI } from '@google/genai';
 import type { GeminiClientOptions } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';

@@ -22,7 +22,7 @@ export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiCli
     }));
 
   async function make(): Promise<GenAiClient> {
-    const { createGenAiClient } = await import('./create-genai-client.ts');
+    const { createGenAiClient } = await import('#genai-client');
     return createGenAiClient(options);
   }
 }

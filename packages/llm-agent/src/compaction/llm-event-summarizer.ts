@@ -28,7 +28,7 @@ Sum it up, so that the agents can go on from your summary alone. Keep what was a
 and identifiers as they were said, decisions and their reasons, what the user prefers, and what is still open. Leave out small talk
 and detours. Write nothing but the summary.
 
-${HISTORY_SLOT}`;
+{conversation_history}`;
 
 /** Has a model sum up a session's events, as a transcript of who said, called and answered what. Thoughts are left out. */
 export class LlmEventSummarizer extends BaseEventsSummarizer {

@@ -6,7 +6,7 @@ import {
   type Part,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { FINAL_ANSWER, PLANNING_TAGS, PLAN_RE_ACT_INSTRUCTION } from './plan-re-act-instruction.ts';
+import { FINAL_ANSWER, PLANNING_TAGS, planReActInstruction } from './plan-re-act-instruction.ts';
 
 /**
  * Has any model plan in words: it writes a plan, acts and reasons in turns, and ends with its answer, each under a tag. What is not
@@ -16,7 +16,7 @@ import { FINAL_ANSWER, PLANNING_TAGS, PLAN_RE_ACT_INSTRUCTION } from './plan-re-
 export class PlanReActPlanner extends BasePlanner {
   override buildPlanningInstruction(_context: ReadonlyContext, request: LlmRequest): string {
     request.contents = request.contents.map(withPlainThoughts);
-    return PLAN_RE_ACT_INSTRUCTION;
+    return planReActInstruction();
   }
 
   override processPlanningResponse(_context: CallbackContext, parts: readonly Part[]): Part[] {

@@ -9,6 +9,7 @@ import {
   toError,
   ToolContext,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import type { Step } from '../processors/request-processor.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
@@ -83,9 +84,8 @@ export async function runFunctionCall(
 }
 
 async function whileAsking(context: InvocationContext, actions: EventActions, answered: Answer): Promise<Answer> {
-  // Seldom needed: not loaded with the agent.
-  const requests = await import('./request-events.ts');
-  return requests.whileAsking(context, actions, answered);
+  const deferred = await loadDeferred();
+  return deferred.whileAsking(context, actions, answered);
 }
 
 /** One call under way. */

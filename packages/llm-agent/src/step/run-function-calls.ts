@@ -10,6 +10,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { asksPerson } from './asks-person.ts';
 import type { CallOrigin } from './call-origin.ts';
 import { isTransfer } from './is-transfer.ts';
@@ -70,8 +71,7 @@ async function askPerson(
   actions: EventActions,
   { asked }: CallOrigin,
 ): Promise<readonly Event[]> {
-  // Seldom needed: not loaded with the agent.
-  const { requestEvents } = await import('./request-events.ts');
+  const { requestEvents } = await loadDeferred();
   return requestEvents(context, calls, actions, asked);
 }
 

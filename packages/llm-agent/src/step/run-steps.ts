@@ -9,6 +9,7 @@ import {
   STRUCTURED_OUTPUT,
   toError,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { isMismatch, OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
@@ -55,8 +56,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     return;
   }
   if (past) {
-    // Seldom needed: not loaded with the agent.
-    const { resumeSteps } = await import('./resume-steps.ts');
+    const { resumeSteps } = await loadDeferred();
     if (!(yield* resumeSteps(step, past, codeRun))) return;
     past.goOnAnew();
   }
@@ -135,8 +135,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 }
 
 async function readAnswers({ context }: Step, answered: readonly string[]): Promise<Answers> {
-  // Seldom needed: not loaded with the agent.
-  const { answersTo } = await import('./resumed-calls.ts');
+  const { answersTo } = await loadDeferred();
   return answersTo(context.session.events, answered, context);
 }
 

@@ -1,4 +1,5 @@
 import {
+  beginsResumableRun,
   checkName,
   ConfigurationError,
   createErrorEvent,
@@ -19,7 +20,6 @@ import type { LoadedSession } from '../session-loader.ts';
 import { eventsOfRun, isRunOver } from './events-of-run.ts';
 import { answerOpenCalls } from './open-calls.ts';
 import { RUN_ABANDONED } from './run-abandoned.ts';
-import { isResumable } from './run-beginning.ts';
 
 /** Which run is given up, and why. */
 export interface CloseRunParams {
@@ -82,7 +82,7 @@ async function storeClosing(
 ): Promise<Event | undefined> {
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
-  if (!first || !isResumable(first) || isRunOver(events)) return undefined;
+  if (!first || !beginsResumableRun(first) || isRunOver(events)) return undefined;
   const { requestId, customMetadata } = first;
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => ({

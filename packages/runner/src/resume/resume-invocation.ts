@@ -1,8 +1,15 @@
-import { type BaseAgent, type Content, type Event, InvalidRequestError, type RunConfig } from '@eventloom/core';
+import {
+  type BaseAgent,
+  beginsResumableRun,
+  type Content,
+  type Event,
+  InvalidRequestError,
+  type RunConfig,
+} from '@eventloom/core';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import { eventsOfRun, isRunOver } from './events-of-run.ts';
 import { InvocationLog } from './invocation-log.ts';
-import { configOfBeginning, isResumable } from './run-beginning.ts';
+import { configOfBeginning } from './run-beginning.ts';
 
 /** An invocation that goes on. */
 export interface ResumedInvocation {
@@ -26,7 +33,7 @@ export function resumeInvocation(root: BaseAgent, events: readonly Event[], invo
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
   if (!first?.content) return fail('is none of this session');
-  if (!isResumable(first)) return fail('was not resumable; begin a new one');
+  if (!beginsResumableRun(first)) return fail('was not resumable; begin a new one');
   if (isRunOver(own)) return fail('is over');
   const { branch } = first;
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);

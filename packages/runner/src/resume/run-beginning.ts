@@ -12,8 +12,6 @@ export function toBeginning(config: RunConfig): Record<string, unknown> {
   return Object.keys(runConfig).length > 0 ? { resumable: true, runConfig } : { resumable: true };
 }
 
-export { beginsResumableRun as isResumable } from '@eventloom/core';
-
 /** What is remembered of the config of the run that began with this event. What does not make sense, from another version, is not. */
 export function configOfBeginning({ requestId, customMetadata, actions }: Event): RunConfig {
   const remembered = actions.agentState?.['runConfig'];

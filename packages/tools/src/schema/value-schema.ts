@@ -1,4 +1,5 @@
 import { ConfigurationError, toError } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import { toJsonSchema } from './json-schema.ts';
 import type { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
@@ -58,9 +59,8 @@ export class ValueSchema {
     return this.#validator ? checkWith(this.#validator, value) : this.#checkFirst(value);
   }
 
-  /** Who only has Standard Schemas never loads the validator. */
   async #checkFirst(value: unknown): Promise<SchemaCheck> {
-    const { JsonSchemaValidator } = await import('./json-schema-validator.ts');
+    const { JsonSchemaValidator } = await loadDeferred();
     this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);
     return checkWith(this.#validator, value);
   }

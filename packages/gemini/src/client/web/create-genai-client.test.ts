@@ -1,0 +1,67 @@
+import { ConfigurationError } from '@eventloom/core';
+import { wireResponse } from '@eventloom/testing/fake-gemini';
+import type { HttpOptions } from '@google/genai';
+import { expect, test } from 'vitest';
+import type { GeminiClientOptions } from '../client-options.ts';
+import { createGenAiClient as createWholeClient } from '../create-genai-client.ts';
+import type { GenAiClient } from '../genai-client.ts';
+import { createGenAiClient } from './create-genai-client.ts';
+
+/** How @google/genai says who it is. */
+const AGENT_HEADERS = ['user-agent', 'x-goog-api-client'];
+
+/** What is sent by a client that is asked for all that is used of one. */
+async function sentBy(create: (options: GeminiClientOptions) => GenAiClient, options: GeminiClientOptions) {
+  const sent: object[] = [];
+  const fetch: NonNullable<HttpOptions['fetch']> = async (input, init) => {
+    const request = new Request(input, init);
+    const { url, method, headers } = request;
+    for (const name of AGENT_HEADERS) headers.delete(name);
+    sent.push({ url, method, headers: [...headers], body: await request.json() });
+    const reply = wireResponse('Hello!');
+    return url.includes('stream') ? new Response(`data: ${JSON.stringify(reply)}\n\n`) : Response.json(reply);
+  };
+  const client = create({ apiKey: 'key', ...options, httpOptions: { ...options.httpOptions, fetch } });
+  const model = 'gemini-2.5-flash';
+  const httpOptions = { headers: { 'x-more': 'of the request' }, extraBody: { more: true } };
+  const config = { temperature: 0, systemInstruction: 'Be kind.', httpOptions };
+  await client.models.generateContent({ model, contents: 'Hi', config });
+  for await (const chunk of await client.models.generateContentStream({ model, contents: 'Hi', config }))
+    expect(chunk.candidates).toHaveLength(1);
+  await client.caches?.create({ model, config: { ttl: '60s', contents: 'Hi' } });
+  await client.caches?.delete({ name: 'cachedContents/c1' });
+  return sent;
+}
+
+async function expectSame(options: GeminiClientOptions): Promise<void> {
+  const sent = await sentBy(createGenAiClient, options);
+  expect(sent).toHaveLength(4);
+  expect(sent).toEqual(await sentBy(createWholeClient, options));
+}
+
+test.each<GeminiClientOptions>([
+  {},
+  { apiVersion: 'v1beta', headers: { 'x-team': 'blue' } },
+  {
+    baseUrl: 'https://proxy.example/gemini/',
+    httpOptions: { headers: { 'x-more': 'of the options', 'x-team': 'red' } },
+  },
+  { httpOptions: { timeout: 30_500, extraBody: { generationConfig: { topK: 1 }, extra: [1] } } },
+  { vertexai: true },
+  { vertexai: true, baseUrl: 'https://proxy.example' },
+])('with %j it sends what the whole client sends', expectSame);
+
+// Outside of node the whole client takes no project, also with a key.
+test
+  .skipIf(navigator.userAgent === 'Cloudflare-Workers')
+  .each<GeminiClientOptions>([
+    { project: 'p' },
+    { project: 'p', location: 'eu' },
+    { project: 'p', location: 'europe-west4', apiVersion: 'v1' },
+  ])('in a project %j it sends what the whole client sends on node', (options) =>
+  expectSame({ vertexai: true, ...options }),
+);
+
+test('without a key there is no client', () => {
+  expect(() => createGenAiClient({ vertexai: true, project: 'p' })).toThrow(ConfigurationError);
+});

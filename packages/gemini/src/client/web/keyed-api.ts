@@ -1,0 +1,135 @@
+import { ApiError, type HttpOptions } from '@google/genai';
+import type { GeminiClientOptions } from '../client-options.ts';
+import { mergeBody } from './merge-body.ts';
+import { readServerSentJson } from './read-server-sent-json.ts';
+
+/** A request as the parts of @google/genai make it; the path is below the API version. */
+export interface ApiRequest {
+  readonly path: string;
+  readonly queryParams?: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string;
+  readonly httpMethod: string;
+  /** Win over those of the options. */
+  readonly httpOptions?: HttpOptions;
+  readonly abortSignal?: AbortSignal;
+}
+
+/** An answer, or one piece of it. */
+export interface ApiResponse {
+  readonly headers: Readonly<Record<string, string>>;
+  json(): Promise<unknown>;
+}
+
+export interface KeyedApiOptions extends GeminiClientOptions {
+  readonly apiKey: string;
+}
+
+/**
+ * The Gemini API or Vertex AI, asked with a key: what `Models` and `Caches` of @google/genai ask of its client. Requests are what
+ * that client makes of them, and errors are told alike: the tests of this package run with either.
+ */
+export class KeyedApi {
+  readonly #vertexai: boolean;
+  /** Undefined when the key alone says which. */
+  readonly #project: { readonly name: string; readonly location: string } | undefined;
+  readonly #http: HttpOptions;
+
+  constructor(options: KeyedApiOptions) {
+    const {
+      apiKey,
+      vertexai = false,
+      project,
+      location = 'global',
+      headers,
+      baseUrl,
+      apiVersion,
+      httpOptions,
+    } = options;
+    this.#vertexai = vertexai;
+    this.#project = vertexai && project ? { name: project, location } : undefined;
+    this.#http = {
+      baseUrl: vertexai ? vertexOrigin(this.#project?.location) : 'https://generativelanguage.googleapis.com',
+      apiVersion: vertexai ? 'v1beta1' : 'v1',
+      ...httpOptions,
+      ...(baseUrl && { baseUrl }),
+      ...(apiVersion && { apiVersion }),
+      headers: { 'content-type': 'application/json', 'x-goog-api-key': apiKey, ...httpOptions?.headers, ...headers },
+    };
+  }
+
+  isVertexAI(): boolean {
+    return this.#vertexai;
+  }
+
+  getProject(): string | undefined {
+    return this.#project?.name;
+  }
+
+  getLocation(): string | undefined {
+    return this.#project?.location;
+  }
+
+  /** @throws ApiError for a status other than 2xx; what fetch throws */
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const response = await this.#fetch(request);
+    return { headers: Object.fromEntries(response.headers), json: () => response.json() };
+  }
+
+  /** @throws ApiError for a status other than 2xx, and later for an error in the stream; what fetch throws */
+  async requestStream(request: ApiRequest): Promise<AsyncGenerator<ApiResponse, void, void>> {
+    return pieces(await this.#fetch(request));
+  }
+
+  async #fetch({ path, queryParams = {}, body, httpMethod, httpOptions, abortSignal }: ApiRequest): Promise<Response> {
+    const { baseUrl = '', apiVersion = '', timeout, headers: given, extraBody, ...http } = this.#with(httpOptions);
+    const { name, location } = this.#project ?? {};
+    const parent = name && !path.startsWith('projects/') ? `projects/${name}/locations/${location}` : '';
+    const place = [baseUrl.replace(/\/$/, ''), apiVersion, parent, path];
+    const url = new URL(place.filter((part) => part !== '').join('/'));
+    for (const [key, value] of Object.entries(queryParams)) url.searchParams.append(key, value);
+    const headers = new Headers(given);
+    if (timeout) headers.set('x-server-timeout', String(Math.ceil(timeout / 1000)));
+    const signals = [abortSignal, timeout ? AbortSignal.timeout(timeout) : undefined];
+    const response = await (http.fetch ?? fetch)(url.href, {
+      method: httpMethod,
+      headers,
+      body: mergeBody(body, extraBody),
+      signal: AbortSignal.any(signals.filter((signal) => signal !== undefined)),
+    });
+    if (!response.ok) throw new ApiError({ message: await response.text(), status: response.status });
+    return response;
+  }
+
+  /** With the options of a request, which win, one header and one field of the body at a time. */
+  #with(options: HttpOptions = {}) {
+    const http = this.#http;
+    return {
+      ...http,
+      ...options,
+      headers: { ...http.headers, ...options.headers },
+      extraBody: { ...http.extraBody, ...options.extraBody },
+    };
+  }
+}
+
+/** @param location undefined for a key that says itself which project is asked */
+function vertexOrigin(location = 'global'): string {
+  if (location === 'global') return 'https://aiplatform.googleapis.com';
+  if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`;
+  return `https://${location}-aiplatform.googleapis.com`;
+}
+
+async function* pieces({ headers, body }: Response): AsyncGenerator<ApiResponse, void, void> {
+  if (!body) return;
+  const shared = Object.fromEntries(headers);
+  for await (const text of readServerSentJson(body)) yield { headers: shared, json: async () => readPiece(text) };
+}
+
+/** @throws ApiError for an error that is reported in the midst of a stream; SyntaxError for what is no JSON */
+function readPiece(text: string): unknown {
+  const piece = JSON.parse(text) as { readonly error?: { readonly code?: unknown } | null } | null;
+  const status = Number(piece?.error?.code);
+  if (status >= 400 && status < 600) throw new ApiError({ message: text, status });
+  return piece;
+}

@@ -1,0 +1,4 @@
+// What an agent needs to ask people and to go on with a step that was cut off: not loaded with it.
+export { requestEvents, whileAsking } from './step/request-events.ts';
+export { answersTo } from './step/resumed-calls.ts';
+export { resumeSteps } from './step/resume-steps.ts';

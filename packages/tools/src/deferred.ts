@@ -1,0 +1,2 @@
+// Who only has Standard Schemas never loads this.
+export { JsonSchemaValidator } from './schema/json-schema-validator.ts';
