@@ -65,7 +65,12 @@ export default defineConfig({
             '@google/genai': '@google/genai/web',
           },
         },
-        test: { name: 'gemini-web', include: ['packages/gemini/src/**/*.node.test.ts'] },
+        test: {
+          name: 'gemini-web',
+          include: ['packages/gemini/src/**/*.node.test.ts'],
+          // WebSockets as in a browser: they send no headers and do not tell the status of a refusal.
+          env: { GEMINI_SOCKETS: 'web' },
+        },
       },
       {
         test: {

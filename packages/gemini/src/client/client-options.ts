@@ -2,6 +2,9 @@ import { ConfigurationError } from '@eventloom/core';
 import type { HttpOptions } from '@google/genai';
 import type { GenAiClient } from './genai-client.ts';
 
+/** Live connections of the Gemini API are documented for this version; the client's own default is `v1`. */
+export const LIVE_API_VERSION = 'v1beta';
+
 /** Which service is asked, and as whom. */
 export interface GeminiClientOptions {
   /** Key of the Gemini API, or of Vertex AI in express mode. */

@@ -1,10 +1,7 @@
 // Loaded at the first call of a model, on node; elsewhere web/create-genai-client.ts is: see `imports` in the manifest.
 import { GoogleGenAI } from '@google/genai';
-import type { GeminiClientOptions } from './client-options.ts';
+import { type GeminiClientOptions, LIVE_API_VERSION } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';
-
-/** Live connections of the Gemini API are documented for this version; the client's own default is `v1`. */
-const LIVE_API_VERSION = 'v1beta';
 
 /** Makes a client of @google/genai. What is given wins over the environment variables that the client reads on node. */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {

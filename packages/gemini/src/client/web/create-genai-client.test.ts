@@ -1,9 +1,10 @@
 import { ConfigurationError } from '@eventloom/core';
 import { wireResponse } from '@eventloom/testing/fake-gemini';
-import type { HttpOptions } from '@google/genai';
+import { type HttpOptions, Modality, Type } from '@google/genai';
 import { expect, test } from 'vitest';
 import type { GeminiClientOptions } from '../client-options.ts';
 import { createGenAiClient as createWholeClient } from '../create-genai-client.ts';
+import type { ClientSocketFactory } from '../../live/client-socket.ts';
 import type { GenAiClient } from '../genai-client.ts';
 import { createGenAiClient } from './create-genai-client.ts';
 
@@ -33,10 +34,54 @@ async function sentBy(create: (options: GeminiClientOptions) => GenAiClient, opt
   return sent;
 }
 
+/** What a live connection sends: where to, the setup, and each kind of message. */
+async function saidBy(create: (options: GeminiClientOptions) => GenAiClient, options: GeminiClientOptions) {
+  const sent: unknown[] = [];
+  const webSocketFactory: ClientSocketFactory = {
+    create: (url, given, callbacks) => {
+      const headers = Object.entries(given).filter(([name]) => !AGENT_HEADERS.includes(name));
+      sent.push({ url, headers: headers.toSorted() });
+      return {
+        connect: () => callbacks.onopen(),
+        send: (message) => {
+          const { length } = sent;
+          sent.push(JSON.parse(message));
+          if (length === 1) callbacks.onmessage({ data: '{"setupComplete":{}}' });
+        },
+        close: () => undefined,
+      };
+    },
+  };
+  const { live } = create({ apiKey: 'key', ...options });
+  const heard = Object.create(live ?? {}, { webSocketFactory: { value: webSocketFactory } }) as typeof live;
+  const session = await heard?.connect({
+    model: 'gemini-live',
+    config: {
+      responseModalities: [Modality.AUDIO],
+      systemInstruction: 'Be kind.',
+      temperature: 0,
+      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+      tools: [{ functionDeclarations: [{ name: 'look', parameters: { type: Type.OBJECT, properties: {} } }] }],
+      sessionResumption: { handle: 'h1' },
+      inputAudioTranscription: {},
+      contextWindowCompression: { slidingWindow: {} },
+    },
+    callbacks: { onmessage: () => undefined },
+  });
+  session?.sendClientContent({ turns: [{ role: 'user', parts: [{ text: 'Hi' }] }] });
+  session?.sendRealtimeInput({ audio: { data: 'AAAA', mimeType: 'audio/pcm;rate=16000' } });
+  session?.sendRealtimeInput({ activityStart: {} });
+  session?.sendToolResponse({ functionResponses: [{ id: 'c1', name: 'look', response: { output: 1 } }] });
+  return sent;
+}
+
 async function expectSame(options: GeminiClientOptions): Promise<void> {
   const sent = await sentBy(createGenAiClient, options);
   expect(sent).toHaveLength(4);
   expect(sent).toEqual(await sentBy(createWholeClient, options));
+  const said = await saidBy(createGenAiClient, options);
+  expect(said).toHaveLength(6);
+  expect(said).toEqual(await saidBy(createWholeClient, options));
 }
 
 test.each<GeminiClientOptions>([

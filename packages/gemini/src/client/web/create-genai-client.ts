@@ -1,9 +1,10 @@
 // Stands in for ../create-genai-client.ts wherever there is no node: see `imports` in the manifest.
 import { ConfigurationError } from '@eventloom/core';
-import { Caches, Models } from '@google/genai';
-import type { GeminiClientOptions } from '../client-options.ts';
+import { Caches, Live, Models } from '@google/genai';
+import { type GeminiClientOptions, LIVE_API_VERSION } from '../client-options.ts';
 import type { OwnGenAiClient } from '../genai-client.ts';
-import { KeyedApi } from './keyed-api.ts';
+import { KeyedApi, type KeyedApiOptions } from './keyed-api.ts';
+import { WebSocketFactory } from './web-socket-factory.ts';
 
 /** What these parts of @google/genai are made of. They take any object that answers as it does; its class is not exported. */
 type ApiClient = ConstructorParameters<typeof Models>[0];
@@ -13,8 +14,24 @@ type ApiClient = ConstructorParameters<typeof Models>[0];
  * uploads for it. As there, a key is needed: Google's default credentials are on node only.
  */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
-  const { apiKey, vertexai = false, httpOptions } = options;
+  const { apiKey, vertexai = false, apiVersion, httpOptions } = options;
   if (!apiKey) throw new ConfigurationError("Google's default credentials are on node only; pass an apiKey");
-  const api = new KeyedApi({ ...options, apiKey }) as unknown as ApiClient;
-  return { vertexai, models: new Models(api), caches: new Caches(api), own: { fetch: httpOptions?.fetch } };
+  const keyed = { ...options, apiKey };
+  const { client } = toApi(keyed);
+  const isVersionOpen = !vertexai && (apiVersion || httpOptions?.apiVersion) === undefined;
+  return {
+    vertexai,
+    models: new Models(client),
+    caches: new Caches(client),
+    get live() {
+      const live = toApi(isVersionOpen ? { ...keyed, apiVersion: LIVE_API_VERSION } : keyed);
+      return new Live(live.client, live.api, new WebSocketFactory());
+    },
+    own: { fetch: httpOptions?.fetch },
+  };
+}
+
+function toApi(options: KeyedApiOptions): { readonly api: KeyedApi; readonly client: ApiClient } {
+  const api = new KeyedApi(options);
+  return { api, client: api as unknown as ApiClient };
 }

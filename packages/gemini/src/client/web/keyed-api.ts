@@ -25,11 +25,14 @@ export interface KeyedApiOptions extends GeminiClientOptions {
   readonly apiKey: string;
 }
 
+const KEY_HEADER = 'x-goog-api-key';
+
 /**
- * The Gemini API or Vertex AI, asked with a key: what `Models` and `Caches` of @google/genai ask of its client. Requests are what
- * that client makes of them, and errors are told alike: the tests of this package run with either.
+ * The Gemini API or Vertex AI, asked with a key: what `Models`, `Caches` and `Live` of @google/genai ask of its client and of its
+ * authentication. Requests are what that client makes of them, and errors are told alike: the tests of this package run with either.
  */
 export class KeyedApi {
+  readonly #apiKey: string;
   readonly #vertexai: boolean;
   /** Undefined when the key alone says which. */
   readonly #project: { readonly name: string; readonly location: string } | undefined;
@@ -46,6 +49,7 @@ export class KeyedApi {
       apiVersion,
       httpOptions,
     } = options;
+    this.#apiKey = apiKey;
     this.#vertexai = vertexai;
     this.#project = vertexai && project ? { name: project, location } : undefined;
     this.#http = {
@@ -54,7 +58,7 @@ export class KeyedApi {
       ...httpOptions,
       ...(baseUrl && { baseUrl }),
       ...(apiVersion && { apiVersion }),
-      headers: { 'content-type': 'application/json', 'x-goog-api-key': apiKey, ...httpOptions?.headers, ...headers },
+      headers: { 'content-type': 'application/json', ...httpOptions?.headers, ...headers },
     };
   }
 
@@ -68,6 +72,33 @@ export class KeyedApi {
 
   getLocation(): string | undefined {
     return this.#project?.location;
+  }
+
+  getApiKey(): string {
+    return this.#apiKey;
+  }
+
+  getApiVersion(): string {
+    return this.#http.apiVersion ?? '';
+  }
+
+  /** Without the key: live connections of the Gemini API have it in the address. */
+  getHeaders(): Record<string, string> {
+    return { ...this.#http.headers };
+  }
+
+  /** Asked whether the place is a proxy that needs no key; here there always is one. */
+  getCustomBaseUrl(): undefined {}
+
+  getWebsocketBaseUrl(): string {
+    const url = new URL(this.#http.baseUrl ?? '');
+    url.protocol = url.protocol === 'http:' ? 'ws' : 'wss';
+    return url.href;
+  }
+
+  /** A key that was given as a header wins. */
+  async addAuthHeaders(headers: Headers): Promise<void> {
+    if (!headers.has(KEY_HEADER)) headers.set(KEY_HEADER, this.#apiKey);
   }
 
   /** @throws ApiError for a status other than 2xx; what fetch throws */
@@ -89,6 +120,7 @@ export class KeyedApi {
     const url = new URL(place.filter((part) => part !== '').join('/'));
     for (const [key, value] of Object.entries(queryParams)) url.searchParams.append(key, value);
     const headers = new Headers(given);
+    await this.addAuthHeaders(headers);
     if (timeout) headers.set('x-server-timeout', String(Math.ceil(timeout / 1000)));
     const signals = [abortSignal, timeout ? AbortSignal.timeout(timeout) : undefined];
     const response = await (http.fetch ?? fetch)(url.href, {
