@@ -6,6 +6,11 @@ import { openPostgres } from './session-back-ends/postgres-back-end.ts';
 import { openSqlite } from './session-back-ends/sqlite-back-end.ts';
 import { agentCreation } from './workloads/agent-creation.ts';
 import { coldStart } from './workloads/cold-start.ts';
+import { liveAllocation } from './workloads/live-allocation.ts';
+import { liveCalls } from './workloads/live-calls.ts';
+import { liveLatency } from './workloads/live-latency.ts';
+import { liveMemory } from './workloads/live-memory.ts';
+import { liveTool } from './workloads/live-tool.ts';
 import { sessionGrowth } from './workloads/session-growth.ts';
 import { sessionThroughput } from './workloads/session-throughput.ts';
 import { sqliteSession } from './workloads/sqlite-session.ts';
@@ -20,6 +25,11 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'cold-start': coldStart,
   'sqlite-session': sqliteSession,
   'agent-creation': agentCreation,
+  'live-latency': liveLatency,
+  'live-calls': liveCalls,
+  'live-allocation': liveAllocation,
+  'live-tool': liveTool,
+  'live-memory': liveMemory,
   'session-growth/in-memory': () => sessionGrowth(openInMemory),
   'session-growth/sqlite': () => sessionGrowth(openSqlite),
   'session-growth/postgres': () => sessionGrowth(() => openPostgres('on')),
