@@ -29,6 +29,8 @@ import {
   type ToolUnion,
 } from './llm-agent-config.ts';
 import { StaticRequest } from './static-request.ts';
+import type { Step } from './processors/request-processor.ts';
+import { resolveModel } from './step/resolve-model.ts';
 import { runSteps } from './step/run-steps.ts';
 
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
@@ -126,7 +128,7 @@ export class LlmAgent extends BaseAgent {
   protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     // Not loaded with agents that only write.
     const { runLive } = await import('./live/run-live.ts');
-    yield* runLive(this, context);
+    yield* runLive(toStep(this, context), toStep);
   }
 
   /** Closes the agent's tools and toolsets, and its sub-agents. */
@@ -134,6 +136,10 @@ export class LlmAgent extends BaseAgent {
     for (const tool of this.tools) await tool.close();
     await super.close();
   }
+}
+
+function toStep(agent: LlmAgent, context: InvocationContext): Step {
+  return { agent, model: resolveModel(agent, context), context };
 }
 
 function checkModel(owner: string, model: unknown): void {

@@ -12,6 +12,7 @@ import {
 } from '@eventloom/core';
 import { driveAgent } from '@eventloom/multi-agent';
 import type { EventCommitter } from './event-committer.ts';
+import { checkNewMessage } from './new-message.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import { runSubInvocation } from './sub-invocation.ts';
@@ -78,9 +79,10 @@ function liveParts(
   return {
     liveRequestQueue,
     activeStreamingTools: new Map(),
-    acceptLiveContent: async (content) => {
+    acceptLiveContent: async (content, context) => {
       const { acceptLiveContent } = await import('./live/accept-live-content.ts');
-      return acceptLiveContent(content, { session, platform, credentialService }, requestTtlMs);
+      const answering = { session, platform, credentialService, requestTtlMs };
+      return acceptLiveContent(content, context, answering, checkNewMessage);
     },
   };
 }

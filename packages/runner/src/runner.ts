@@ -233,11 +233,11 @@ export class Runner {
         } else {
           let isOver = false;
           try {
-            while (!context.isEnded) {
+            while (!context.isEnded || context.progress.endsItself) {
               const next = await run.pull(route.events, context);
               run.pulled();
               if (next.done === true) {
-                const announcement = route.handOver();
+                const announcement = context.isEnded ? undefined : route.handOver();
                 if (!announcement) break;
                 yield await committer.commit(announcement);
                 continue;

@@ -2,6 +2,7 @@ import {
   BaseTool,
   ConfigurationError,
   type FunctionDeclaration,
+  type ResponseScheduling,
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
@@ -59,6 +60,13 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly inputStream?: boolean;
   /**
+   * In a live run the model goes on with the conversation while the call runs (`Behavior.NON_BLOCKING`), and hears each chunk that a
+   * generator yields as it comes. For models that know such calls. Default false, or true with `responseScheduling`.
+   */
+  readonly nonBlocking?: boolean;
+  /** How the model of a live run takes the responses. A call can say otherwise: `toolContext.responseScheduling`. */
+  readonly responseScheduling?: ResponseScheduling;
+  /**
    * True, or a function that says so: the call waits until a person has confirmed it, and is answered as rejected when they do
    * not. Default false. What the tool does is done once for each confirmed call.
    */
@@ -74,6 +82,8 @@ const OPTIONS = new Set<string>([
   'isLongRunning',
   'idempotent',
   'inputStream',
+  'nonBlocking',
+  'responseScheduling',
   'requireConfirmation',
 ] satisfies (keyof ToolOptions)[]);
 
@@ -90,8 +100,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   /** @throws ConfigurationError for a missing name or function, a schema of no known kind, or an option this version does not have */
   constructor(options: ToolOptions<P>) {
     const name = options.name ?? options.execute?.name;
-    const { description, isLongRunning = false, idempotent = false, inputStream = false } = options;
-    super({ name, description, isLongRunning, idempotent, inputStream });
+    super({ ...options, name });
     const owner = `tool "${name}"`;
     if (typeof options.execute !== 'function') throw new ConfigurationError(`${owner}: execute must be a function`);
     const { requireConfirmation = false } = options;

@@ -21,6 +21,8 @@ class Shared {
 /** How far an invocation, or a sub-invocation in it, has come: one object for all of its contexts. */
 export class InvocationProgress {
   ended = false;
+  /** True while something runs that ends by itself once the invocation is ended: a live agent, whose calls come to their ends first. */
+  endsItself = false;
   /** The error that an event of the stream already tells of. */
   reportedError: unknown = undefined;
   readonly #shared: Shared;

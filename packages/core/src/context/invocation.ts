@@ -28,8 +28,8 @@ export interface Invocation {
   readonly userContent: Content | undefined;
   /** What the client says in a live run; absent in others. */
   readonly liveRequestQueue?: LiveRequestQueue | undefined;
-  /** What the client says as it is stored, in a live run. @throws InvalidMessageError ConfigurationError */
-  readonly acceptLiveContent?: ((content: Content) => Promise<Content>) | undefined;
+  /** What the client says as it is stored, in a live run. @throws InvalidMessageError ConfigurationError and what plugins throw */
+  readonly acceptLiveContent?: ((content: Content, context: InvocationContext) => Promise<Content>) | undefined;
   /** What the client says, once more for each tool that listens to it, by the id of its call; in a live run. */
   readonly activeStreamingTools?: Map<string, LiveRequestQueue> | undefined;
   /** The abort of the whole run. */

@@ -7,12 +7,13 @@ import { RunAbortedError } from '../errors/run-aborted-error.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { LiveRequestQueue } from '../live/live-request-queue.ts';
+import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest } from '../tool/input-request.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
 
 /** Who takes what a tool passes on while it runs. Both resolve to true once it was taken, and to false when nobody takes it any more. */
 export interface ToolListener {
-  progress(output: JsonValue): Promise<boolean>;
+  progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
 }
 
@@ -38,6 +39,11 @@ export class ToolContext extends CallbackContext {
    * throws: the model is told it beside the error.
    */
   partialOutput: unknown = undefined;
+  /**
+   * How the model of a live run takes what the tool passes on from here on, and its result: at first as the tool says. Of effect where
+   * the call does not keep the model from speaking (`nonBlocking`).
+   */
+  responseScheduling: ResponseScheduling | undefined = undefined;
   readonly #listener: ToolListener | undefined;
   readonly #inputs: ReadonlyMap<string, unknown> | undefined;
   #isPaused = false;
@@ -66,7 +72,7 @@ export class ToolContext extends CallbackContext {
    */
   emit(progress: unknown): Promise<boolean> {
     const output = toJson('emit', progress);
-    return this.#listener ? this.#listener.progress(output) : Promise.resolve(true);
+    return this.#listener ? this.#listener.progress(output, this.responseScheduling) : Promise.resolve(true);
   }
 
   /**

@@ -129,6 +129,11 @@ export class LiveRequestQueue {
     if (this.#chars < this.#maxChars / 2) this.#settleReady();
   }
 
+  /** An empty queue with the same bound, for a tool that is to hear what is said here. */
+  createInput(): LiveRequestQueue {
+    return new LiveRequestQueue({ maxChars: this.#maxChars });
+  }
+
   /** Takes out one request after the other until the queue is closed and empty. For one reader, in place of `peek`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest, void, void> {
     const { signal } = new AbortController();

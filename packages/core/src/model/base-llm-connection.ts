@@ -9,6 +9,11 @@ export interface LiveLlmResponse extends LlmResponse {
   toolCallCancellation?: { ids: string[] };
   /** The service will end the connection after this time. */
   goAway?: { timeLeftMs?: number };
+  /**
+   * With a new handle: how many of the sends on this connection, from its first, are in what the handle stands for. Those after it are to
+   * be sent again to whoever goes on with the handle. Absent where the service does not tell.
+   */
+  consumedSends?: number;
 }
 
 /**
@@ -16,6 +21,10 @@ export interface LiveLlmResponse extends LlmResponse {
  * when the connection has taken what they send.
  */
 export interface BaseLlmConnection {
+  /** True when a call that does not keep the model from speaking can be answered in several responses (`willContinue`). */
+  readonly takesInterimResponses?: boolean | undefined;
+  /** True when the service tells with its handles what of the sends it consumed (`consumedSends`). */
+  readonly tellsConsumed?: boolean | undefined;
   /** What was said before, once, at the start. A history that ends with the user's words is answered. */
   sendHistory(history: readonly Content[]): Promise<void>;
   /** A whole turn of the user's. */

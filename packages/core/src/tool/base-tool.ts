@@ -29,7 +29,21 @@ export interface BaseToolParams {
    * then each chunk that it passes on. Default false.
    */
   readonly inputStream?: boolean;
+  /**
+   * In a live run the model goes on with the conversation while the call runs (`Behavior.NON_BLOCKING`), and hears each chunk that the
+   * tool passes on as it comes. For models that know such calls. Default false, or true with `responseScheduling`.
+   */
+  readonly nonBlocking?: boolean;
+  /** How the model of a live run takes the responses. A call can say otherwise: `toolContext.responseScheduling`. */
+  readonly responseScheduling?: ResponseScheduling | undefined;
 }
+
+/**
+ * How a model takes the response to a call that did not keep it from speaking: it only notes it (`SILENT`), speaks of it when it has
+ * ended what it says (`WHEN_IDLE`, what models do by themselves), or at once (`INTERRUPT`).
+ */
+export const ResponseScheduling = { SILENT: 'SILENT', WHEN_IDLE: 'WHEN_IDLE', INTERRUPT: 'INTERRUPT' } as const;
+export type ResponseScheduling = (typeof ResponseScheduling)[keyof typeof ResponseScheduling];
 
 const BRAND = Symbol.for('eventloom.tool');
 const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
@@ -42,8 +56,11 @@ export abstract class BaseTool {
   readonly isIdempotent: boolean;
   /** True for a tool that listens to the client of a live run. */
   readonly hasInputStream: boolean;
+  /** True for a tool whose calls do not keep the model of a live run from speaking. */
+  readonly isNonBlocking: boolean;
+  readonly responseScheduling: ResponseScheduling | undefined;
 
-  /** @throws ConfigurationError for a name that models do not accept */
+  /** @throws ConfigurationError for a name that models do not accept, and for a scheduling that there is not */
   constructor(params: BaseToolParams) {
     if (typeof params.name !== 'string' || !TOOL_NAME.test(params.name)) {
       throw new ConfigurationError(
@@ -55,6 +72,11 @@ export abstract class BaseTool {
     this.isLongRunning = params.isLongRunning ?? false;
     this.isIdempotent = params.idempotent ?? false;
     this.hasInputStream = params.inputStream ?? false;
+    const scheduling = params.responseScheduling;
+    if (scheduling !== undefined && !Object.hasOwn(ResponseScheduling, scheduling))
+      throw new ConfigurationError(`tool "${params.name}": responseScheduling must be SILENT, WHEN_IDLE or INTERRUPT`);
+    this.responseScheduling = scheduling;
+    this.isNonBlocking = params.nonBlocking ?? scheduling !== undefined;
   }
 
   get [BRAND](): true {

@@ -4,24 +4,29 @@ import {
   type Event,
   type FunctionCall,
   type FunctionResponse,
-  getFunctionResponses,
   getOwn,
-  LiveRequestQueue,
+  type InvocationContext,
+  type LiveRequestQueue,
   type LlmRequest,
+  RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core';
-import { withoutClientId } from '../contents/event-content.ts';
 import type { Step } from '../processors/request-processor.ts';
-import { isCompletion } from './gives-control-away.ts';
 import type { ResumedCalls } from '../step/resumed-calls.ts';
 import { runCalls } from '../step/run-calls.ts';
+import { CallAnswers } from './call-answers.ts';
+import { CallSlots } from './call-slots.ts';
+import { givesControlAway, isCompletion } from './gives-control-away.ts';
+import type { ServiceSession } from './service-session.ts';
+import { STOP_STREAMING } from './stop-streaming-tool.ts';
 
 /** What calls are run with. */
 export interface LiveCallsParams {
-  readonly step: Step;
+  readonly context: InvocationContext;
+  readonly session: ServiceSession;
   /** Passes an event on; settles when it was committed. */
   readonly emit: (event: Event) => Promise<void>;
-  /** Takes what the model is told. */
-  readonly answer: (responses: FunctionResponse[]) => void;
+  /** Takes what the model is told of a call. */
+  readonly answer: (response: FunctionResponse) => void;
   /** Takes what the model is told beside its calls. */
   readonly tell: (content: Content) => void;
   /** A call was answered by which the agent gives control away. */
@@ -32,20 +37,39 @@ export interface LiveCallsParams {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** Calls that are to be run: of an event that is committed, or such as go on because a person answered. */
+export interface CallsToStart {
+  /** Whose calls they are. */
+  readonly step: Step;
+  readonly tools: LlmRequest['toolsDict'];
+  readonly eventId: string;
+  readonly calls: readonly FunctionCall[];
+  readonly resumed?: ResumedCalls;
+}
+
 /** The calls of a live run that are under way: each runs by itself and is answered when it is done, while both sides speak on. */
 export class LiveCalls {
   readonly #params: LiveCallsParams;
+  readonly #slots: CallSlots;
   readonly #running = new Map<string, Running>();
   readonly #work = new Set<Promise<void>>();
 
   constructor(params: LiveCallsParams) {
     this.#params = params;
+    const { maxParallelToolCalls } = params.context.runConfig;
+    this.#slots = new CallSlots(maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls);
   }
 
-  /** Runs calls of an event that is committed, or those that go on because a person answered. */
-  start(eventId: string, calls: readonly FunctionCall[], tools: LlmRequest['toolsDict'], resumed?: ResumedCalls): void {
+  /** True while a call is under way that comes to an end by itself: one that listens to the client may not. */
+  get isBusy(): boolean {
+    for (const { input } of this.#running.values()) if (!input) return true;
+    return false;
+  }
+
+  /** Runs calls, at most `maxParallelToolCalls` at once. */
+  start({ calls, ...rest }: CallsToStart): void {
     for (const call of calls) {
-      const work = this.#run(eventId, call, tools, resumed)
+      const work = this.#run(call, rest)
         .catch(this.#params.onFailure)
         .then(() => void this.#work.delete(work));
       this.#work.add(work);
@@ -61,7 +85,10 @@ export class LiveCalls {
   /** Stops the calls of a tool that listens to the client. False when there are none. */
   stopStreaming(toolName: string): boolean {
     const streaming = [...this.#running.values()].filter(({ call, input }) => input && call.name === toolName);
-    for (const { guard } of streaming) guard.abort(new DOMException('the model stopped the tool', 'AbortError'));
+    for (const { guard, answers } of streaming) {
+      guard.abort(new DOMException('the model stopped the tool', 'AbortError'));
+      answers.stopped();
+    }
     return streaming.length > 0;
   }
 
@@ -71,63 +98,49 @@ export class LiveCalls {
     await Promise.all(this.#work);
   }
 
-  async #run(
-    eventId: string,
-    call: FunctionCall,
-    tools: LlmRequest['toolsDict'],
-    resumed?: ResumedCalls,
-  ): Promise<void> {
-    const { step, emit, answer, onHandOver, onSettled } = this.#params;
-    const guard = step.context.forkAbort();
+  async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
+    const { context, onHandOver, onSettled, emit } = this.#params;
+    const guard = context.forkAbort();
     const id = call.id ?? '';
-    const input = getOwn(tools, call.name ?? '')?.hasInputStream ? this.#openInput(id) : undefined;
-    const running: Running = { call, guard, input };
+    const tool = getOwn(tools, call.name ?? '');
+    const input = tool?.hasInputStream ? this.#openInput(id) : undefined;
+    const answers = new CallAnswers({ ...this.#params, call, tool });
+    const running: Running = { call, guard, input, answers };
     this.#running.set(id, running);
+    // Calls that never end by themselves, that end such, and that speech waits for, wait for no others.
+    const isCounted = !input && call.name !== STOP_STREAMING && !givesControlAway(call, context);
+    if (isCounted) await this.#slots.take();
     try {
-      if (input) await this.#tellUnderWay(call);
+      if (guard.signal.aborted) return;
+      if (input) await answers.underWay();
       const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId }, resumed);
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);
-        if (input) this.#tellChunks(next.value);
+        answers.chunk(next.value);
       }
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
       await emit(event);
-      const responses = getFunctionResponses(event);
       if (event.actions.transferToAgent !== undefined || isCompletion(call, step.context)) onHandOver();
-      else if (responses.length > 0 && !input) answer(responses.map(toModelResponse));
+      else answers.result(event);
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
+      if (isCounted) this.#slots.give();
       if (this.#running.get(id) === running) this.#running.delete(id);
       input?.close();
-      step.context.invocation.activeStreamingTools?.delete(id);
-      step.context.dropAbort(guard);
+      context.invocation.activeStreamingTools?.delete(id);
+      context.dropAbort(guard);
       onSettled(call);
     }
   }
 
-  #openInput(callId: string): LiveRequestQueue {
-    const input = new LiveRequestQueue();
-    this.#params.step.context.invocation.activeStreamingTools?.set(callId, input);
+  #openInput(callId: string): LiveRequestQueue | undefined {
+    const { liveRequestQueue, invocation } = this.#params.context;
+    const input = liveRequestQueue?.createInput();
+    if (input) invocation.activeStreamingTools?.set(callId, input);
     return input;
-  }
-
-  /** A model waits for the answer to its call: one that goes on as long as the client speaks is answered at once. */
-  async #tellUnderWay({ id = '', name = '' }: FunctionCall): Promise<void> {
-    const response = { status: 'under way; what it finds is told as it comes' };
-    const functionResponse = { id, name, response };
-    const content = { role: 'user', parts: [{ functionResponse }] };
-    await this.#params.emit(this.#params.step.context.createEvent({ content }));
-    this.#params.answer([toModelResponse(functionResponse)]);
-  }
-
-  #tellChunks(event: Event): void {
-    for (const { name, response } of getFunctionResponses(event)) {
-      const text = `Function ${name} returned: ${JSON.stringify(response?.['output'])}`;
-      this.#params.tell({ role: 'user', parts: [{ text }] });
-    }
   }
 }
 
@@ -137,9 +150,5 @@ interface Running {
   readonly guard: AbortGuard;
   /** What its tool hears of the client. */
   readonly input: LiveRequestQueue | undefined;
-}
-
-/** The response as the model knows its call. */
-function toModelResponse(functionResponse: FunctionResponse): FunctionResponse {
-  return withoutClientId({ functionResponse }).functionResponse ?? functionResponse;
+  readonly answers: CallAnswers;
 }

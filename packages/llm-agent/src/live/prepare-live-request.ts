@@ -1,6 +1,9 @@
-import { type LlmRequest, Modality } from '@eventloom/core';
+import { appendTools, type FunctionDeclaration, getOwn, type LlmRequest, Modality } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import { prepareRequest } from '../step/prepare-request.ts';
+import type { LiveCalls } from './live-calls.ts';
+import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
+import { withoutOpenCalls } from './without-open-calls.ts';
 
 /** What a run config says of live runs and the setup of a connection takes as it is. */
 const PASSED_ON = [
@@ -17,8 +20,16 @@ const PASSED_ON = [
  * The request that a live connection is set up with, made as every request of the agent is. Without a handle its contents are the
  * history; with one the service has the history.
  */
-export async function prepareLiveRequest(step: Step, handle: string | undefined): Promise<LlmRequest> {
+export async function prepareLiveRequest(
+  step: Step,
+  handle: string | undefined,
+  calls: LiveCalls,
+): Promise<LlmRequest> {
   const request = await prepareRequest(step);
+  const listens = Object.values(request.toolsDict).some((tool) => tool.hasInputStream);
+  if (listens && !getOwn(request.toolsDict, STOP_STREAMING))
+    appendTools(request, [new StopStreamingTool((toolName) => calls.stopStreaming(toolName))]);
+  declareNonBlocking(request);
   const { config } = request;
   const { runConfig, invocation } = step.context;
   config.responseModalities = [...(runConfig.responseModalities ?? [Modality.AUDIO])];
@@ -31,8 +42,25 @@ export async function prepareLiveRequest(step: Step, handle: string | undefined)
   if (sessionResumption) {
     config['sessionResumption'] = handle === undefined ? sessionResumption : { ...sessionResumption, handle };
   }
-  if (handle !== undefined) request.contents = [];
+  request.contents = handle === undefined ? withoutOpenCalls(request.contents) : [];
   return request;
+}
+
+/** An entry of a request's tools: such as the runtime makes, or another of the vendor's. */
+interface Tool {
+  readonly functionDeclarations?: readonly FunctionDeclaration[];
+}
+
+/** Says of tools that their calls do not keep the model from speaking. Only live models know of that. */
+function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
+  if (!config.tools || !Object.values(toolsDict).some((tool) => tool.isNonBlocking)) return;
+  const declared = (declaration: FunctionDeclaration): FunctionDeclaration =>
+    getOwn(toolsDict, declaration.name ?? '')?.isNonBlocking
+      ? { ...declaration, behavior: 'NON_BLOCKING' }
+      : declaration;
+  config.tools = (config.tools as Tool[]).map((tool) =>
+    tool.functionDeclarations ? { ...tool, functionDeclarations: tool.functionDeclarations.map(declared) } : tool,
+  );
 }
 
 /** The handle of an earlier session that the run is to go on with. */

@@ -1,22 +1,37 @@
-import type { BaseLlmConnection, LiveRequest, LiveRequestQueue } from '@eventloom/core';
+import { InvalidMessageError, type LiveRequest } from '@eventloom/core';
 
-/** What is sent in a request's place; nothing when undefined. Asked again when it is sent anew. */
-export type ToSend = (request: LiveRequest) => LiveRequest | undefined | Promise<LiveRequest | undefined>;
+/** Where requests wait until they are sent. For one reader at a time. */
+export interface RequestSource {
+  /** The oldest, which stays until `shift`; undefined when none will ever come. @throws when the signal fires before there is one */
+  peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined>;
+  shift(): void;
+}
 
-/** How a pump came to its end: it was stopped, its queue is closed and empty, or what it was thrown. */
+/** What a pump is made of. */
+export interface RequestPumpParams {
+  readonly source: RequestSource;
+  /** What is sent in a request's place; nothing when undefined. Asked again when it is sent anew. */
+  readonly prepare?: (request: LiveRequest) => LiveRequest | undefined | Promise<LiveRequest | undefined>;
+  /** Settles when it was taken. */
+  readonly send: (request: LiveRequest) => Promise<void>;
+  /** Told of what cannot be sent on any connection: it is left out. */
+  readonly onRefused: (error: InvalidMessageError) => Promise<void>;
+}
+
+/** How a pump came to its end: it was stopped, its source is closed and empty, or what it was thrown. */
 export type PumpOutcome = 'stopped' | 'empty' | { readonly error: unknown };
 
 /**
- * Sends what is in a queue until the queue is closed and empty. A request leaves the queue when the connection has taken it, so what
- * a lost connection did not take is there for the next.
+ * Sends what waits until the source is closed and empty. A request leaves its source when the connection has taken it, so what a lost
+ * connection did not take is there for the next.
  */
 export class RequestPump {
-  /** Settles when it reads its queue no more; never rejects. */
+  /** Settles when it reads its source no more; never rejects. */
   readonly done: Promise<PumpOutcome>;
   readonly #stopping = new AbortController();
 
-  constructor(queue: LiveRequestQueue, connection: BaseLlmConnection, toSend: ToSend) {
-    this.done = this.#run(queue, connection, toSend);
+  constructor(params: RequestPumpParams) {
+    this.done = this.#run(params);
   }
 
   /** Sends nothing more, but for what is on its way. */
@@ -25,26 +40,24 @@ export class RequestPump {
     return this.done;
   }
 
-  async #run(queue: LiveRequestQueue, connection: BaseLlmConnection, toSend: ToSend): Promise<PumpOutcome> {
+  async #run({ source, prepare, send, onRefused }: RequestPumpParams): Promise<PumpOutcome> {
     const { signal } = this.#stopping;
     try {
-      for (let request = await queue.peek(signal); request; request = await queue.peek(signal)) {
-        const pending = toSend(request);
-        const sent = pending instanceof Promise ? await pending : pending;
+      for (let request = await source.peek(signal); request; request = await source.peek(signal)) {
+        const prepared = prepare ? prepare(request) : request;
+        const ready = prepared instanceof Promise ? await prepared : prepared;
         signal.throwIfAborted();
-        if (sent) await send(connection, sent);
-        queue.shift();
+        try {
+          if (ready) await send(ready);
+        } catch (error) {
+          if (!InvalidMessageError.isInstance(error)) throw error;
+          await onRefused(error);
+        }
+        source.shift();
       }
       return 'empty';
     } catch (error) {
       return signal.aborted ? 'stopped' : { error };
     }
   }
-}
-
-function send(connection: BaseLlmConnection, request: LiveRequest): Promise<void> {
-  if ('blob' in request) return connection.sendRealtime(request.blob);
-  if ('content' in request) return connection.sendContent(request.content);
-  if ('toolResponses' in request) return connection.sendToolResponses(request.toolResponses);
-  return 'activityStart' in request ? connection.sendActivityStart() : connection.sendActivityEnd();
 }

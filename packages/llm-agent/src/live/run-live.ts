@@ -1,16 +1,19 @@
 import type { Event, InvocationContext } from '@eventloom/core';
 import type { LlmAgent } from '../llm-agent.ts';
 import { EmittedEvents } from '../step/emitted-events.ts';
-import { resolveModel } from '../step/resolve-model.ts';
+import type { Step } from '../processors/request-processor.ts';
 import { LiveFlow } from './live-flow.ts';
+
+/** One step of an agent, with the model that is its own there. */
+export type ToStep = (agent: LlmAgent, context: InvocationContext) => Step;
 
 /**
  * The live counterpart of the think-act loop: both sides speak when they like. What receives, sends and runs tools goes on beside
  * this generator and waits, event by event, until the reader has committed what it was given.
  */
-export async function* runLive(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
+export async function* runLive(step: Step, toStep: ToStep): AsyncGenerator<Event, void, void> {
   const emitted = new EmittedEvents();
-  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted);
+  const flow = new LiveFlow(step, toStep, emitted);
   const running = flow.run();
   emitted.endWith(running);
   try {

@@ -2,13 +2,11 @@ import {
   createErrorEvent,
   type Content,
   type Event,
-  getFunctionResponses,
   InvalidMessageError,
   type InvocationContext,
   type LiveRequest,
 } from '@eventloom/core';
-import { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
-import { answersTo, type ResumedCalls } from '../step/resumed-calls.ts';
+import { isFrameworkPart } from '../contents/event-content.ts';
 
 /** What a client writes: a turn, or answers to calls. */
 export type WrittenRequest = Extract<LiveRequest, { readonly content: unknown } | { readonly toolResponses: unknown }>;
@@ -29,28 +27,19 @@ export async function takeInWritten(context: InvocationContext, request: Written
       ? request.content
       : { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) };
   try {
-    const content = acceptLiveContent ? await acceptLiveContent(given) : given;
-    return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content, request) };
+    const content = acceptLiveContent ? await acceptLiveContent(given, context) : given;
+    return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content) };
   } catch (error) {
     if (!InvalidMessageError.isInstance(error)) throw error;
     return { event: createErrorEvent(context.createEvent(), error.code, error.message), sent: undefined };
   }
 }
 
-/** Answers to what a person was asked are for the runtime, and the model knows no id that the runtime gave. */
-function toModelRequest({ parts = [] }: Content, request: WrittenRequest): LiveRequest | undefined {
-  if (!parts.some((part) => part.functionResponse)) return request;
-  const toolResponses = parts.flatMap((part) => {
-    const { functionResponse } = isFrameworkPart(part) ? {} : withoutClientId(part);
-    return functionResponse ? [functionResponse] : [];
-  });
+/** Answers to what a person was asked are for the runtime. */
+function toModelRequest({ role = 'user', parts = [] }: Content): LiveRequest | undefined {
+  if (!parts.some((part) => part.functionResponse)) return { content: { role, parts } };
+  const toolResponses = parts.flatMap((part) =>
+    part.functionResponse && !isFrameworkPart(part) ? [part.functionResponse] : [],
+  );
   return toolResponses.length > 0 ? { toolResponses } : undefined;
 }
-
-/** The calls of the agent that go on, or are over, because of what a person answered in this event. */
-export function resumedBy(context: InvocationContext, event: Event): ResumedCalls {
-  const ids = getFunctionResponses(event).map(({ id = '' }) => id);
-  return ids.length > 0 ? answersTo(context.session.events, ids, context).resumed : NONE;
-}
-
-const NONE: ResumedCalls = new Map();

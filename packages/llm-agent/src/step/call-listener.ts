@@ -5,8 +5,9 @@ import type { EmittedEvents } from './emitted-events.ts';
 export function callListener(context: InvocationContext, call: FunctionCall, emitted: EmittedEvents): ToolListener {
   return {
     event: (event) => emitted.emit(event),
-    progress(output) {
-      const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { output } };
+    progress(output, scheduling) {
+      const answer = { id: call.id ?? '', name: call.name ?? '', response: { output } };
+      const functionResponse = scheduling ? { ...answer, scheduling } : answer;
       return emitted.emit(
         context.createEvent({
           object: ObjectType.toolResponse,

@@ -12,18 +12,19 @@ import { copyRequest } from './copy-request.ts';
 /** The callbacks around one model call; their state changes gather in the actions of the event to come. */
 export class ModelCall {
   readonly request: LlmRequest;
+  /** Whether there are callbacks for responses. */
+  readonly asksAfter: boolean;
   /** What the callbacks did to state and artifacts. */
-  readonly actions: EventActions = createEventActions();
+  actions: EventActions = createEventActions();
   readonly #step: Step;
   readonly #asksBefore: boolean;
-  readonly #asksAfter: boolean;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(step: Step, request: LlmRequest) {
     const { agent, context } = step;
     this.#step = step;
     this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
-    this.#asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
+    this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
     this.request = this.#asksBefore ? copyRequest(request) : request;
   }
 
@@ -51,7 +52,7 @@ export class ModelCall {
 
   /** The response as the callbacks want it. */
   after(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
-    return this.#asksAfter ? this.#after(response) : response;
+    return this.asksAfter ? this.#after(response) : response;
   }
 
   /** True for what a callback threw after a response: it is no failure of the model. */

@@ -5,6 +5,7 @@ import {
   type FunctionCall,
   getOwn,
   type InvocationContext,
+  type ResponseScheduling,
   toError,
   ToolContext,
 } from '@eventloom/core';
@@ -24,6 +25,8 @@ export interface FunctionCallOutcome {
   /** Undefined while a long-running tool has nothing to say yet. */
   readonly response: Readonly<Record<string, unknown>> | undefined;
   readonly actions: EventActions;
+  /** How the model of a live run takes it. */
+  readonly scheduling?: ResponseScheduling | undefined;
 }
 
 /**
@@ -49,6 +52,7 @@ export async function runFunctionCall(
     inputs: resumed?.inputs,
   });
   const { actions } = toolContext;
+  if (context.liveRequestQueue) toolContext.responseScheduling = tool?.responseScheduling;
   if (resumed?.refusal) return { response: resumed.refusal, actions };
   const earlier = resumed && (await findEarlierRun(context, resumed));
   if (earlier) return earlier;
@@ -75,7 +79,7 @@ export async function runFunctionCall(
     ...(response ? { response } : {}),
     ...(changed ? { actions: changed } : {}),
   });
-  return { response, actions };
+  return { response, actions, scheduling: toolContext.responseScheduling };
 }
 
 async function whileAsking(context: InvocationContext, actions: EventActions, answered: Answer): Promise<Answer> {

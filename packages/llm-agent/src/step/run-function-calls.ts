@@ -45,9 +45,11 @@ export async function runFunctionCalls(
   const outcomes = calls.length === 1 && only ? [await run(only)] : oneTransfer(await runAll(calls, run, limit));
 
   const parts: Part[] = [];
-  for (const [index, { response }] of outcomes.entries()) {
+  for (const [index, { response, scheduling }] of outcomes.entries()) {
     const call = calls[index];
-    if (response && call) parts.push({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
+    if (!response || !call) continue;
+    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response };
+    parts.push({ functionResponse: scheduling ? { ...functionResponse, scheduling } : functionResponse });
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();

@@ -1,22 +1,36 @@
-import { type Content, type Invocation, sessionKeyOf } from '@eventloom/core';
+import { type Content, type InvocationContext, type Session, sessionKeyOf } from '@eventloom/core';
 import { matchFunctionResponses } from '../match-answers.ts';
-import { checkNewMessage } from '../new-message.ts';
+import type { RequestAnswersParams } from '../request-answers.ts';
+
+/** What answers are read with. */
+export type LiveAnswering = Omit<RequestAnswersParams, 'events'> & { readonly session: Session };
 
 /**
- * What a client says in a live run, as it is stored: checked as a message that starts a run is, its answers matched with their calls,
- * and credentials taken out and kept.
- * @throws InvalidMessageError ConfigurationError
+ * What a client says in a live run, as it is stored: checked as a message that starts a run is, as plugins want it
+ * (`onUserMessageCallback`), its answers matched with their calls, and credentials taken out and kept.
+ * @param check not imported, but given: runs that are not live have it anyway, and this file is loaded apart from them
+ * @throws InvalidMessageError ConfigurationError and what plugins throw
  */
 export async function acceptLiveContent(
   content: Content,
-  { session, platform, credentialService }: Pick<Invocation, 'session' | 'platform' | 'credentialService'>,
-  requestTtlMs: number | undefined,
+  invocationContext: InvocationContext,
+  { session, ...answering }: LiveAnswering,
+  check: (message: Content) => Content,
 ): Promise<Content> {
-  const { events } = session;
-  const answering = { events, platform, requestTtlMs, credentialService };
-  const given = checkNewMessage(content);
-  if (!given.parts?.some((part) => part.functionResponse)) return given;
-  const { message, answers } = await matchFunctionResponses(given, answering);
-  await answers?.keepCredentials(sessionKeyOf(session));
-  return message;
+  const { plugins } = invocationContext;
+  const params = { ...answering, events: session.events };
+  const match = async (message: Content, before?: Matched['answers']): Promise<Matched> =>
+    message.parts?.some((part) => part.functionResponse)
+      ? matchFunctionResponses(message, params, before)
+      : { message, answers: undefined };
+  let matched = await match(check(content));
+  if (plugins.has('onUserMessageCallback')) {
+    const userMessage = matched.message;
+    const replaced = await plugins.first('onUserMessageCallback', { invocationContext, userMessage });
+    if (replaced) matched = await match(check(replaced), matched.answers);
+  }
+  await matched.answers?.keepCredentials(sessionKeyOf(session));
+  return matched.message;
 }
+
+type Matched = Pick<Awaited<ReturnType<typeof matchFunctionResponses>>, 'message' | 'answers'>;

@@ -1,0 +1,70 @@
+import { type Event, type FunctionCall, getFunctionCalls, type InvocationContext } from '@eventloom/core';
+
+/** A call of the history, and whether the service knows it by its id. */
+export interface FoundCall {
+  readonly call: FunctionCall;
+  readonly author: string;
+  readonly isKnown: boolean;
+}
+
+/**
+ * Which calls the service's session made itself: it takes responses to no others. A session that was told a history has only read of the
+ * calls in it, and one that goes on with a handle has forgotten what came after the handle, if the service said that it could not be
+ * resumed at that point.
+ */
+export class KnownCalls {
+  readonly #context: InvocationContext;
+  /** Stretches of the history, each from one place to before another; the last one is open. */
+  #stretches: { readonly from: number; to: number }[];
+  /** Where the history was at the newest handle. */
+  #handleAt = 0;
+  #isPastHandle = false;
+
+  constructor(context: InvocationContext) {
+    this.#context = context;
+    // A handle that the run was given stands for all that was.
+    this.#stretches = [{ from: 0, to: Infinity }];
+  }
+
+  get #events(): readonly Event[] {
+    return this.#context.session.events;
+  }
+
+  /** A session begins that was told the history. */
+  began(): void {
+    this.#stretches = [{ from: this.#events.length, to: Infinity }];
+    this.#isPastHandle = false;
+  }
+
+  /** The session goes on with the newest handle. */
+  resumed(): void {
+    const last = this.#stretches.at(-1);
+    if (!this.#isPastHandle || !last) return;
+    last.to = this.#handleAt;
+    this.#stretches.push({ from: this.#events.length, to: Infinity });
+    this.#isPastHandle = false;
+  }
+
+  /** The service gave a handle for what was said until now. */
+  noteHandle(): void {
+    this.#handleAt = this.#events.length;
+    this.#isPastHandle = false;
+  }
+
+  /** The service said that no handle stands for what is said from now on. */
+  noteNotResumable(): void {
+    this.#isPastHandle = true;
+  }
+
+  /** The newest call with this id; undefined when the history has none. */
+  find(id: string): FoundCall | undefined {
+    const events = this.#events;
+    for (let at = events.length - 1; at >= 0; at--) {
+      const event = events[at];
+      const call = event && getFunctionCalls(event).find((other) => other.id === id);
+      if (!event || !call) continue;
+      return { call, author: event.author, isKnown: this.#stretches.some(({ from, to }) => at >= from && at < to) };
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+import {
+  createErrorEvent,
+  type Event,
+  type EventloomError,
+  type FunctionCall,
+  type InvocationContext,
+  InvalidRequestError,
+  type LiveRequest,
+  type LiveRequestQueue,
+} from '@eventloom/core';
+import { AnswerQueue } from './answer-queue.ts';
+import { copyInput } from './copy-input.ts';
+import type { LiveRecordings } from './live-recordings.ts';
+import { type PumpOutcome, RequestPump } from './request-pump.ts';
+import type { ServiceSession } from './service-session.ts';
+import { takeInWritten, type WrittenRequest } from './take-in-written.ts';
+
+/**
+ * What clients said that was taken in, and what the model is told of it: it may have to be sent once more, by whichever agent has
+ * control then.
+ */
+const TAKEN_IN = new WeakMap<LiveRequest, { readonly sent: LiveRequest | undefined }>();
+
+/** What the input of a live run is made of. */
+export interface LiveInputParams {
+  readonly context: InvocationContext;
+  readonly queue: LiveRequestQueue;
+  readonly session: ServiceSession;
+  readonly recordings: LiveRecordings | undefined;
+  /** Passes an event on; settles when it was committed. */
+  readonly emit: (event: Event) => Promise<void>;
+  /** What a client wrote is stored. */
+  readonly onWritten: (event: Event) => Promise<void>;
+  /** All is sent of what a client said who says no more. */
+  readonly onEmpty: () => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** What the model is sent: what the client says, and what comes of the model's calls. */
+export class LiveInput {
+  /** What the model is still to be told of its calls. */
+  readonly answers = new AnswerQueue();
+  readonly #params: LiveInputParams;
+  /** Calls under way by which the agent gives control away: what is said meanwhile waits for the next agent. */
+  readonly #held = new Set<FunctionCall>();
+  #isOn = false;
+  #pump: RequestPump | undefined;
+  #answerPump: RequestPump | undefined;
+
+  constructor(params: LiveInputParams) {
+    this.#params = params;
+  }
+
+  /** Sends from now on. */
+  start(): void {
+    this.#isOn = true;
+    this.#answerPump = this.#startPump(this.answers);
+    if (this.#held.size === 0) this.#startClient();
+  }
+
+  /** Settles when nothing reads the client's queue any more. */
+  async stop(): Promise<void> {
+    this.#isOn = false;
+    await this.#pump?.stop();
+    await this.#answerPump?.stop();
+    this.#pump = undefined;
+    this.#answerPump = undefined;
+  }
+
+  /** The client is heard no more until the call is over. */
+  hold(call: FunctionCall): void {
+    this.#held.add(call);
+    void this.#pump?.stop();
+  }
+
+  /** The call is over, and where it did not give control away the agent goes on listening. */
+  release(call: FunctionCall): void {
+    if (!this.#held.delete(call) || this.#held.size > 0) return;
+    const pump = this.#pump;
+    void pump?.done.then(() => {
+      if (this.#isOn && this.#pump === pump && this.#held.size === 0) this.#startClient();
+    });
+  }
+
+  /** What was stored before a history was sent is told with it. */
+  async dropTold(): Promise<void> {
+    const { context, queue } = this.#params;
+    this.answers.clear();
+    if (queue.chars === 0) return;
+    const oldest = await queue.peek(context.abortSignal);
+    if (oldest && TAKEN_IN.has(oldest) && !('blob' in oldest)) queue.shift();
+  }
+
+  #startClient(): void {
+    this.#pump = this.#startPump(this.#params.queue, (request) => this.#prepare(request));
+  }
+
+  #startPump(source: AnswerQueue | LiveRequestQueue, prepare?: (request: LiveRequest) => Prepared): RequestPump {
+    const { session, onEmpty, onFailure } = this.#params;
+    const send = (request: LiveRequest) => session.send(request);
+    const onRefused = (error: EventloomError) => this.#tellRefusal(error);
+    const pump = new RequestPump({ source, send, onRefused, ...(prepare && { prepare }) });
+    void pump.done.then((outcome: PumpOutcome) => {
+      if (outcome === 'empty') onEmpty();
+      else if (outcome !== 'stopped') onFailure(outcome.error);
+    });
+    return pump;
+  }
+
+  /** Takes in what the client says, once: what is written is stored, tools that listen hear it. */
+  #prepare(request: LiveRequest): Prepared {
+    const known = TAKEN_IN.get(request);
+    if (known) return known.sent;
+    if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
+    TAKEN_IN.set(request, { sent: request });
+    if (!('blob' in request)) return request;
+    const { context, recordings } = this.#params;
+    copyInput(context, request.blob);
+    try {
+      return recordings?.heard(request.blob)?.then(() => request) ?? request;
+    } catch (error) {
+      if (!InvalidRequestError.isInstance(error)) throw error;
+      TAKEN_IN.set(request, { sent: undefined });
+      return this.#tellRefusal(error).then(() => undefined);
+    }
+  }
+
+  async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
+    const { context, emit, onWritten } = this.#params;
+    const { event, sent } = await takeInWritten(context, request);
+    TAKEN_IN.set(request, { sent });
+    await emit(event);
+    await onWritten(event);
+    return sent;
+  }
+
+  /** What cannot be taken is told and left out: the call goes on. */
+  async #tellRefusal({ code, message }: EventloomError): Promise<void> {
+    await this.#params.emit(createErrorEvent(this.#params.context.createEvent(), code, message));
+  }
+}
+
+type Prepared = LiveRequest | undefined | Promise<LiveRequest | undefined>;

@@ -1,0 +1,133 @@
+import {
+  type BaseLlmConnection,
+  type Content,
+  type FunctionResponse,
+  type InvocationContext,
+  LiveConnectionError,
+  type LiveLlmResponse,
+  type LiveRequest,
+} from '@eventloom/core';
+import { withoutClientId } from '../contents/event-content.ts';
+import { type FoundCall, KnownCalls } from './known-calls.ts';
+import { givenHandle } from './prepare-live-request.ts';
+import { UnconsumedRequests } from './unconsumed-requests.ts';
+
+/** The service's side of one agent's part of a live run, which goes on over several connections: what it knows, and what it is sent. */
+export class ServiceSession {
+  readonly #context: InvocationContext;
+  readonly #calls: KnownCalls;
+  readonly #unconsumed = new UnconsumedRequests();
+  #handle: string | undefined;
+  #connection: BaseLlmConnection | undefined;
+
+  constructor(context: InvocationContext) {
+    this.#context = context;
+    this.#calls = new KnownCalls(context);
+    this.#handle = givenHandle(context.runConfig.sessionResumption);
+  }
+
+  /** What it can go on with; undefined when it is to be told the history. */
+  get handle(): string | undefined {
+    return this.#handle;
+  }
+
+  giveUpHandle(): void {
+    this.#handle = undefined;
+  }
+
+  get connection(): BaseLlmConnection | undefined {
+    return this.#connection;
+  }
+
+  /** True when a call that does not keep the model from speaking can be answered in several responses. */
+  get takesInterimResponses(): boolean {
+    return this.#connection?.takesInterimResponses === true;
+  }
+
+  /** It begins on a connection, told the history. */
+  async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
+    this.#connection = connection;
+    this.#calls.began();
+    this.#unconsumed.clear();
+    if (history.length === 0) return;
+    if (connection.tellsConsumed) this.#unconsumed.add(undefined);
+    await connection.sendHistory(history);
+  }
+
+  /** It goes on on another connection, by its handle. */
+  async resume(connection: BaseLlmConnection): Promise<void> {
+    this.#connection = connection;
+    this.#calls.resumed();
+    this.#unconsumed.reconnect();
+    for (let request = this.#unconsumed.peek(); request; request = this.#unconsumed.peek()) {
+      await this.send(request);
+      this.#unconsumed.shift();
+    }
+  }
+
+  /** What a response tells of it. */
+  note({ liveSessionResumptionUpdate: update, consumedSends }: LiveLlmResponse): void {
+    if (!update) return;
+    if (update.resumable === false) return this.#calls.noteNotResumable();
+    if (!update.newHandle) return;
+    this.#handle = update.newHandle;
+    this.#calls.noteHandle();
+    if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
+  }
+
+  /** @throws LiveConnectionError when the connection is lost */
+  async send(request: LiveRequest): Promise<void> {
+    if (!('toolResponses' in request)) return this.#deliver(request);
+    for (const response of request.toolResponses) {
+      const { id } = response;
+      const found = id === undefined ? undefined : this.#calls.find(id);
+      const sent =
+        found && !found.isKnown ? inWords(response, found, this.#context.agent.name) : toModelResponse(response);
+      if (sent) await this.#deliver(sent);
+    }
+  }
+
+  async #deliver(request: LiveRequest): Promise<void> {
+    const connection = this.#connection;
+    if (!connection) throw new LiveConnectionError('there is no connection', { isRetryable: true });
+    if (!connection.tellsConsumed) return deliver(connection, request);
+    this.#unconsumed.add(request);
+    try {
+      await deliver(connection, request);
+    } catch (error) {
+      this.#unconsumed.remove(request);
+      throw error;
+    }
+  }
+
+  /** Ends the connection; what is known of the session stays. */
+  async hangUp(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.close();
+  }
+}
+
+function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<void> {
+  if ('blob' in request) return connection.sendRealtime(request.blob);
+  if ('content' in request) return connection.sendContent(request.content);
+  if ('toolResponses' in request) return connection.sendToolResponses(request.toolResponses);
+  return 'activityStart' in request ? connection.sendActivityStart() : connection.sendActivityEnd();
+}
+
+/** The response as the model knows its call. */
+function toModelResponse(functionResponse: FunctionResponse): LiveRequest {
+  return { toolResponses: [withoutClientId({ functionResponse }).functionResponse ?? functionResponse] };
+}
+
+/** What came of a call that the service's session did not make. Nothing, when only the end of its responses is told. */
+function inWords(
+  { name, response = {} }: FunctionResponse,
+  { call, author }: FoundCall,
+  agentName: string,
+): LiveRequest | undefined {
+  if (Object.keys(response).length === 0) return undefined;
+  const caller = author === agentName ? '' : ` by ${author}`;
+  const text = `Function ${name ?? call.name}, called earlier${caller} with ${JSON.stringify(call.args ?? {})}, returned: ${JSON.stringify(response)}`;
+  return { content: { role: 'user', parts: [{ text }] } };
+}
