@@ -256,6 +256,7 @@ export {
   REQUEST_INPUT,
   requestInput,
   ResponseAggregator,
+  ResponseScheduling,
   rewritesHistory,
   RUN_CONFIG_DEFAULTS,
   RunAbortedError,
@@ -376,6 +377,7 @@ export { Gemini, geminiModels } from '@eventloom/gemini';
 export type {
   CloseRunParams,
   FindAnsweredRunParams,
+  RewindParams,
   RunAsyncParams,
   RunLiveParams,
   RunnerConfig,
