@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getFunctionResponses } from 'eventloom';
+import { type Event, getFunctionResponses } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 import { playLiveOffline } from '../stage/play-live-offline.ts';
-import { spokenTurn } from '../stage/speech.ts';
+import { spokenTurn, toolCall } from '../stage/speech.ts';
 import { readWav, writeWav } from '../stage/wav-file.ts';
 import { story } from './story.ts';
 
@@ -55,3 +55,47 @@ test('the transcript has both sides', async () => {
     expect.stringContaining('answer.wav'),
   ]);
 });
+
+test('the events of a call come in order, and what is whole is stored', async () => {
+  const [first, second] = spokenTurn('Yes, on Sunday.');
+  const steps = [
+    { heard: /activityEnd/ },
+    { serverContent: { inputTranscription: { text: 'Are you ' } } },
+    { serverContent: { inputTranscription: { text: 'open on Sunday?' } } },
+    toolCall('call-1', 'opening_hours', { day: 'Sunday' }),
+    { heard: 'toolResponse' },
+    first ?? {},
+    second ?? {},
+    { serverContent: { interrupted: true } },
+    { serverContent: { inputTranscription: { text: 'And when?' } } },
+    ...spokenTurn('From ten.').slice(0, -1),
+    { usageMetadata: { promptTokenCount: 210, responseTokenCount: 40, totalTokenCount: 250 } },
+    { serverContent: { turnComplete: true } },
+  ];
+  const { stage } = await playLiveOffline({ ...story, connections: [steps] }, { folder: createFolder() });
+  const key = { appName: stage.runner.appName, userId: 'you', sessionId: 'first' };
+  const session = await stage.runner.sessionService.getSession(key);
+  const stored = new Set(session?.events.map(({ id }) => id));
+  const lines = stage.events.map((event) => describe(event, stored.has(event.id)));
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('events.txt');
+});
+
+/** An event in a line: its author, what it tells, and what becomes of it. */
+function describe(event: Event, isStored: boolean): string {
+  const { author, content, inputTranscription, outputTranscription, usageMetadata } = event;
+  const [{ inlineData, functionCall, functionResponse } = {}] = content?.parts ?? [];
+  const told = {
+    ...(inlineData && {
+      inlineData: `${inlineData.mimeType}, ${Buffer.from(inlineData.data ?? '', 'base64').length} bytes`,
+    }),
+    ...(functionCall && { functionCall: { name: functionCall.name, args: functionCall.args } }),
+    ...(functionResponse && { functionResponse: { name: functionResponse.name, response: functionResponse.response } }),
+    ...(inputTranscription && { inputTranscription }),
+    ...(outputTranscription && { outputTranscription }),
+    ...(usageMetadata && { usageMetadata }),
+    ...(event.interrupted && { interrupted: true }),
+    ...(event.turnComplete && { turnComplete: true }),
+    ...(event.partial && { partial: true }),
+  };
+  return `${isStored ? 'stored' : '      '}  ${author.padEnd(6)}  ${JSON.stringify(told)}`;
+}

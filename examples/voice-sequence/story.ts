@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import type { LiveStory } from '../stage/live-story.ts';
 import { spokenTurn, toolCall } from '../stage/speech.ts';
 import { rootAgent } from './agent.ts';
+import { savedAudio } from './saved-audio.ts';
 
 export const story: LiveStory = {
   agent: rootAgent,
@@ -19,9 +21,13 @@ export const story: LiveStory = {
       toolCall('call-3', 'task_completed', {}),
     ],
   ],
-  tell: (stage) =>
-    stage.talk(['Hello, my boiler leaks.', 'At 3 Mill Lane.', 'Yes, thank you.'], {
-      outputAudioTranscription: {},
-      saveLiveBlob: true,
-    }),
+  async tell(stage) {
+    const runConfig = { outputAudioTranscription: {}, saveLiveBlob: true };
+    await stage.talk(['Hello, my boiler leaks.', 'At 3 Mill Lane.', 'Yes, thank you.'], runConfig);
+    for (const event of stage.events) {
+      const audio = await savedAudio(stage.runner, 'first', event);
+      if (audio) writeFileSync(stage.file(`${event.author}.wav`), audio);
+    }
+    stage.note(`What was said last by each is in ${stage.file('intake.wav')} and ${stage.file('planner.wav')}.`);
+  },
 };
