@@ -7,6 +7,7 @@ import {
   ConfigurationError,
   type Event,
   type InvocationContext,
+  type LlmRequest,
   isBaseCodeExecutor,
   isBasePlanner,
   isBaseTool,
@@ -30,6 +31,7 @@ import {
 } from './llm-agent-config.ts';
 import { StaticRequest } from './static-request.ts';
 import type { Step } from './processors/request-processor.ts';
+import { ModelCall } from './step/model-call.ts';
 import { resolveModel } from './step/resolve-model.ts';
 import { runSteps } from './step/run-steps.ts';
 
@@ -128,7 +130,7 @@ export class LlmAgent extends BaseAgent {
   protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     // Not loaded with agents that only write.
     const { runLive } = await import('./live/run-live.ts');
-    yield* runLive(toStep(this, context), toStep);
+    yield* runLive(this, context, { toStep, toModelCall });
   }
 
   /** Closes the agent's tools and toolsets, and its sub-agents. */
@@ -136,6 +138,10 @@ export class LlmAgent extends BaseAgent {
     for (const tool of this.tools) await tool.close();
     await super.close();
   }
+}
+
+function toModelCall(step: Step, request: LlmRequest): ModelCall {
+  return new ModelCall(step, request);
 }
 
 function toStep(agent: LlmAgent, context: InvocationContext): Step {

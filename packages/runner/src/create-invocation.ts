@@ -4,7 +4,6 @@ import {
   type Content,
   type Invocation,
   type InvocationPast,
-  type LiveRequestQueue,
   type RunConfig,
   type Session,
   sessionKeyOf,
@@ -12,10 +11,14 @@ import {
 } from '@eventloom/core';
 import { driveAgent } from '@eventloom/multi-agent';
 import type { EventCommitter } from './event-committer.ts';
-import { checkNewMessage } from './new-message.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import { runSubInvocation } from './sub-invocation.ts';
+
+/** What only an invocation of a live run has, made for its session. */
+export type LiveParts = (
+  session: Session,
+) => Pick<Invocation, 'liveRequestQueue' | 'activeStreamingTools' | 'acceptLiveContent'>;
 
 /** What one invocation has of its own. */
 export interface InvocationParams {
@@ -25,8 +28,8 @@ export interface InvocationParams {
   readonly runConfig: RunConfig;
   /** Undefined in a live run. */
   readonly userContent: Content | undefined;
-  /** What the client says in a live run. */
-  readonly liveRequestQueue?: LiveRequestQueue | undefined;
+  /** Makes what only an invocation of a live run has. */
+  readonly live?: LiveParts | undefined;
   readonly past: InvocationPast | undefined;
   readonly abort: AbortGuard;
   /** The committer of the run's events, once there is one. */
@@ -40,7 +43,7 @@ export type MutableInvocation = Invocation & { userContent: Content | undefined 
 export function createInvocation(runner: Runner, params: InvocationParams): MutableInvocation {
   const { agent, platform, pluginManager, sessionService } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig } = runner;
-  const { invocationId, lease, runConfig, userContent, liveRequestQueue, past, abort } = params;
+  const { invocationId, lease, runConfig, userContent, live, past, abort } = params;
   const { session, derived } = params.loaded;
   return {
     invocationId,
@@ -50,7 +53,7 @@ export function createInvocation(runner: Runner, params: InvocationParams): Muta
     past,
     runConfig,
     userContent,
-    ...(liveRequestQueue ? liveParts(runner, session, liveRequestQueue) : {}),
+    ...live?.(session),
     abort,
     platform,
     plugins: pluginManager,
@@ -67,22 +70,5 @@ export function createInvocation(runner: Runner, params: InvocationParams): Muta
     },
     recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
     listToolCalls: (id) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId: id }),
-  };
-}
-
-/** What only an invocation of a live run has. */
-function liveParts(
-  { platform, credentialService, requestTtlMs }: Runner,
-  session: Session,
-  liveRequestQueue: LiveRequestQueue,
-): Pick<Invocation, 'liveRequestQueue' | 'activeStreamingTools' | 'acceptLiveContent'> {
-  return {
-    liveRequestQueue,
-    activeStreamingTools: new Map(),
-    acceptLiveContent: async (content, context) => {
-      const { acceptLiveContent } = await import('./live/accept-live-content.ts');
-      const answering = { session, platform, credentialService, requestTtlMs };
-      return acceptLiveContent(content, context, answering, checkNewMessage);
-    },
   };
 }

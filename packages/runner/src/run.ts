@@ -8,7 +8,6 @@ import {
   type GetSessionConfig,
   InvalidMessageError,
   InvocationContext,
-  type LiveRequestQueue,
   RunAbortedError,
   type RunConfig,
   ShuttingDownError,
@@ -16,7 +15,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { answeredCallIds } from './answered-call-ids.ts';
-import { createInvocation } from './create-invocation.ts';
+import { createInvocation, type LiveParts } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { MatchedMessage } from './match-answers.ts';
@@ -62,8 +61,8 @@ export class Run {
   readonly #params: RunAsyncParams;
   #config: RunConfig;
   readonly #newId: string;
-  /** What the client says in a live run. */
-  readonly #queue: LiveRequestQueue | undefined;
+  /** Of a live run. */
+  readonly #live: LiveParts | undefined;
   /** The run that goes on: the one that the caller names, or that asked what the message answers. */
   #resumedId: string | undefined;
   readonly #session: RunSession;
@@ -83,12 +82,12 @@ export class Run {
     support: RunSupport,
     params: RunAsyncParams,
     invocationId: string,
-    queue?: LiveRequestQueue,
+    live?: LiveParts,
   ) {
     this.#runner = runner;
     this.#params = params;
-    this.#queue = queue;
-    if (!queue) checkRunParams(params, runner.appName);
+    this.#live = live;
+    if (!live) checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params, runner.resumable);
     this.#newId = invocationId;
     this.#resumedId = params.invocationId;
@@ -114,7 +113,7 @@ export class Run {
   }
 
   get isStreaming(): boolean {
-    return this.#queue !== undefined || this.#config.streamingMode === StreamingMode.SSE;
+    return this.#live !== undefined || this.#config.streamingMode === StreamingMode.SSE;
   }
 
   /** Aborts the run: whatever listens to its signal stops, and the stream throws the reason. */
@@ -148,8 +147,8 @@ export class Run {
       loaded,
       lease: held.lease,
       runConfig: this.#config,
-      userContent: resumed?.userContent ?? (this.#queue ? undefined : matched.message),
-      liveRequestQueue: this.#queue,
+      userContent: resumed?.userContent ?? (this.#live ? undefined : matched.message),
+      live: this.#live,
       past: resumed?.past,
       abort: this.#abort,
       committer: () => this.#committer,
@@ -166,7 +165,7 @@ export class Run {
     if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
-    if (this.#queue && !picked.agent.canRunLive)
+    if (this.#live && !picked.agent.canRunLive)
       throw new ConfigurationError(`runLive: agent "${picked.agent.name}" cannot run live`);
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;

@@ -8,7 +8,6 @@ import {
   type Event,
   type EventloomError,
   type EventsCompactor,
-  type LiveRequestQueue,
   type InvocationContext,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
@@ -19,6 +18,7 @@ import {
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
 import { answeredCallIds } from './answered-call-ids.ts';
+import type { LiveParts } from './create-invocation.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
 import { completionEvent, completionOfUnbegun } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -124,8 +124,8 @@ export class Runner {
   ): AsyncGenerator<Event, void, undefined> {
     // Not loaded with agents that only write.
     const { toLiveRun } = await import('./live/run-live-params.ts');
-    const { params, queue } = toLiveRun(given, this);
-    yield* this.#run(params, invocationId, onId, queue);
+    const { params, live } = toLiveRun(given, this, checkNewMessage);
+    yield* this.#run(params, invocationId, onId, live);
   }
 
   /** As `runAsync`, all events at once. */
@@ -206,9 +206,9 @@ export class Runner {
     params: RunAsyncParams,
     invocationId: string,
     onId: (invocationId: string) => void,
-    queue?: LiveRequestQueue,
+    live?: LiveParts,
   ): AsyncGenerator<Event, void, undefined> {
-    const run = new Run(this, this.#support, params, invocationId, queue);
+    const run = new Run(this, this.#support, params, invocationId, live);
     let outcome: RunOutcome = 'untold';
     let isDone = false;
     let hasBegun = false;

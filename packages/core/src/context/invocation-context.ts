@@ -68,12 +68,14 @@ export class InvocationContext {
   readonly #agent: BaseAgent | undefined;
   readonly #abort: AbortGuard;
   readonly #parent: InvocationContext | undefined;
+  readonly #place: Place;
   #isPaused = false;
   /** True when some event is of this execution. */
   #isHeard: boolean;
 
   private constructor(place: Place) {
     const { invocation } = place;
+    this.#place = place;
     this.invocation = invocation;
     this.session = invocation.session;
     this.plugins = invocation.plugins;
@@ -301,21 +303,7 @@ export class InvocationContext {
 
   /** This place with an abort of its own, a fork: for one call that can be stopped while the agent goes on. */
   withAbort(abort: AbortGuard): InvocationContext {
-    const { invocation, progress, executionId, parentExecutionId, branch, past } = this;
-    return new InvocationContext({
-      invocation,
-      progress,
-      agent: this.#agent,
-      executionId,
-      parentExecutionId,
-      isHeard: this.#isHeard,
-      parent: this.#parent,
-      branch,
-      past,
-      abort,
-      tools: this.extraTools,
-      instructions: this.extraInstructions,
-    });
+    return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, abort });
   }
 
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */

@@ -8,11 +8,12 @@ import {
 } from '@eventloom/core';
 import type { GenAiClient } from '../client/genai-client.ts';
 import type { Ending } from './client-socket.ts';
+import { CountedSends } from './counted-sends.ts';
 import { GeminiLiveConnection } from './gemini-live-connection.ts';
 import { announcesPast, liveDialectOf } from './live-dialect.ts';
 import { LiveInbox } from './live-inbox.ts';
 import { toConnectionError } from './to-connection-error.ts';
-import { resumptionHandle, toLiveConfig } from './to-live-config.ts';
+import { isTransparent, resumptionHandle, toLiveConfig } from './to-live-config.ts';
 import { toLiveResponse } from './to-live-response.ts';
 import { WatchedConnection } from './watched-connection.ts';
 
@@ -42,6 +43,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   if (!live) throw new ConfigurationError(`model "${model}": its client has no live connections`);
   const dialect = liveDialectOf(model);
   const hasPast = announcesPast(request, dialect);
+  const sends = isTransparent(request, vertexai) ? new CountedSends() : undefined;
   const hasHandle = resumptionHandle(request) !== undefined;
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
@@ -82,7 +84,9 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
       }
       if (message.setupComplete) isSetUp = true;
       const response = toLiveResponse(message);
-      if (response) inbox.push(response);
+      const index = message.sessionResumptionUpdate?.lastConsumedClientMessageIndex;
+      const consumedSends = index === undefined ? undefined : sends?.consumed(Number(index));
+      if (response) inbox.push(consumedSends === undefined ? response : { ...response, consumedSends });
     },
     onEnd: (ending) => fail(errorOf(ending)),
   });
@@ -104,6 +108,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
       inbox,
       vertexai,
       dialect,
+      sends,
       isPastAwaited: hasPast,
       platform,
       failure: () => failure,

@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import type { LiveSession } from '../client/genai-client.ts';
 import { toWireBlob, toWireContent, toWireFunctionResponse } from '../request/to-wire-contents.ts';
+import type { CountedSends } from './counted-sends.ts';
 import { isSayable, type LiveDialect, splitHistory } from './live-dialect.ts';
 import type { LiveInbox } from './live-inbox.ts';
 import type { WatchedConnection } from './watched-connection.ts';
@@ -22,6 +23,8 @@ export interface GeminiLiveConnectionParams {
   readonly inbox: LiveInbox;
   readonly vertexai: boolean;
   readonly dialect: LiveDialect;
+  /** Counts what is sent, where the service tells what it consumed. */
+  readonly sends: CountedSends | undefined;
   /** The setup announced a past, for which the service waits. */
   readonly isPastAwaited: boolean;
   readonly platform: Platform;
@@ -52,7 +55,40 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     this.#isPastAwaited = params.isPastAwaited;
   }
 
-  async sendHistory(history: readonly Content[]): Promise<void> {
+  /** Vertex AI takes one response to a call. */
+  get takesInterimResponses(): boolean {
+    return !this.#params.vertexai;
+  }
+
+  get tellsConsumed(): boolean {
+    return this.#params.sends !== undefined;
+  }
+
+  sendHistory(history: readonly Content[]): Promise<void> {
+    return this.#counted(() => this.#sendHistory(history));
+  }
+
+  sendContent(content: Content): Promise<void> {
+    return this.#counted(() => this.#sendContent(content));
+  }
+
+  sendToolResponses(responses: readonly FunctionResponse[]): Promise<void> {
+    return this.#counted(() => this.#sendToolResponses(responses));
+  }
+
+  sendRealtime(blob: Blob): Promise<void> {
+    return this.#counted(() => this.#sendRealtime(blob));
+  }
+
+  sendActivityStart(): Promise<void> {
+    return this.#counted(() => this.#send((session) => session.sendRealtimeInput({ activityStart: {} })));
+  }
+
+  sendActivityEnd(): Promise<void> {
+    return this.#counted(() => this.#send((session) => session.sendRealtimeInput({ activityEnd: {} })));
+  }
+
+  async #sendHistory(history: readonly Content[]): Promise<void> {
     if (history.length === 0) return;
     if (this.#params.dialect === 'turns') return this.#sendTurns(history, history.at(-1)?.role !== 'model');
     const { past, said } = splitHistory(history);
@@ -60,19 +96,19 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     await Promise.all([past.length > 0 && this.#sendTurns(past, true), said && this.#sayParts(said)]);
   }
 
-  async sendContent(content: Content): Promise<void> {
+  async #sendContent(content: Content): Promise<void> {
     const responses = content.parts?.flatMap(({ functionResponse }) => functionResponse ?? []) ?? [];
-    if (responses.length > 0 && responses.length === content.parts?.length) return this.sendToolResponses(responses);
+    if (responses.length > 0 && responses.length === content.parts?.length) return this.#sendToolResponses(responses);
     if (this.#params.dialect === 'realtime') return this.#sayParts(content);
     await this.#sendTurns([{ role: 'user', ...content }], true);
   }
 
-  async sendToolResponses(responses: readonly FunctionResponse[]): Promise<void> {
+  async #sendToolResponses(responses: readonly FunctionResponse[]): Promise<void> {
     const functionResponses = responses.map((response) => toWireFunctionResponse(response, this.#params.vertexai));
     await this.#send((session) => session.sendToolResponse({ functionResponses }));
   }
 
-  async sendRealtime(blob: Blob): Promise<void> {
+  async #sendRealtime(blob: Blob): Promise<void> {
     const wire = toWireBlob(blob, this.#params.vertexai);
     const type = wire.mimeType ?? '';
     await this.#send((session) => {
@@ -80,14 +116,6 @@ export class GeminiLiveConnection implements BaseLlmConnection {
       else if (type.startsWith('image/')) session.sendRealtimeInput({ video: wire });
       else session.sendRealtimeInput({ media: wire });
     });
-  }
-
-  async sendActivityStart(): Promise<void> {
-    await this.#send((session) => session.sendRealtimeInput({ activityStart: {} }));
-  }
-
-  async sendActivityEnd(): Promise<void> {
-    await this.#send((session) => session.sendRealtimeInput({ activityEnd: {} }));
   }
 
   async *receive(): AsyncGenerator<LiveLlmResponse, void, void> {
@@ -118,9 +146,18 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     const { parts = [] } = content;
     await Promise.all(
       parts.map(({ text = '', inlineData }) =>
-        inlineData ? this.sendRealtime(inlineData) : this.#send((session) => session.sendRealtimeInput({ text })),
+        inlineData ? this.#sendRealtime(inlineData) : this.#send((session) => session.sendRealtimeInput({ text })),
       ),
     );
+  }
+
+  /** One send, of however many messages. They are made at once, so that sends are counted in their order. */
+  #counted(send: () => Promise<void>): Promise<void> {
+    const { sends } = this.#params;
+    const before = sends?.messages;
+    const sent = send();
+    if (sends && sends.messages !== before) sends.end();
+    return sent;
   }
 
   /** Sends now, so that sends keep their order, and then waits for room. */
@@ -132,8 +169,10 @@ export class GeminiLiveConnection implements BaseLlmConnection {
         // Nobody told a past: the service is not to wait for it any longer.
         this.#isPastAwaited = false;
         session.sendClientContent({ turnComplete: true });
+        this.#params.sends?.add();
       }
       say(session);
+      this.#params.sends?.add();
     } catch (cause) {
       if (EventloomError.isInstance(cause)) throw cause;
       const reason = cause instanceof Error ? cause.message : String(cause);

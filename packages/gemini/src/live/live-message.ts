@@ -7,7 +7,12 @@ export interface LiveMessage {
   readonly toolCall?: { readonly functionCalls?: readonly FunctionCall[] };
   readonly toolCallCancellation?: { readonly ids?: readonly string[] };
   readonly usageMetadata?: LiveUsage;
-  readonly sessionResumptionUpdate?: { readonly newHandle?: string; readonly resumable?: boolean };
+  readonly sessionResumptionUpdate?: {
+    readonly newHandle?: string;
+    readonly resumable?: boolean;
+    /** The place of a message of the client's on this connection: the setup is 0. A 64-bit number, which protobuf writes as text. */
+    readonly lastConsumedClientMessageIndex?: string | number;
+  };
   /** A protobuf duration: `9.5s`. */
   readonly goAway?: { readonly timeLeft?: string };
   /** Not documented for live connections; proxies answer so. */

@@ -27,6 +27,13 @@ export function toLiveConfig(request: LlmRequest, vertexai: boolean): LiveConnec
   } as LiveConnectConfig;
 }
 
+/** True when the service tells with its handles what of the sends it consumed. */
+export function isTransparent({ config }: LlmRequest, vertexai: boolean): boolean {
+  const { sessionResumption } = config;
+  if (!vertexai || !isObject(sessionResumption)) return false;
+  return !('transparent' in sessionResumption) || sessionResumption.transparent === true;
+}
+
 /** The handle that a request resumes a session with, undefined when it begins one. */
 export function resumptionHandle({ config }: LlmRequest): string | undefined {
   const { sessionResumption } = config;
@@ -34,9 +41,10 @@ export function resumptionHandle({ config }: LlmRequest): string | undefined {
   return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;
 }
 
-/** Only Vertex AI resumes transparently. */
+/** Only Vertex AI resumes transparently: it then tells what it consumed of what it was sent. Asked for unless the request says no. */
 function toResumption(resumption: object, vertexai: boolean): object {
-  if (vertexai || !('transparent' in resumption)) return resumption;
+  if (vertexai) return { transparent: true, ...resumption };
+  if (!('transparent' in resumption)) return resumption;
   const { transparent: _, ...rest } = resumption;
   return rest;
 }

@@ -2,7 +2,7 @@ import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses, new
 import { isLlmAgent } from '../is-llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { answersTo, type ResumedCalls } from '../step/resumed-calls.ts';
-import type { ToStep } from './run-live.ts';
+import type { StepParts } from './run-live.ts';
 
 /** Calls of one agent that go on, or are over, because of what a person answered. */
 export interface AnsweredAgent {
@@ -14,7 +14,7 @@ export interface AnsweredAgent {
  * Whose calls go on because of the answers in an event: those of the agent that has control, and of those that had it when they
  * asked. An agent that the tree does not have any more is left out.
  */
-export function answeredAgents(step: Step, event: Event, toStep: ToStep): AnsweredAgent[] {
+export function answeredAgents(step: Step, event: Event, { toStep }: StepParts): AnsweredAgent[] {
   const ids = getFunctionResponses(event).map(({ id = '' }) => id);
   if (ids.length === 0) return [];
   const { events } = step.context.session;
@@ -25,7 +25,7 @@ export function answeredAgents(step: Step, event: Event, toStep: ToStep): Answer
   });
 }
 
-function othersThatAsked({ agent, context }: Step, events: readonly Event[], ids: readonly string[], toStep: ToStep) {
+function othersThatAsked({ agent, context }: Step, events: readonly Event[], ids: readonly string[], toStep: StepParts['toStep']) {
   const wanted = new Set(ids);
   const asked = new Map<BaseAgent, Step>();
   for (const event of newestFirst(events)) {

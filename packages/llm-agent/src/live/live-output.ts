@@ -1,4 +1,5 @@
 import {
+  contentText,
   createEventActions,
   type Event,
   type FunctionCall,
@@ -9,6 +10,7 @@ import {
   type LlmResponse,
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
+import { saveOutput } from '../step/final-output.ts';
 import type { ModelCall } from '../step/model-call.ts';
 import { ModelReply } from '../step/model-reply.ts';
 import { callsToRun } from '../step/open-calls.ts';
@@ -68,13 +70,13 @@ export class LiveOutput {
 
   /** Passes on what a response tells, and runs what it calls. */
   async take(raw: LiveLlmResponse): Promise<void> {
-    const { recordings, emit, onCalls, run } = this.#params;
+    const { recordings, onCalls, run } = this.#params;
     const response = this.#call?.asksAfter && saysSomething(raw) ? await this.#asCallbacksWant(raw, this.#call) : raw;
     for (const event of this.#turn.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
       if (calls.length > 0) onCalls(calls);
       if (recordings) await recordings.said(event);
-      await emit(event);
+      await this.#pass(event);
       if (calls.length > 0 && !this.#context.isEnded) run(event.id, calls);
     }
     if (response.generationComplete === true) await recordings?.completed();
@@ -82,7 +84,17 @@ export class LiveOutput {
 
   /** Passes on what was said so far of a turn that ends here, because its connection or the run does. */
   async flush(isInterrupted: boolean): Promise<void> {
-    for (const event of this.#turn.flush(isInterrupted)) await this.#params.emit(event);
+    for (const event of this.#turn.flush(isInterrupted)) await this.#pass(event);
+  }
+
+  /** Passes an event on; what the agent said as a whole is kept under its output key. */
+  #pass(event: Event): Promise<void> {
+    const { step, emit } = this.#params;
+    if (step.agent.outputKey !== undefined && event.partial !== true && event.author !== 'user') {
+      const text = contentText(event.content) || event.outputTranscription?.text;
+      if (text) saveOutput(step, event.actions, text);
+    }
+    return emit(event);
   }
 
   /** Callbacks say what the model said, and not what the service says of the connection and of the turn. */

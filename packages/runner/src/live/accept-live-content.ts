@@ -8,17 +8,17 @@ export type LiveAnswering = Omit<RequestAnswersParams, 'events'> & { readonly se
 /**
  * What a client says in a live run, as it is stored: checked as a message that starts a run is, as plugins want it
  * (`onUserMessageCallback`), its answers matched with their calls, and credentials taken out and kept.
- * @param check not imported, but given: runs that are not live have it anyway, and this file is loaded apart from them
+ * @param check checks a message as one that starts a run is checked
  * @throws InvalidMessageError ConfigurationError and what plugins throw
  */
 export async function acceptLiveContent(
   content: Content,
   invocationContext: InvocationContext,
-  { session, ...answering }: LiveAnswering,
+  { session, platform, requestTtlMs, credentialService }: LiveAnswering,
   check: (message: Content) => Content,
 ): Promise<Content> {
   const { plugins } = invocationContext;
-  const params = { ...answering, events: session.events };
+  const params = { events: session.events, platform, requestTtlMs, credentialService };
   const match = async (message: Content, before?: Matched['answers']): Promise<Matched> =>
     message.parts?.some((part) => part.functionResponse)
       ? matchFunctionResponses(message, params, before)

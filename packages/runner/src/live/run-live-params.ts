@@ -1,6 +1,8 @@
-import { ConfigurationError, type LiveRequestQueue, type RunConfig } from '@eventloom/core';
+import { ConfigurationError, type Content, type LiveRequestQueue, type RunConfig } from '@eventloom/core';
+import type { LiveParts } from '../create-invocation.ts';
 import type { RunAsyncParams } from '../run-params.ts';
 import type { Runner } from '../runner.ts';
+import { acceptLiveContent } from './accept-live-content.ts';
 
 /** What one live run is given. */
 export interface RunLiveParams {
@@ -30,11 +32,26 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunLiveParams>([
 /** Queues that serve a run, or did: what a client says is for one. */
 const USED = new WeakSet<LiveRequestQueue>();
 
-/** The parameters of the run, and the queue that is the run's from now on. @throws ConfigurationError */
+/** What of the runner is used. */
+type LiveRunner = Pick<Runner, 'appName' | 'artifactService' | 'platform' | 'credentialService' | 'requestTtlMs'>;
+
+/** A live run: its parameters, and what its invocation has beside those of others. */
+export interface LiveRun {
+  readonly params: RunAsyncParams;
+  readonly live: LiveParts;
+}
+
+/**
+ * The live run; the queue is the run's from now on.
+ * @param check not imported, but given: runs that are not live have it anyway, and this file is loaded apart from them
+ * @throws ConfigurationError
+ */
 export function toLiveRun(
   params: RunLiveParams,
-  { appName, artifactService }: Pick<Runner, 'appName' | 'artifactService'>,
-): { readonly params: RunAsyncParams; readonly queue: LiveRequestQueue } {
+  runner: LiveRunner,
+  check: (message: Content) => Content,
+): LiveRun {
+  const { appName, artifactService } = runner;
   for (const name in params) {
     if (PARAMS.has(name)) continue;
     throw new ConfigurationError(`runLive: ${name} is not supported by this version; it has ${[...PARAMS].join(', ')}`);
@@ -52,5 +69,10 @@ export function toLiveRun(
     throw new ConfigurationError('runConfig.saveLiveBlob: the runner has no artifactService to save audio with');
   if (USED.has(queue)) throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
   USED.add(queue);
-  return { params: { ...rest, runConfig: { ...rest.runConfig, resumable: false } }, queue };
+  const live: LiveParts = (session) => ({
+    liveRequestQueue: queue,
+    activeStreamingTools: new Map(),
+    acceptLiveContent: (content, context) => acceptLiveContent(content, context, { ...runner, session }, check),
+  });
+  return { params: { ...rest, runConfig: { ...rest.runConfig, resumable: false } }, live };
 }

@@ -19,12 +19,16 @@ export interface ScriptedLiveConnectionParams {
   /** Whether `sent` is filled. */
   readonly recordSent: boolean;
   readonly abortSignal: AbortSignal | undefined;
+  readonly takesInterimResponses: boolean | undefined;
+  readonly tellsConsumed: boolean | undefined;
 }
 
 /** A live connection that plays its script as it is read, and keeps what it is sent. */
 export class ScriptedLiveConnection implements BaseLlmConnection {
   /** The request it was opened with: a deep copy. */
   readonly request: LlmRequest;
+  readonly takesInterimResponses: boolean | undefined;
+  readonly tellsConsumed: boolean | undefined;
   readonly #steps: readonly ScriptedLiveStep[];
   readonly #recordSent: boolean;
   readonly #sent: LiveSent[] = [];
@@ -39,8 +43,11 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   readonly #over = Promise.withResolvers<void>();
   #arrival = Promise.withResolvers<void>();
 
-  constructor({ request, steps, recordSent, abortSignal }: ScriptedLiveConnectionParams) {
+  constructor(params: ScriptedLiveConnectionParams) {
+    const { request, steps, recordSent, abortSignal } = params;
     this.request = request;
+    this.takesInterimResponses = params.takesInterimResponses;
+    this.tellsConsumed = params.tellsConsumed;
     this.#steps = steps;
     this.#recordSent = recordSent;
     this.#cuesLeft = steps.filter(isCue).length;

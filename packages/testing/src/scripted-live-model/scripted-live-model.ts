@@ -90,7 +90,7 @@ export class ScriptedLiveModel extends BaseLlm {
         new UnexpectedModelCallError(`model "${this.model}": connection ${index + 1} was not expected`),
       );
     }
-    const { steps = [], refuse, expect, gate } = toConnectionScript(script);
+    const { steps = [], refuse, expect, gate, takesInterimResponses, tellsConsumed } = toConnectionScript(script);
     const fault = expect && unmetExpectation(request, expect);
     if (fault !== undefined) {
       throw this.#failed(new UnmetExpectationError(`model "${this.model}": connection ${index + 1}: ${fault}`));
@@ -101,6 +101,8 @@ export class ScriptedLiveModel extends BaseLlm {
     const connection = new ScriptedLiveConnection({
       request: copied,
       steps,
+      takesInterimResponses,
+      tellsConsumed,
       recordSent: this.#recordSent,
       abortSignal,
     });

@@ -36,6 +36,9 @@ export interface ScriptedLiveConnectionScript {
   readonly expect?: RequestExpectation;
   /** Holds `connect` until the test opens it. */
   readonly gate?: Gate;
+  /** What the connection says of itself; see BaseLlmConnection. Default false. */
+  readonly takesInterimResponses?: boolean;
+  readonly tellsConsumed?: boolean;
 }
 
 /** Makes the script of a connection; for as many as there come. */
