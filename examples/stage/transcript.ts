@@ -42,7 +42,7 @@ function textsOf({ content }: Event, withResponses: boolean): string[] {
 function textOf(part: Part, withResponses: boolean): string | undefined {
   const { text, fileData, executableCode, codeExecutionResult, functionResponse } = part;
   if (text !== undefined) return text.trimEnd();
-  if (fileData) return `  saved as ${fileData.fileUri ?? ''}`;
+  if (fileData) return `  saved as ${fileData.mimeType ?? 'a file'}`;
   if (executableCode) return `runs\n${executableCode.code ?? ''}`;
   if (codeExecutionResult) return `ran, and printed\n${codeExecutionResult.output ?? ''}`;
   return withResponses && functionResponse ? brief(functionResponse.response) : undefined;

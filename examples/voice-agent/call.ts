@@ -25,6 +25,8 @@ const runConfig: RunConfig = {
 export async function* call(runner: Runner, microphone: Microphone, speaker: Speaker): AsyncGenerator<Event> {
   const liveRequestQueue = new LiveRequestQueue();
   const speaking = speak(microphone, liveRequestQueue);
+  // A microphone that fails ends the call, and its error is thrown below.
+  speaking.catch(() => liveRequestQueue.close());
   try {
     for await (const event of runner.runLive({ userId: 'you', sessionId: 'first', liveRequestQueue, runConfig })) {
       for (const { inlineData } of event.content?.parts ?? []) if (inlineData?.data) speaker.play(inlineData.data);
@@ -45,5 +47,5 @@ async function speak({ pieces, mimeType }: Microphone, queue: LiveRequestQueue):
     if (queue.isClosed) return;
     queue.sendRealtime({ data, mimeType });
   }
-  queue.sendActivityEnd();
+  if (!queue.isClosed) queue.sendActivityEnd();
 }

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { type Event, getFunctionResponses } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 import { playLiveOffline } from '../stage/play-live-offline.ts';
+import type { LiveStage } from '../stage/live-stage.ts';
 import { spokenTurn, toolCall } from '../stage/speech.ts';
 import { readWav, writeWav } from '../stage/wav-file.ts';
+import { call } from './call.ts';
 import { story } from './story.ts';
 
 const QUESTION = {
@@ -42,6 +44,18 @@ test('what was cut off is not heard', async () => {
   const steps = [{ heard: /activityEnd/ }, began ?? {}, cutOff, ...spokenTurn('On Monday we are closed.')];
   await playLiveOffline({ ...story, connections: [steps] }, { folder });
   expect(readWav(join(folder, 'answer.wav')).samples).toHaveLength(5 * 4800);
+});
+
+test('a microphone that fails ends the call', async () => {
+  const pieces = async function* () {
+    yield 'AAAA';
+    throw new TypeError('unplugged');
+  };
+  const tell = async ({ runner }: LiveStage): Promise<void> => {
+    const speaker = { play: () => undefined, clear: () => undefined };
+    for await (const _ of call(runner, { mimeType: 'audio/pcm;rate=16000', pieces: pieces() }, speaker)) continue;
+  };
+  await expect(playLiveOffline({ ...story, connections: [[]], tell })).rejects.toThrow('unplugged');
 });
 
 test('the transcript has both sides', async () => {

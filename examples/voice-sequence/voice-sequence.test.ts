@@ -29,3 +29,9 @@ test('what each agent said is saved as a WAV that lasts as long', async () => {
   expect(readWav(join(folder, 'intake.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 9 * 4800 } });
   expect(readWav(join(folder, 'planner.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 11 * 4800 } });
 });
+
+test('the transcript has all that each agent said and did', async () => {
+  const lines: string[] = [];
+  await playLiveOffline(story, { folder: createFolder(), print: (line) => lines.push(line.trimEnd()) });
+  await expect(`${lines.slice(0, -1).join('\n')}\n`).toMatchFileSnapshot('transcript.txt');
+});
