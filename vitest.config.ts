@@ -18,6 +18,7 @@ const neutralPackages = [
   'gemini',
   'quickjs',
   'runner',
+  'eventloom',
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 

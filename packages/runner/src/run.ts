@@ -77,13 +77,7 @@ export class Run {
   #canGoOn = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
-  constructor(
-    runner: Runner,
-    support: RunSupport,
-    params: RunAsyncParams,
-    invocationId: string,
-    live?: LiveParts,
-  ) {
+  constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string, live?: LiveParts) {
     this.#runner = runner;
     this.#params = params;
     this.#live = live;

@@ -3,7 +3,7 @@ import type { RequestSource } from './request-pump.ts';
 
 /** What a model is still to be told of its calls. It outlives a connection, and holds what the runtime says, not what a client does. */
 export class AnswerQueue implements RequestSource {
-  readonly #waiting: LiveRequest[] = [];
+  #waiting: LiveRequest[] = [];
   #wake: (() => void) | undefined;
 
   push(request: LiveRequest): void {
@@ -29,7 +29,8 @@ export class AnswerQueue implements RequestSource {
     this.#waiting.shift();
   }
 
-  clear(): void {
-    this.#waiting.length = 0;
+  /** Takes out what this is true for. */
+  drop(isDropped: (request: LiveRequest) => boolean): void {
+    this.#waiting = this.#waiting.filter((request) => !isDropped(request));
   }
 }

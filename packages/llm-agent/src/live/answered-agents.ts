@@ -25,7 +25,12 @@ export function answeredAgents(step: Step, event: Event, { toStep }: StepParts):
   });
 }
 
-function othersThatAsked({ agent, context }: Step, events: readonly Event[], ids: readonly string[], toStep: StepParts['toStep']) {
+function othersThatAsked(
+  { agent, context }: Step,
+  events: readonly Event[],
+  ids: readonly string[],
+  toStep: StepParts['toStep'],
+) {
   const wanted = new Set(ids);
   const asked = new Map<BaseAgent, Step>();
   for (const event of newestFirst(events)) {

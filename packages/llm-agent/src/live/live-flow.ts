@@ -167,7 +167,7 @@ export class LiveFlow {
     this.#isTimeShort = false;
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);
-      if (request.contents.length > 0) await this.#input.dropTold();
+      if (request.contents.length > 0) await this.#input.dropTold(request.contents);
     } else await this.#session.resume(connection);
     this.#input.start();
     for await (const response of connection.receive()) {

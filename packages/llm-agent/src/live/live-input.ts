@@ -1,4 +1,5 @@
 import {
+  type Content,
   createErrorEvent,
   type Event,
   type EventloomError,
@@ -13,6 +14,7 @@ import { copyInput } from './copy-input.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { type PumpOutcome, RequestPump } from './request-pump.ts';
 import type { ServiceSession } from './service-session.ts';
+import { ToldResponses } from './told-responses.ts';
 import { takeInWritten, type WrittenRequest } from './take-in-written.ts';
 
 /**
@@ -82,10 +84,13 @@ export class LiveInput {
     });
   }
 
-  /** What was stored before a history was sent is told with it. */
-  async dropTold(): Promise<void> {
+  /** What is in a history that was sent is told with it. */
+  async dropTold(history: readonly Content[]): Promise<void> {
     const { context, queue } = this.#params;
-    this.answers.clear();
+    const told = new ToldResponses(history);
+    this.answers.drop(
+      (request) => 'toolResponses' in request && request.toolResponses.every((each) => told.take(each)),
+    );
     if (queue.chars === 0) return;
     const oldest = await queue.peek(context.abortSignal);
     if (oldest && TAKEN_IN.has(oldest) && !('blob' in oldest)) queue.shift();

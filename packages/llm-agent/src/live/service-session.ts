@@ -66,7 +66,9 @@ export class ServiceSession {
   }
 
   /** What a response tells of it. */
-  note({ liveSessionResumptionUpdate: update, consumedSends }: LiveLlmResponse): void {
+  note(response: LiveLlmResponse): void {
+    const { liveSessionResumptionUpdate: update, consumedSends } = response;
+    if (!this.#connection?.tellsConsumed && isModelSpeaking(response)) this.#unconsumed.answered();
     if (!update) return;
     if (update.resumable === false) return this.#calls.noteNotResumable();
     if (!update.newHandle) return;
@@ -90,7 +92,8 @@ export class ServiceSession {
   async #deliver(request: LiveRequest): Promise<void> {
     const connection = this.#connection;
     if (!connection) throw new LiveConnectionError('there is no connection', { isRetryable: true });
-    if (!connection.tellsConsumed) return deliver(connection, request);
+    const isWritten = 'content' in request || 'toolResponses' in request;
+    if (!connection.tellsConsumed && !isWritten) return deliver(connection, request);
     this.#unconsumed.add(request);
     try {
       await deliver(connection, request);
@@ -106,6 +109,10 @@ export class ServiceSession {
     this.#connection = undefined;
     await connection?.close();
   }
+}
+
+function isModelSpeaking({ content, outputTranscription, turnComplete, interrupted }: LiveLlmResponse): boolean {
+  return Boolean(content ?? outputTranscription) || turnComplete === true || interrupted === true;
 }
 
 function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<void> {

@@ -6,8 +6,9 @@ const MAX_CHARS = 4 * 1024 * 1024;
 const OVERHEAD_CHARS = 64;
 
 /**
- * What a connection was sent and the service did not say that it consumed, in order: whoever goes on with the newest handle is sent it
- * again. For services that tell.
+ * What a connection was sent and the service is not known to have consumed, in order: it is sent again to whoever goes on with the newest
+ * handle. A service that tells what it consumed is sent again all of the rest. Of another it is taken that it consumed all when the model
+ * says something; before that, it is sent again what was written, while speech that is lost is too old to be of use.
  */
 export class UnconsumedRequests {
   /** Sends on this connection; undefined for one that is not to be sent again. */
@@ -55,6 +56,11 @@ export class UnconsumedRequests {
     if (at < 0) return;
     this.#sent.splice(at, 1);
     this.#chars -= charsOf(request);
+  }
+
+  /** The model said something: it consumed what it was sent. */
+  answered(): void {
+    this.consumed(Infinity);
   }
 
   /** The service consumed so many sends on this connection, from its first. */

@@ -46,11 +46,7 @@ export interface LiveRun {
  * @param check not imported, but given: runs that are not live have it anyway, and this file is loaded apart from them
  * @throws ConfigurationError
  */
-export function toLiveRun(
-  params: RunLiveParams,
-  runner: LiveRunner,
-  check: (message: Content) => Content,
-): LiveRun {
+export function toLiveRun(params: RunLiveParams, runner: LiveRunner, check: (message: Content) => Content): LiveRun {
   const { appName, artifactService } = runner;
   for (const name in params) {
     if (PARAMS.has(name)) continue;
