@@ -1,16 +1,20 @@
-import { ConfigurationError, EventloomError, systemPlatform } from '@eventloom/core';
-import type { Context, Hono } from 'hono';
+import { EventloomError, systemPlatform } from '@eventloom/core';
+import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
 import { RouteNotFoundError } from './errors/route-not-found-error.ts';
-import { UnauthenticatedError } from './errors/unauthenticated-error.ts';
 import { Call } from './http/call.ts';
 import { errorResponse } from './http/error-response.ts';
 import { errorStatus } from './http/error-status.ts';
+import { identify } from './http/identify.ts';
 import { guardRequest, isAllowedOrigin, type RequestGuardOptions } from './http/request-guard.ts';
 import type { Route } from './http/route.ts';
 import { INVOCATION_ID_HEADER } from './http/sse-response.ts';
+import { admitLive } from './live/admit-live.ts';
+import { LiveCalls } from './live/live-calls.ts';
+import type { LiveAdmission } from './live/live-socket.ts';
 import { artifactRoutes } from './routes/artifact-routes.ts';
+import { liveRoutes } from './routes/live-routes.ts';
 import { openApiRoute } from './routes/open-api-route.ts';
 import { runBufferRoutes } from './routes/run-buffer-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
@@ -22,20 +26,26 @@ import { RunRegistry } from './runs/run-registry.ts';
 import { UnfinishedRuns } from './runs/unfinished-runs.ts';
 import { within } from './runs/within.ts';
 import type { ServerContext } from './server-context.ts';
-import { DEFAULT_LIMITS } from './server-limits.ts';
-import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from './server-options.ts';
+import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
+import { checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
 /** An Eventloom server: answers requests wherever there is `fetch`. */
 export interface EventloomServer {
   /** The routes. More can be added; they are guarded against foreign hosts and origins, and not by `authenticate`. */
   readonly app: Hono;
-  /** Answers one request. */
+  /** Answers one request. One that asks for a WebSocket is for `admitLive`. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
+  /**
+   * Looks whether a request at `/run_live` that asks for a WebSocket may have one. What is between the server and its runtime's sockets
+   * calls this: `./node` and `./cloudflare` do. Never rejects.
+   */
+  admitLive(request: Request): Promise<LiveAdmission>;
   /** True when requests say who they come from, or need not: the server may be reached from other machines. */
   readonly isGuarded: boolean;
-  /** Runs in flight. */
+  /** Runs in flight, calls included. */
   readonly runsInFlight: number;
+  readonly limits: ServerLimits;
   /**
    * Looks once for runs that other processes left, and resumes or closes them as `onUnfinishedRuns` says; those that are resumed go on
    * behind it, and can be followed when it settles. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0. Never rejects.
@@ -44,7 +54,8 @@ export interface EventloomServer {
   takeUpUnfinishedRuns(): Promise<number | undefined>;
   /**
    * Takes no further run and brings those in flight to an end: they may finish for half of the time, then stop at their next
-   * commit, and at its end at once. Requests that start no run are still answered. Settles at the latest a second later.
+   * commit, and at its end at once. A call ends when the model has said its sentence. Requests that start no run are still answered.
+   * Settles at the latest a second later.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -61,13 +72,15 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   const server: ServerContext = {
     runners: new Map(options.runners.map((runner) => [runner.appName, runner])),
     runs: new RunRegistry(platform, limits, report, options.relay),
+    calls: new LiveCalls(platform, limits, report),
     limits,
     platform,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
   const { onUnfinishedRuns: action = 'resume', runners } = options;
   const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
-  addGuards(app, options);
+  const guard = guardOf(options);
+  addGuards(app, guard);
   const routes = [
     ...serverRoutes,
     ...sessionRoutes,
@@ -75,6 +88,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     ...artifactRoutes,
     ...runRoutes,
     ...runBufferRoutes,
+    ...liveRoutes,
   ];
   addRoutes(app, [...routes, openApiRoute(routes, VERSION)], server, options);
   app.notFound(({ req }) => errorResponse(new RouteNotFoundError(`there is nothing at ${req.method} ${req.path}`)));
@@ -86,20 +100,35 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   return {
     app,
     fetch: (request) => app.fetch(request),
+    admitLive: (request) =>
+      admitLive(
+        request,
+        server,
+        () => {
+          guardRequest(request, guard);
+          return identify(request, options);
+        },
+        report,
+      ),
+    limits,
     isGuarded: options.authenticate !== undefined || options.allowUnauthenticated === true,
     get runsInFlight() {
-      return server.runs.inFlight;
+      return server.runs.inFlight + server.calls.size;
     },
     takeUpUnfinishedRuns: () => unfinished.look(),
     async drain(timeoutMs) {
       const stopped = within(platform, unfinished.stop(), timeoutMs + GRACE_MS);
-      await Promise.all([server.runs.drain(timeoutMs), stopped]);
+      await Promise.all([server.runs.drain(timeoutMs), server.calls.drain(timeoutMs), stopped]);
     },
   };
 }
 
-function addGuards(app: Hono, { authenticate, allowUnauthenticated = false, origins = [] }: ServerOptions): void {
-  const guard: RequestGuardOptions = { isLoopbackOnly: !authenticate && !allowUnauthenticated, origins };
+function guardOf({ authenticate, allowUnauthenticated = false, origins = [] }: ServerOptions): RequestGuardOptions {
+  return { isLoopbackOnly: !authenticate && !allowUnauthenticated, origins };
+}
+
+function addGuards(app: Hono, guard: RequestGuardOptions): void {
+  const { origins } = guard;
   app.use(async (context, next) => {
     guardRequest(context.req.raw, guard);
     await next();
@@ -120,7 +149,7 @@ function addRoutes(app: Hono, routes: readonly Route[], server: ServerContext, o
   for (const [path, group] of byPath) {
     for (const route of group) {
       app.on(route.method, path, async (context) => {
-        const user = route.isPublic ? undefined : await identify(context, options);
+        const user = route.isPublic ? undefined : await identify(context.req.raw, options);
         return route.handle(new Call(server, context, user));
       });
     }
@@ -130,23 +159,6 @@ function addRoutes(app: Hono, routes: readonly Route[], server: ServerContext, o
       errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow }),
     );
   }
-}
-
-/** @throws UnauthenticatedError when the hook knows nobody, ConfigurationError when its answer is no user */
-async function identify(context: Context, { authenticate }: ServerOptions): Promise<AuthenticatedUser | undefined> {
-  if (!authenticate) return undefined;
-  const user: unknown = await authenticate(context.req.raw);
-  if (user === undefined || user === null) {
-    throw new UnauthenticatedError('the request does not say who it comes from, or is not believed');
-  }
-  if (isUser(user)) return user;
-  throw new ConfigurationError('authenticate must answer { userId } with a text that is not empty, or undefined');
-}
-
-/** A hook in JavaScript answers what it likes, and a mistake of it must let nobody in. */
-function isUser(value: unknown): value is AuthenticatedUser {
-  if (typeof value !== 'object' || value === null || !('userId' in value)) return false;
-  return typeof value.userId === 'string' && value.userId !== '';
 }
 
 /** Reports the failures that are the server's own, each once: a run's failure is also the answer to its request. */

@@ -4,6 +4,7 @@ export type { EventloomServer } from './create-server.ts';
 export { createServer } from './create-server.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
+export type { LiveAdmission, LiveSocket, LiveSocketEvents } from './live/live-socket.ts';
 export type { ServerLimits } from './server-limits.ts';
 export { DEFAULT_LIMITS } from './server-limits.ts';
 export type {
@@ -34,3 +35,4 @@ export { ShuttingDownError } from '@eventloom/core';
 export { SlowReaderError } from './errors/slow-reader-error.ts';
 export { TooManyReadersError } from './errors/too-many-readers-error.ts';
 export { UnauthenticatedError } from './errors/unauthenticated-error.ts';
+export { UpgradeRequiredError } from './errors/upgrade-required-error.ts';

@@ -1,5 +1,6 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import type { LiveCalls } from './live/live-calls.ts';
 import type { RunRegistry } from './runs/run-registry.ts';
 import type { ServerLimits } from './server-limits.ts';
 
@@ -7,6 +8,7 @@ import type { ServerLimits } from './server-limits.ts';
 export interface ServerContext {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly runs: RunRegistry;
+  readonly calls: LiveCalls;
   readonly limits: ServerLimits;
   readonly platform: Platform;
   /** What `/version` answers. */

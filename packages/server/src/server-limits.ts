@@ -14,7 +14,7 @@ export interface ServerLimits {
   readonly maxKeptRuns: number;
   /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
   readonly maxReadersPerRun: number;
-  /** A stream that is silent for this long gets a comment. Default 15,000 ms. */
+  /** A stream that is silent for this long gets a comment; the client of a call is asked so often whether it lives. Default 15,000 ms. */
   readonly heartbeatMs: number;
   /**
    * How long `/run_sse` waits for the first event before its answer begins. A run that fails sooner is answered with the status of its
@@ -30,6 +30,15 @@ export interface ServerLimits {
    * `EventloomServer.takeUpUnfinishedRuns` is called. Default 15,000 ms.
    */
   readonly unfinishedRunsEveryMs: number;
+  /** Calls at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */
+  readonly maxLiveCalls: number;
+  /** Bytes of a binary frame, and characters of a text frame, that a client of a call may send. Default 2 MiB. */
+  readonly maxLiveFrameBytes: number;
+  /**
+   * What may be on its way to the client of a call. The call waits when it is more, and the client is let go when it takes nothing
+   * for two heartbeats. Default 1 MiB: 20 seconds of speech.
+   */
+  readonly maxLiveWaitingBytes: number;
 }
 
 /** The limits of what is not given. */
@@ -46,4 +55,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxRunAttempts: 3,
   maxResumedRuns: 32,
   unfinishedRunsEveryMs: 15_000,
+  maxLiveCalls: 1000,
+  maxLiveFrameBytes: 2 * 1024 * 1024,
+  maxLiveWaitingBytes: 1024 * 1024,
 };

@@ -3,7 +3,9 @@ import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
 import { createServerOn, type EventloomServer } from '../create-server-on.ts';
+import { isLiveRequest } from '../live/admit-live.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import { acceptLive } from './accept-live.ts';
 import { AppStateSync } from './app-state-sync.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
@@ -22,6 +24,9 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
   maxRunChars: 4 * 1024 * 1024,
   maxKeptChars: 16 * 1024 * 1024,
+  maxLiveCalls: 4,
+  // Of a client that answers no pings it is known that it took something when it says something: here somebody may listen for long.
+  maxLiveWaitingBytes: 8 * 1024 * 1024,
 };
 
 /**
@@ -40,6 +45,7 @@ export class UserObject<Env extends CloudflareBindings> {
   readonly #keepRunsMs: number;
   /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
   readonly #ready: Promise<void>;
+  #calls = 0;
   /** When it is looked for unfinished runs again; infinite when there are none. */
   #takeUpMs = Infinity;
   /** When the alarm rings; infinite when none is set. */
@@ -77,7 +83,9 @@ export class UserObject<Env extends CloudflareBindings> {
     await this.#ready;
     const appName = forwardedOf(request)?.appName;
     if (appName !== undefined) await this.#sync.refresh(appName);
-    const response = await this.#server.fetch(request);
+    const response = await (isLiveRequest(request)
+      ? acceptLive(request, this.#server, (ended) => this.#hold(ended))
+      : this.#server.fetch(request));
     this.#settle();
     return response;
   }
@@ -97,17 +105,31 @@ export class UserObject<Env extends CloudflareBindings> {
     this.#setAlarm();
   }
 
+  /** Looks after a call while it lasts. What it wrote is delivered at its end. */
+  #hold(ended: Promise<void>): void {
+    this.#calls++;
+    void ended.then(() => {
+      this.#calls--;
+      this.#settle();
+    });
+  }
+
+  /** Runs and calls that go on. */
+  get #running(): number {
+    return this.#relay.running + this.#calls;
+  }
+
   /** Delivers what was written; the alarm is set first, in case that fails. An object without runs comes to rest. */
   #settle(): void {
     this.#setAlarm();
-    if (this.#relay.running === 0) this.#platform.rest();
+    if (this.#running === 0) this.#platform.rest();
     if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver());
   }
 
   #setAlarm(): void {
     const now = this.#platform.now();
     const dueMs = Math.min(
-      this.#relay.running > 0 ? now + KEEP_ALIVE_MS : Infinity,
+      this.#running > 0 ? now + KEEP_ALIVE_MS : Infinity,
       this.#sync.hasPending ? now + RETRY_MS : Infinity,
       this.#takeUpMs,
       Math.max(now, (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs),

@@ -9,6 +9,8 @@ import { errorResponse } from '../http/error-response.ts';
 import { readBytes } from '../http/read-json-body.ts';
 import { guardRequest } from '../http/request-guard.ts';
 import type { Route } from '../http/route.ts';
+import { isLiveRequest, liveProtocolOf, refuseLive } from '../live/admit-live.ts';
+import { ownerInLiveQuery } from '../live/live-query.ts';
 import { artifactRoutes } from '../routes/artifact-routes.ts';
 import { historyRoutes } from '../routes/history-routes.ts';
 import { runBufferRoutes } from '../routes/run-buffer-routes.ts';
@@ -16,6 +18,7 @@ import { runRoutes } from '../routes/run-routes.ts';
 import { sessionRoutes } from '../routes/session-routes.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
+import { acceptLive, openPair } from './accept-live.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { forwardedHeaders } from './forwarded-user.ts';
@@ -68,7 +71,17 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   }
 
   fetch(request: Request): Response | Promise<Response> {
-    return this.#app.fetch(request);
+    return isLiveRequest(request) ? this.#handOnCall(request) : this.#app.fetch(request);
+  }
+
+  /** Why there is no call is said through a WebSocket too, of this Worker's own. */
+  async #handOnCall(request: Request): Promise<Response> {
+    const owner = ownerInLiveQuery(new URL(request.url).searchParams);
+    const user = await this.#admit(request);
+    if (user === 'refused' || !this.#isOwner(owner, user)) return acceptLive(request, this.#front);
+    const limited = await this.#limited(request, user);
+    if (!limited) return this.#send(request, owner, user);
+    return openPair({ protocol: liveProtocolOf(request), open: (socket) => refuseLive(limited, socket) });
   }
 
   async #handOn(request: Request, owner: Owner): Promise<Response> {
@@ -120,11 +133,16 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   }
 
   async #refusal(request: Request, user: AuthenticatedUser | undefined): Promise<Response | undefined> {
+    const limited = await this.#limited(request, user);
+    return limited && errorResponse(limited);
+  }
+
+  async #limited(request: Request, user: AuthenticatedUser | undefined): Promise<RateLimitedError | undefined> {
     const limit = this.#env.EVENTLOOM_RATE_LIMIT;
     if (!limit) return undefined;
     const key = user ? `user:${user.userId}` : `address:${request.headers.get('cf-connecting-ip') ?? ''}`;
     const { success } = await limit.limit({ key });
-    return success ? undefined : errorResponse(new RateLimitedError('more requests than the rate limit allows; wait'));
+    return success ? undefined : new RateLimitedError('more requests than the rate limit allows; wait');
   }
 
   #send(request: Request, { appName, userId }: Owner, user: AuthenticatedUser | undefined): Promise<Response> {

@@ -1,13 +1,14 @@
 import { InvalidRequestError, type SessionKey, stateScopeOf } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
-import { AppNotFoundError } from '../errors/app-not-found-error.ts';
 import { ForbiddenError } from '../errors/forbidden-error.ts';
 import type { ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName } from './quoted-name.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { checkId } from './check-id.ts';
+import { confine } from './confine.ts';
+import { runnerOf } from './runner-of.ts';
 import type { BodySpec } from './route.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
@@ -65,9 +66,7 @@ export class Call {
 
   /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */
   runner(appName: string = this.param('appName')): Runner {
-    const runner = this.server.runners.get(appName);
-    if (runner) return runner;
-    throw new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps names those there are`);
+    return runnerOf(this.server, appName);
   }
 
   /** The user in the path. @throws InvalidRequestError @throws ForbiddenError */
@@ -88,11 +87,7 @@ export class Call {
 
   /** @throws ForbiddenError when the request comes from another user than this one */
   confine(userId: string): void {
-    if (this.#user && this.#user.userId !== userId) {
-      throw new ForbiddenError(
-        `the request comes from user ${JSON.stringify(this.#user.userId)} and names another one`,
-      );
-    }
+    confine(this.#user, userId);
   }
 
   /** @throws ForbiddenError when one of the keys is shared by all users of the app, and the request's user may not write those */

@@ -1,8 +1,6 @@
-import { InvalidRequestError, toError } from '@eventloom/core';
+import { InvalidRequestError } from '@eventloom/core';
 import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
-
-/** How deep JSON may nest; what is deeper would overflow the stack of some reader on the way. */
-const MAX_DEPTH = 256;
+import { parseJson } from './parse-json.ts';
 
 /**
  * The body of a request as JSON; undefined when there is none.
@@ -10,10 +8,7 @@ const MAX_DEPTH = 256;
  */
 export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
   const text = decode(await readBytes(request, maxBytes).catch(brokenOff));
-  if (text.trim() === '') return undefined;
-  const value = parse(text);
-  if (isDeeperThan(MAX_DEPTH, value)) throw new InvalidRequestError(`body: is nested deeper than ${MAX_DEPTH} levels`);
-  return value;
+  return text.trim() === '' ? undefined : parseJson('body', text);
 }
 
 /** What the transport throws says that the sender went away, or that it sent something that is no HTTP body. */
@@ -65,20 +60,4 @@ function decode(bytes: Uint8Array): string {
   } catch (cause) {
     throw new InvalidRequestError('body: is not UTF-8 text', { cause });
   }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new InvalidRequestError(`body: is not JSON: ${toError(cause).message}`, { cause });
-  }
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
-  for (const key in value) if (isDeeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true;
-  return false;
 }

@@ -16,11 +16,12 @@ export interface BodySpec<T = unknown> {
   readonly isOptional?: boolean;
 }
 
-/** What a route answers: a component, a list of one, a JSON schema of its own, or a stream of events. */
+/** What a route answers: a component, a list of one, a JSON schema of its own, a stream of events, or a WebSocket with them. */
 export type AnswerSpec =
   | { readonly component: ComponentName; readonly isList?: boolean }
   | { readonly schema: object }
-  | { readonly stream: ComponentName };
+  | { readonly stream: ComponentName }
+  | { readonly webSocket: ComponentName };
 
 /** One address and what it does: the server is built from these, and so is its OpenAPI document. */
 export interface Route {

@@ -62,3 +62,14 @@ test('what cannot work is refused at once', () => {
   expect(() => jwtAuthenticate({ ...OPTIONS, secret: 'short' })).toThrow(ConfigurationError);
   expect(() => jwtAuthenticate({ ...OPTIONS, jwksUrl: 'https://issuer.example/keys' })).toThrow(ConfigurationError);
 });
+
+test('a web page gives its token for a WebSocket among the protocols, and nowhere else', async () => {
+  const authenticate = jwtAuthenticate(OPTIONS);
+  const token = (await requestWith()).headers.get('authorization')?.slice('Bearer '.length) ?? '';
+  const ask = (headers: Record<string, string>) => authenticate(new Request('https://agents.example/', { headers }));
+  const protocols = { 'sec-websocket-protocol': `eventloom, bearer.${token}` };
+  expect(await ask({ upgrade: 'websocket', ...protocols })).toEqual({ userId: 'ann', mayWriteAppState: false });
+  expect(await ask(protocols)).toBeUndefined();
+  expect(await ask({ upgrade: 'websocket', ...protocols, authorization: 'Bearer x.y.z' })).toBeUndefined();
+  expect(await ask({ upgrade: 'websocket', 'sec-websocket-protocol': `eventloom, bearer.${token}x` })).toBeUndefined();
+});

@@ -23,7 +23,8 @@ const MIN_SECRET_BYTES = 32;
 
 /**
  * A hook for `authenticate`: believes the token in `Authorization: Bearer`, when its signature holds, it has not expired and it names
- * a user. It must expire. Rejects when the keys cannot be loaded; the request is then answered with status 500.
+ * a user. It must expire. A web page cannot set that header for a WebSocket, so there the token may also be one of the protocols that are asked
+ * for: `new WebSocket(url, ['eventloom', 'bearer.' + token])`. Rejects when the keys cannot be loaded; the request is then answered with status 500.
  * @throws ConfigurationError unless there is one of `secret` and `jwksUrl`, and for a secret that is too short
  */
 export function jwtAuthenticate(
@@ -32,7 +33,7 @@ export function jwtAuthenticate(
   const { userIdClaim = 'sub', mayWriteAppState } = options;
   const verify = createVerifier(options);
   return async (request) => {
-    const token = /^Bearer +([\w~+/.-]+=*) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+    const token = tokenOf(request.headers);
     if (token === undefined) return undefined;
     try {
       const claims = await verify(token);
@@ -44,6 +45,13 @@ export function jwtAuthenticate(
       throw error;
     }
   };
+}
+
+function tokenOf(headers: Headers): string | undefined {
+  const authorization = headers.get('authorization');
+  if (authorization !== null) return /^Bearer +([\w~+/.-]+=*) *$/i.exec(authorization)?.[1];
+  if (headers.get('upgrade')?.toLowerCase() !== 'websocket') return undefined;
+  return /(?:^|,) *bearer\.([\w.-]+) *(?:,|$)/.exec(headers.get('sec-websocket-protocol') ?? '')?.[1];
 }
 
 function createVerifier({ secret, jwksUrl, issuer, audience }: JwtAuthenticateOptions) {

@@ -7,6 +7,8 @@ import { errorBody } from '../http/error-body.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { checkRequestTarget } from '../http/request-target.ts';
 import { isLoopbackHost } from './is-loopback-host.ts';
+import { isLiveUpgrade, LiveUpgrades } from './live-upgrades.ts';
+import { rawAnswer } from './raw-answer.ts';
 
 /** Where and how to listen. */
 export interface ServeOptions {
@@ -24,7 +26,7 @@ export interface NodeServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Accepts nothing new, lets the runs in flight finish or reach a commit (see `EventloomServer.drain`), asks their readers to
+   * Accepts nothing new, ends calls after the model's sentence, lets the runs in flight finish or reach a commit (see `EventloomServer.drain`), asks their readers to
    * connect again and closes. Settles within `drainMs` and two seconds. Called again, it is the same shutting down.
    */
   shutDown(): Promise<void>;
@@ -51,7 +53,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     errorHandler: (cause) =>
       errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
   });
-  const http = createHttpServer((request, response) => {
+  const http = createHttpServer({ shouldUpgradeCallback: isLiveUpgrade }, (request, response) => {
     try {
       checkRaw(request);
     } catch (error) {
@@ -64,13 +66,15 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     void listener(request, response);
   });
   http.on('clientError', answerMalformed);
+  const upgrades = new LiveUpgrades(server, checkRaw);
+  http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
   await listen(http, port, host);
   const { port: actualPort } = http.address() as AddressInfo;
   let shuttingDown: Promise<void> | undefined;
   return {
     url: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actualPort}`,
     port: actualPort,
-    shutDown: () => (shuttingDown ??= shutDown(http, server, drainMs)),
+    shutDown: () => (shuttingDown ??= shutDown(http, upgrades, server, drainMs)),
   };
 }
 
@@ -88,12 +92,15 @@ function listen(http: Server, port: number, host: string): Promise<void> {
   });
 }
 
-async function shutDown(http: Server, server: EventloomServer, drainMs: number): Promise<void> {
+async function shutDown(http: Server, upgrades: LiveUpgrades, server: EventloomServer, drainMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()));
   http.closeIdleConnections();
   await server.drain(drainMs);
   http.closeIdleConnections();
-  const timer = setTimeout(() => http.closeAllConnections(), FLUSH_MS);
+  const timer = setTimeout(() => {
+    http.closeAllConnections();
+    upgrades.cut();
+  }, FLUSH_MS);
   await closed;
   clearTimeout(timer);
 }
@@ -121,8 +128,5 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  const body = JSON.stringify(errorBody(new InvalidRequestError(`not an HTTP request: ${error.message}`)));
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  socket.end(rawAnswer(status, new InvalidRequestError(`not an HTTP request: ${error.message}`)));
 }

@@ -14,6 +14,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   410: 'The events that were asked for are not kept any more, or the process that ran it is gone',
   413: 'The body is too large',
   422: 'The agent needs state that the session does not have',
+  426: 'The address is for WebSockets, and the request asks for none',
   429: 'As many readers follow the run as are served',
   500: 'The server or an agent failed',
   502: 'The model failed',
@@ -45,7 +46,7 @@ function operation(route: Route): object {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: requestBody(body) } : {}),
     responses: {
-      200: { description: 'OK', content: answerContent(answer) },
+      ...success(answer),
       ...(noContent === undefined ? {} : { 204: { description: noContent } }),
       ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status)])),
       ...Object.fromEntries(
@@ -56,6 +57,11 @@ function operation(route: Route): object {
       ),
     },
   };
+}
+
+function success(answer: AnswerSpec): object {
+  if (!('webSocket' in answer)) return { 200: { description: 'OK', content: answerContent(answer) } };
+  return { 101: { description: `A WebSocket: each text frame is JSON, the schema ${answer.webSocket} or ErrorBody.` } };
 }
 
 function errorStatuses({ isPublic = false, path, body, errors = [] }: Route): number[] {
@@ -81,6 +87,7 @@ function requestBody({ component, isOptional = false }: BodySpec): object {
 }
 
 function answerContent(answer: AnswerSpec): object {
+  if ('webSocket' in answer) return {};
   if ('stream' in answer) {
     return {
       'text/event-stream': {

@@ -24,7 +24,10 @@ function read({ server }: Call, run: FollowedRun, afterSeq: number): Response {
 }
 
 async function cancel(call: Call): Promise<Response> {
-  await call.server.runs.cancel(call.sessionKey(), call.param('invocationId'));
+  const { calls, runs } = call.server;
+  const key = call.sessionKey();
+  const invocationId = call.param('invocationId');
+  if (!(await calls.cancel(key, invocationId))) await runs.cancel(key, invocationId);
   return jsonResponse(null);
 }
 

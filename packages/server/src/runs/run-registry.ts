@@ -25,7 +25,7 @@ const RECONNECT_AFTER_MS = 2000;
 export class RunRegistry {
   readonly #platform: Platform;
   readonly #limits: ServerLimits;
-  readonly #heartbeat: Heartbeat;
+  readonly #heartbeat: Heartbeat<RunReader>;
   readonly #own: HostedRuns;
   readonly #mirrors: RunMirrors | undefined;
   #isDraining = false;
@@ -143,7 +143,7 @@ export class RunRegistry {
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
-    this.#heartbeat.say(sseRetry(RECONNECT_AFTER_MS));
+    this.#heartbeat.each((reader) => reader.say(sseRetry(RECONNECT_AFTER_MS)));
     await drainRuns(this.#platform, this.#own.running, timeoutMs, shuttingDown());
     this.#mirrors?.abandon(new ShuttingDownError('this server is shutting down, and the run goes on: connect again'));
   }

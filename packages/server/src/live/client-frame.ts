@@ -1,0 +1,97 @@
+import {
+  type Blob,
+  type Content,
+  encodeBase64,
+  InvalidEventError,
+  InvalidRequestError,
+  isBase64,
+  parseContent,
+} from '@eventloom/core';
+import { parseJson } from '../http/parse-json.ts';
+import { quotedName } from '../http/quoted-name.ts';
+
+/** What a client says in one frame. */
+export type ClientFrame =
+  | { readonly blob: Blob }
+  | { readonly content: Content }
+  | { readonly activityStart: true }
+  | { readonly activityEnd: true }
+  | { readonly close: true }
+  /** A question whether the server lives, to be answered with the same value. */
+  | { readonly ping: unknown }
+  /** The answer to the server's. */
+  | { readonly pong: number };
+
+/** What raw audio is, unless the frame says otherwise: as live models take it. */
+const PCM = 'audio/pcm;rate=16000';
+
+const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
+  blob: (value) => ({ blob: readBlob(value) }),
+  content: (value) => ({ content: readContent(value) }),
+  activityStart: () => ({ activityStart: true }),
+  activity_start: () => ({ activityStart: true }),
+  activityEnd: () => ({ activityEnd: true }),
+  activity_end: () => ({ activityEnd: true }),
+  close: () => ({ close: true }),
+  ping: (ping) => ({ ping }),
+  pong: (pong) => ({ pong: Number(pong) }),
+};
+
+/**
+ * A text frame: JSON with one of `blob`, `content`, `activity_start`, `activity_end`, `close`, `ping` and `pong`, in either spelling.
+ * Null and false are the same as leaving a key out, and other keys are ignored, as the ADK does.
+ * @throws InvalidRequestError that names what is wrong, and where
+ */
+export function parseTextFrame(text: string): ClientFrame {
+  const frame = parseJson('frame', text);
+  if (!isObject(frame)) throw new InvalidRequestError('frame: must be an object');
+  const said = Object.keys(frame).filter((key) => isSaid(frame[key]));
+  const known = said.filter((key) => Object.hasOwn(READERS, key));
+  const [key = '', second] = known;
+  const reader = READERS[key];
+  if (!reader) {
+    const found = said[0] === undefined ? 'nothing' : quotedName(said[0]);
+    throw new InvalidRequestError(
+      `frame: must say one of blob, content, activity_start, activity_end, close and ping, says ${found}`,
+    );
+  }
+  if (second !== undefined) throw new InvalidRequestError(`frame: says ${key} and ${second}; send them one by one`);
+  return reader(frame[key]);
+}
+
+/** A binary frame: 16-bit PCM with 16,000 samples a second, one channel. @throws InvalidRequestError */
+export function parseBinaryFrame(bytes: Uint8Array): ClientFrame {
+  if (bytes.length === 0 || bytes.length % 2 !== 0) {
+    throw new InvalidRequestError(`frame: has ${bytes.length} bytes, which are no samples of 16 bits`);
+  }
+  return { blob: { mimeType: PCM, data: encodeBase64(bytes) } };
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readBlob(value: unknown): Blob {
+  if (!isObject(value)) throw new InvalidRequestError('blob: must be an object');
+  const { data, mimeType = value['mime_type'] } = value;
+  if (typeof mimeType !== 'string' || !mimeType.includes('/')) {
+    throw new InvalidRequestError('blob.mimeType: must be a type such as audio/pcm;rate=16000');
+  }
+  if (typeof data !== 'string' || data === '')
+    throw new InvalidRequestError('blob.data: must be a text that is not empty');
+  if (!isBase64(data)) throw new InvalidRequestError('blob.data: must be base64 text');
+  return { mimeType, data };
+}
+
+function readContent(value: unknown): Content {
+  try {
+    return parseContent(value);
+  } catch (error) {
+    if (InvalidEventError.isInstance(error)) throw new InvalidRequestError(error.message, { cause: error });
+    throw error;
+  }
+}

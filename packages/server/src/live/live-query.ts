@@ -1,0 +1,109 @@
+import { InvalidRequestError, Modality, type RunConfig, type SessionKey } from '@eventloom/core';
+import { checkId } from '../http/check-id.ts';
+
+/** What the address of a call says. */
+export interface LiveQuery {
+  readonly key: SessionKey;
+  readonly runConfig: RunConfig;
+  readonly isAudioBinary: boolean;
+  readonly answersPings: boolean;
+}
+
+/** Where calls are made. */
+export const LIVE_PATH = '/run_live';
+
+/** What an address may say, and what it means. */
+export const LIVE_PARAMETERS = {
+  app_name: 'The app.',
+  user_id: 'The user.',
+  session_id: 'The session, which is there already.',
+  modalities: 'AUDIO (default) or TEXT: what the model answers in.',
+  audio: '`binary`: audio comes as binary frames, before the event it belongs to. Default `base64`: in the event.',
+  ping: '`text`: the client answers `{"ping": n}` with `{"pong": n}`.',
+  on_busy: 'What to do when the session is busy: `queue` (default, up to 5 seconds), `reject` or `interrupt`.',
+  input_audio_transcription: '`true`: what the user says comes as text too.',
+  output_audio_transcription: '`true`: what the model says comes as text too.',
+  enable_session_resumption: '`true`: the service is asked for handles with which a lost connection to it goes on.',
+  proactive_audio: '`true`: the model may choose not to answer.',
+  enable_affective_dialog: '`true`: the model hears moods.',
+  save_live_blob: '`true`: the audio of both sides is saved as artifacts.',
+  explicit_vad_signal: 'Only `false`.',
+} as const;
+
+type ParameterName = keyof typeof LIVE_PARAMETERS;
+
+/** How long a call waits for its session: somebody is on the line. */
+const BUSY_WAIT_MS = 5000;
+
+/**
+ * What the address of a call says, each name in snake case or in camel case. Names that it does not know are ignored, as everywhere.
+ * @throws InvalidRequestError
+ */
+export function parseLiveQuery(query: URLSearchParams): LiveQuery {
+  const key = {
+    appName: required(query, 'app_name'),
+    userId: required(query, 'user_id'),
+    sessionId: required(query, 'session_id'),
+  };
+  checkId('user_id', key.userId);
+  checkId('session_id', key.sessionId);
+  if (flag(query, 'explicit_vad_signal')) {
+    throw new InvalidRequestError('explicit_vad_signal: is not supported by this version; leave it out');
+  }
+  const proactiveAudio = flag(query, 'proactive_audio');
+  return {
+    key,
+    isAudioBinary: choice(query, 'audio', ['base64', 'binary']) === 'binary',
+    answersPings: choice(query, 'ping', ['text']) === 'text',
+    runConfig: {
+      responseModalities: [choice(query, 'modalities', Object.values(Modality)) ?? Modality.AUDIO],
+      proactivity: proactiveAudio === undefined ? undefined : { proactiveAudio },
+      enableAffectiveDialog: flag(query, 'enable_affective_dialog'),
+      sessionResumption: ifTrue(flag(query, 'enable_session_resumption')),
+      inputAudioTranscription: ifTrue(flag(query, 'input_audio_transcription')),
+      outputAudioTranscription: ifTrue(flag(query, 'output_audio_transcription')),
+      saveLiveBlob: flag(query, 'save_live_blob'),
+      onBusy: choice(query, 'on_busy', ['queue', 'reject', 'interrupt']),
+      busyWaitMs: BUSY_WAIT_MS,
+    },
+  };
+}
+
+/** The app and the user that an address names, checked by nobody yet. */
+export function ownerInLiveQuery(query: URLSearchParams): { readonly appName: string; readonly userId: string } {
+  return { appName: valuesOf(query, 'app_name')[0] ?? '', userId: valuesOf(query, 'user_id')[0] ?? '' };
+}
+
+function valuesOf(query: URLSearchParams, name: ParameterName): string[] {
+  const camelName = name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+  return [...query.getAll(name), ...(camelName === name ? [] : query.getAll(camelName))];
+}
+
+function valueOf(query: URLSearchParams, name: ParameterName): string | undefined {
+  const [value, second] = valuesOf(query, name);
+  if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once; it takes one value`);
+  return value;
+}
+
+function required(query: URLSearchParams, name: ParameterName): string {
+  const value = valueOf(query, name);
+  if (value === undefined) throw new InvalidRequestError(`${name}: is missing`);
+  return value;
+}
+
+function choice<T extends string>(query: URLSearchParams, name: ParameterName, values: readonly T[]): T | undefined {
+  const given = valueOf(query, name);
+  if (given === undefined) return undefined;
+  const known = values.find((value) => value === given);
+  if (known !== undefined) return known;
+  throw new InvalidRequestError(`${name}: must be one of ${values.join(', ')}, is ${JSON.stringify(given)}`);
+}
+
+function flag(query: URLSearchParams, name: ParameterName): boolean | undefined {
+  const given = choice(query, name, ['true', 'false']);
+  return given === undefined ? undefined : given === 'true';
+}
+
+function ifTrue(isWanted: boolean | undefined): object | undefined {
+  return isWanted ? {} : undefined;
+}

@@ -1,0 +1,144 @@
+import { decodeBase64, type Event, type Part, serializeEvent } from '@eventloom/core';
+import type { LiveSocket } from './live-socket.ts';
+
+/** How a client wants to be told, and how much may wait for it. */
+export interface LiveWriterOptions {
+  /** True: audio goes as binary frames, before the event it belongs to. */
+  readonly isAudioBinary: boolean;
+  /** True: the client answers `{"ping": n}` with `{"pong": n}`. */
+  readonly answersPings: boolean;
+  /** Characters and bytes that may be under way. */
+  readonly maxWaiting: number;
+}
+
+/** What may be under way between two questions how far the client is. */
+const PING_EVERY = 64 * 1024;
+
+/**
+ * Writes to a client, and knows how much of it is still under way. The runtime tells that where it can; otherwise the client does, with
+ * its answers to pings; and of a client that answers none, every frame of its own counts as a sign that it has all.
+ */
+export class LiveWriter {
+  readonly #socket: LiveSocket;
+  readonly #options: LiveWriterOptions;
+  #sent = 0;
+  #taken = 0;
+  #askedAt = 0;
+  #takenAtBeat = 0;
+  #isClosed = false;
+  #isUnbounded = false;
+  #room: PromiseWithResolvers<void> | undefined;
+
+  constructor(socket: LiveSocket, options: LiveWriterOptions) {
+    this.#socket = socket;
+    this.#options = options;
+  }
+
+  /** False while more is under way than may be. */
+  get hasRoom(): boolean {
+    return this.#isClosed || this.#isUnbounded || this.#sent - this.#taken < this.#options.maxWaiting;
+  }
+
+  /** Settles when there is room again; undefined while there is. For one who waits at a time. */
+  room(): Promise<void> | undefined {
+    if (this.hasRoom) return undefined;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
+  }
+
+  /** Writes an event: its audio first where that goes as binary frames, one for each part and in their order. */
+  write(event: Event): void {
+    if (this.#isClosed) return;
+    if (this.#options.isAudioBinary) this.say(serializeEvent(this.#withoutAudio(event)));
+    else this.say(serializeEvent(event));
+  }
+
+  /** Writes a text frame. */
+  say(text: string): void {
+    this.#send(text, text.length);
+    if (this.#options.answersPings && this.#sent - this.#askedAt >= PING_EVERY) this.ask();
+  }
+
+  /** Asks the client how far it is. */
+  ask(): void {
+    if (this.#options.answersPings) {
+      this.#askedAt = this.#sent;
+      const text = `{"ping":${this.#sent}}`;
+      this.#send(text, 0);
+    } else if (!this.#isClosed) this.#socket.ping?.();
+  }
+
+  /** The runtime tells that so much more is on its way. Of a client that answers pings more is known. */
+  takenMore(size: number): void {
+    if (!this.#options.answersPings) this.#takenUpTo(this.#taken + size);
+  }
+
+  /** The client answered a ping. What it was not asked says nothing. */
+  answered(ping: number): void {
+    if (this.#options.answersPings && ping <= this.#askedAt) this.#takenUpTo(ping);
+  }
+
+  /** The client said something. */
+  heard(): void {
+    if (!this.#options.answersPings && !this.#socket.tellsTaken) this.#takenUpTo(this.#sent);
+  }
+
+  /** Whether the client took anything since this was last asked. */
+  tookSinceLastBeat(): boolean {
+    const took = this.#taken > this.#takenAtBeat;
+    this.#takenAtBeat = this.#taken;
+    return took;
+  }
+
+  /** The last that the client hears. */
+  close(code: number, reason: string): void {
+    if (!this.#isClosed) this.#socket.close(code, reason);
+    this.closed();
+  }
+
+  /** Nobody is to wait for room any more: what comes is little. */
+  unbind(): void {
+    this.#isUnbounded = true;
+    this.#room?.resolve();
+  }
+
+  /** Nothing can be written any more. */
+  closed(): void {
+    this.#isClosed = true;
+    this.#room?.resolve();
+  }
+
+  #takenUpTo(count: number): void {
+    if (count <= this.#taken) return;
+    this.#taken = count;
+    if (!this.hasRoom) return;
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+
+  #send(frame: string | Uint8Array<ArrayBuffer>, size: number): void {
+    if (this.#isClosed) return;
+    this.#sent += size;
+    this.#socket.send(frame);
+  }
+
+  /** Sends the audio of an event, and gives the event without. */
+  #withoutAudio(event: Event): Event {
+    const { content } = event;
+    const parts = content?.parts;
+    if (!content || !parts?.some(isAudio)) return event;
+    const bare = parts.map((part) => {
+      if (!isAudio(part)) return part;
+      const { data, ...inlineData } = part.inlineData;
+      const bytes = decodeBase64(data);
+      this.#send(bytes, bytes.length);
+      return { ...part, inlineData };
+    });
+    return { ...event, content: { ...content, parts: bare } };
+  }
+}
+
+function isAudio(part: Part): part is Part & { inlineData: { data: string } } {
+  const { data, mimeType } = part.inlineData ?? {};
+  return data !== undefined && mimeType?.startsWith('audio/') === true;
+}

@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type LiveLlmResponse, systemPlatform } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate } from '@eventloom/testing';
+import { SignJWT } from 'jose';
+import { afterEach, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { jwtAuthenticate } from '../jwt/index.ts';
+import { speakWith, voiceRunner } from '../live/fixtures/voice-runner.ts';
+import type { ServerOptions } from '../server-options.ts';
+import { callServer } from './fixtures/call-server.ts';
+import { type NodeServer, serve } from './serve.ts';
+
+const QUERY = 'app_name=voice&user_id=ann&session_id=s';
+const SECRET = 'a secret of the tests, which is long enough';
+const END: LiveLlmResponse = { turnComplete: true };
+
+const servers: NodeServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.shutDown();
+});
+
+async function start(options: Omit<ServerOptions, 'runners'> = {}, drainMs = 100): Promise<NodeServer> {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'voice', userId: 'ann', sessionId: 's' });
+  const services = { sessionService, artifactService: new InMemoryArtifactService(), platform: systemPlatform };
+  const app = createServer({ runners: [voiceRunner(services)], onError: () => undefined, ...options });
+  const server = await serve(app, { port: 0, drainMs });
+  servers.push(server);
+  return server;
+}
+
+function hello(text: string): string {
+  return JSON.stringify({ content: { parts: [{ text }] } });
+}
+
+/** Sends bytes as they are, and gives what comes back until the connection ends. */
+async function sendRaw({ port }: NodeServer, text: string): Promise<string> {
+  let answer = '';
+  const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
+  socket.on('data', (data) => (answer += data.toString('latin1')));
+  socket.on('error', () => undefined);
+  await once(socket, 'close');
+  return answer;
+}
+
+const HANDSHAKE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+
+test('a client that stops reading is sent no more than fits on the way, and is let go with a reason', async () => {
+  const server = await start({ limits: { heartbeatMs: 200, maxLiveWaitingBytes: 1_000_000 } });
+  const piece = 'x'.repeat(1_000_000);
+  const model = speakWith([{ heard: 'content' }, ...Array.from({ length: 200 }, () => piece), END]);
+  const client = await callServer(server, QUERY);
+  client.webSocket.pause();
+  client.webSocket.send(hello('Hi'));
+  const connection = await model.connection(0);
+  await connection.over;
+  // What the systems on the way take is theirs: of 200 MB it is a part.
+  expect(connection.stepsLeft).toBeGreaterThan(150);
+  client.webSocket.resume();
+  const { told, code } = await client.end();
+  expect([told, code]).toEqual(['SLOW_READER', 1008]);
+});
+
+test('a client that pings without end and reads nothing gets no memory for the answers', async () => {
+  const server = await start();
+  speakWith(['x'.repeat(10_000_000), new Gate()]);
+  const client = await callServer(server, QUERY);
+  await client.event();
+  client.webSocket.pause();
+  const before = process.memoryUsage().rss;
+  for (let round = 0; round < 100; round++) {
+    for (let count = 0; count < 2000; count++) client.webSocket.ping(Buffer.alloc(100));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
+  client.webSocket.terminate();
+});
+
+test('a token among the protocols opens a call, and the protocol that is not the token is named', async () => {
+  const authenticate = jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
+  const server = await start({ authenticate });
+  const token = (userId: string) =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject(userId)
+      .setExpirationTime('1h')
+      .setIssuer('issuer')
+      .setAudience('agents')
+      .sign(new TextEncoder().encode(SECRET));
+  speakWith([]);
+  const ann = await callServer(server, QUERY, {}, ['eventloom', `bearer.${await token('ann')}`]);
+  expect(ann.webSocket.protocol).toBe('eventloom');
+  ann.send({ close: true });
+  expect((await ann.end()).code).toBe(1000);
+  const bob = await callServer(server, QUERY, {}, ['eventloom', `bearer.${await token('bob')}`]);
+  expect(await bob.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
+  const nobody = await callServer(server, QUERY);
+  expect(await nobody.end()).toMatchObject({ told: 'UNAUTHENTICATED', code: 1008 });
+});
+
+test('a hook that fails is a failure of the server, and lets nobody in', async () => {
+  const server = await start({ authenticate: () => Promise.reject(new TypeError('the secret is 42')) });
+  const client = await callServer(server, QUERY);
+  const end = await client.end();
+  expect(end).toEqual({ told: 'INTERNAL', code: 1011, reason: expect.not.stringContaining('42') });
+});
+
+test('a call under a foreign name is refused', async () => {
+  const client = await callServer(await start(), QUERY, { headers: { host: 'evil.example' } });
+  expect(await client.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
+});
+
+test('nothing of a client is heard before it is let in', async () => {
+  const gate = Promise.withResolvers<undefined>();
+  const server = await start({ authenticate: () => gate.promise });
+  const model = speakWith([]);
+  const calling = callServer(server, QUERY);
+  gate.resolve(undefined);
+  const client = await calling;
+  client.webSocket.send(hello('Hi'));
+  expect((await client.end()).code).toBe(1008);
+  expect(model.attempts).toBe(0);
+});
+
+test.each([
+  ['a step in its path', `GET /x/../run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\n`],
+  ['two hosts', `GET /run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n`],
+  ['a host that is none', `GET /run_live?${QUERY} HTTP/1.1\r\nHost: a b\r\n`],
+])('a request with %s gets no WebSocket', async (_what, head) => {
+  const answer = await sendRaw(await start(), `${head}${HANDSHAKE}`);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"\}$/);
+});
+
+test('other upgrades, and those at other addresses, are answered as if none was asked for', async () => {
+  const server = await start();
+  const h2c = 'Connection: close, Upgrade\r\nUpgrade: h2c\r\n\r\n';
+  expect(await sendRaw(server, `GET /health HTTP/1.1\r\nHost: localhost\r\n${h2c}`)).toMatch(/^HTTP\/1\.1 200 /);
+  const elsewhere = `GET /elsewhere HTTP/1.1\r\nHost: localhost\r\n${HANDSHAKE.replace('Upgrade', 'close, Upgrade')}`;
+  expect(await sendRaw(server, elsewhere)).toMatch(/^HTTP\/1\.1 404 /);
+});
+
+test('a handshake that is none is refused', async () => {
+  const head = `GET /run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\n`;
+  const answer = await sendRaw(await start(), `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('a connection that is cut in mid-call ends it', async () => {
+  const server = await start();
+  const model = speakWith([{ heard: 'content' }, 'Hello', new Gate()]);
+  const client = await callServer(server, QUERY);
+  client.say('Hi');
+  await client.event();
+  client.webSocket.terminate();
+  const connection = await model.connection(0);
+  await connection.over;
+  expect(connection.isClosed).toBe(true);
+});
+
+test('shutting down asks clients to call again, and waits for none that does not hang up', async () => {
+  const server = await start({}, 200);
+  speakWith(['Hello', END], []);
+  const polite = await callServer(server, QUERY);
+  await polite.until(({ turnComplete }) => turnComplete);
+  await server.shutDown();
+  expect(await polite.end()).toMatchObject({ told: 'SHUTTING_DOWN', code: 1012 });
+  const other = await start({}, 200);
+  speakWith(['Hello', END]);
+  const rude = await callServer(other, QUERY);
+  await rude.until(({ turnComplete }) => turnComplete);
+  rude.webSocket.pause();
+  await other.shutDown();
+});

@@ -1,0 +1,29 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { systemPlatform } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { afterEach } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { liveSuite } from '../live/fixtures/live-suite.ts';
+import { voiceRunner } from '../live/fixtures/voice-runner.ts';
+import { callServer } from './fixtures/call-server.ts';
+import { type NodeServer, serve } from './serve.ts';
+
+const servers: NodeServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.shutDown();
+});
+
+liveSuite(async (limits) => {
+  const services = {
+    sessionService: new InMemorySessionService(),
+    artifactService: new InMemoryArtifactService(),
+    platform: systemPlatform,
+  };
+  const app = createServer({ runners: [voiceRunner(services)], limits, onError: () => undefined });
+  const server = await serve(app, { port: 0, drainMs: 100 });
+  servers.push(server);
+  return {
+    fetch: (path, init) => fetch(`${server.url}${path}`, init),
+    call: (query, headers) => callServer(server, query, { headers: { host: 'localhost', ...headers } }),
+  };
+});
