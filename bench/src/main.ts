@@ -10,6 +10,7 @@ import { liveAllocation } from './workloads/live-allocation.ts';
 import { liveCalls } from './workloads/live-calls.ts';
 import { liveLatency } from './workloads/live-latency.ts';
 import { liveMemory } from './workloads/live-memory.ts';
+import { liveServer } from './workloads/live-server.ts';
 import { liveTool } from './workloads/live-tool.ts';
 import { sessionGrowth } from './workloads/session-growth.ts';
 import { sessionThroughput } from './workloads/session-throughput.ts';
@@ -30,6 +31,7 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'live-allocation': liveAllocation,
   'live-tool': liveTool,
   'live-memory': liveMemory,
+  'live-server': liveServer,
   'session-growth/in-memory': () => sessionGrowth(openInMemory),
   'session-growth/sqlite': () => sessionGrowth(openSqlite),
   'session-growth/postgres': () => sessionGrowth(() => openPostgres('on')),

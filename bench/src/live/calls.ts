@@ -108,8 +108,8 @@ export async function openRunCall(
   };
 }
 
-/** Tells when it is connected. */
-class ConnectedModel extends Gemini {
+/** A Gemini model that tells when it is connected. */
+export class ConnectedModel extends Gemini {
   readonly #onConnected: () => void;
 
   constructor(options: ConstructorParameters<typeof Gemini>[0], onConnected: () => void) {

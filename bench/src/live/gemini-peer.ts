@@ -1,43 +1,30 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { ChildPeer } from './child-peer.ts';
 import type { GeminiOrder, GeminiReport } from './gemini-order.ts';
 
 /** A fake Gemini in a process of its own, as the process that measures sees it. */
 export class GeminiPeer {
   readonly url: string;
-  readonly #process: ChildProcess;
+  readonly #peer: ChildPeer<GeminiOrder, GeminiReport>;
 
-  private constructor(child: ChildProcess, url: string) {
-    this.#process = child;
+  private constructor(peer: ChildPeer<GeminiOrder, GeminiReport>, url: string) {
+    this.#peer = peer;
     this.url = url;
   }
 
   static async start(): Promise<GeminiPeer> {
-    const child = fork(join(import.meta.dirname, 'gemini-process.ts'));
-    const report = await nextReport(child);
+    const peer = new ChildPeer<GeminiOrder, GeminiReport>('gemini-process.ts');
+    const report = await peer.report();
     if (!('url' in report)) throw new Error('the fake Gemini did not say where it is');
-    return new GeminiPeer(child, report.url);
+    return new GeminiPeer(peer, report.url);
   }
 
   /** Has something done. One order at a time. */
   async order(order: GeminiOrder): Promise<void> {
-    const done = nextReport(this.#process);
-    this.#process.send(order);
-    await done;
+    this.#peer.send(order);
+    await this.#peer.report();
   }
 
   close(): void {
-    this.#process.disconnect();
+    this.#peer.close();
   }
-}
-
-function nextReport(child: ChildProcess): Promise<GeminiReport> {
-  return new Promise((resolve, reject) => {
-    const onExit = (): void => reject(new Error('the fake Gemini ended'));
-    child.once('exit', onExit);
-    child.once('message', (report) => {
-      child.off('exit', onExit);
-      resolve(report as GeminiReport);
-    });
-  });
 }

@@ -1,3 +1,5 @@
+import { sharedMs } from './clock.ts';
+
 /** How long pieces took from the socket to the caller. Pieces of one call arrive in order. */
 export class Latencies {
   readonly #arrivals: number[] = [];
@@ -8,7 +10,7 @@ export class Latencies {
 
   readonly onPiece = (): void => {
     const arrival = this.#arrivals[this.#next++];
-    if (arrival !== undefined) this.#us.push((performance.now() - arrival) * 1000);
+    if (arrival !== undefined) this.#us.push((sharedMs() - arrival) * 1000);
   };
 
   /** Forgets what came so far: the frames of the setup, and pieces to warm up with. */

@@ -1,4 +1,5 @@
 import { GoogleGenAI } from '@google/genai';
+import { sharedMs } from './clock.ts';
 
 /** The side of the client's sockets that is watched here. */
 interface SocketCallbacks {
@@ -20,7 +21,7 @@ export function notingClient(url: string, onFrame: (atMs: number) => void): Goog
       factory.create(address, headers, {
         ...callbacks,
         onmessage: (event) => {
-          onFrame(performance.now());
+          onFrame(sharedMs());
           callbacks.onmessage(event);
         },
       }),
