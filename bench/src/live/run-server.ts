@@ -21,6 +21,6 @@ export async function startRunServer(
     return new Runner({ appName: model, agent, sessionService, autoCreateSession: true });
   });
   const server = createServer({ runners });
-  const { url, shutDown } = await serve(server, { port: 0 });
-  return { url: url.replace('http', 'ws'), close: () => shutDown() };
+  const listening = await serve(server, { port: 0 });
+  return { url: listening.url.replace('http', 'ws'), close: () => listening.shutDown() };
 }

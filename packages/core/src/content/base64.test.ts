@@ -61,6 +61,11 @@ test.each([
   'AA===',
   '=AAA',
   '\0AAA',
+  ' AAA',
+  'AA\tA',
+  'A\fAA',
+  'AAA\r',
+  'AAA=A===',
 ])('refuses %j, which is no base64', (text) => {
   expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
   expect(isBase64(text)).toBe(false);
