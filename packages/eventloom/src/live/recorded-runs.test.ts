@@ -133,7 +133,7 @@ function told(event: Event): string {
   const who = `${isStreamed ? '~' : ''}${event.author}${speech ? ' speaks' : ''}: `;
   if (part?.executableCode) return `${who}code ${part.executableCode.code}`;
   if (part?.functionCall)
-    return `${who}${part.functionCall.name}(${String(part.functionCall.args?.['location'] ?? '')})`;
+    return `${who}${part.functionCall.name}(${Object.values(part.functionCall.args ?? {}).join()})`;
   if (part?.functionResponse)
     return `${who}${part.functionResponse.name}=${JSON.stringify(part.functionResponse.response)}`;
   if (part?.inlineData) return `${who}<${part.inlineData.mimeType}>`;
@@ -145,15 +145,10 @@ function told(event: Event): string {
 function playable(frames: LiveRecording['frames']): LiveRecording {
   const at = frames.findIndex(({ msg }) => 'toolResponse' in msg);
   if (at < 0) return { frames };
-  const { functionResponses } = frames[at]?.msg['toolResponse'] as {
-    functionResponses: { id?: string; name: string }[];
-  };
-  const functionCalls = functionResponses.map(
-    ({ response: _, ...call }: { id?: string; name: string; response?: object }) => ({
-      ...call,
-      args: {},
-    }),
-  );
+  const answering = frames[at]?.msg['toolResponse'] as
+    | { functionResponses: { id?: string; name: string }[] }
+    | undefined;
+  const functionCalls = answering?.functionResponses.map(({ id, name }) => ({ id, name, args: {} }));
   const call = { dir: 'server', msg: { toolCall: { functionCalls } } } as const;
   const end = { dir: 'server', msg: { serverContent: { turnComplete: true } } } as const;
   const rest = at === frames.length - 1 ? [...frames.slice(at), end] : frames.slice(at);
@@ -211,10 +206,8 @@ test.each(cases)(
   'in %s frames, a run on the recording %s gives these events, and stores those that are whole',
   async (frames, name) => {
     const recording = playable(recordings[name].frames as LiveRecording['frames']);
-    const { model = '', generationConfig } = recording.frames[0]?.msg['setup'] as {
-      model?: string;
-      generationConfig?: object;
-    };
+    const setup = recording.frames[0]?.msg['setup'] as { model: string; generationConfig?: object } | undefined;
+    const { model = '', generationConfig } = setup ?? {};
     const baseUrl = await start(
       recordedLive({ frames: recording.frames.map(({ dir, msg }) => ({ dir, msg: heard(msg) })) }, { frames }),
     );

@@ -1,4 +1,5 @@
 import {
+  type AbortGuard,
   ConfigurationError,
   createErrorEvent,
   type Event,
@@ -39,6 +40,8 @@ export class LiveFlow {
   readonly #calls: LiveCalls;
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
+  /** Aborted when no connection is to be made any more: waits for one end. */
+  readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
   #isTimeShort = false;
 
@@ -57,7 +60,11 @@ export class LiveFlow {
     this.#session = session;
     this.#recordings = recordings;
     this.#policy = new ReconnectPolicy(context);
-    this.#ending = new LiveEnding(() => void session.connection?.close());
+    this.#connecting = context.forkAbort();
+    this.#ending = new LiveEnding(() => {
+      void session.connection?.close();
+      if (this.#ending.isOver) this.#connecting.abort(new RunAbortedError('the live run is over'));
+    });
     this.#input = new LiveInput({
       context,
       queue,
@@ -104,6 +111,7 @@ export class LiveFlow {
       await this.#finish();
     } finally {
       progress.endsItself = false;
+      this.#context.dropAbort(this.#connecting);
       abortSignal.removeEventListener('abort', hangUp);
     }
   }
@@ -117,15 +125,17 @@ export class LiveFlow {
   async #speak(): Promise<void> {
     try {
       while (!this.#ending.isOver) {
+        this.#input.watch();
         try {
           await this.#runConnection();
         } catch (error) {
           if (this.#ending.isOver) break;
           this.#context.throwIfAborted();
+          await this.#leave();
+          this.#input.watch();
           await this.#afterLoss(error);
         } finally {
-          await this.#session.hangUp();
-          await this.#input.stop();
+          await this.#leave();
         }
       }
     } catch (error) {
@@ -162,7 +172,8 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.countLlmCall();
     this.#ending.goOn();
-    const connection = await context.untilAborted(model.connect(request, context.abortSignal));
+    const connecting = this.#connecting;
+    const connection = await connecting.until(model.connect(request, connecting.signal));
     if (this.#ending.isOver) return connection.close();
     this.#isTimeShort = false;
     if (handle === undefined) {
@@ -188,12 +199,17 @@ export class LiveFlow {
     if (isDue && this.#context.runConfig.liveReconnect !== false) this.#ending.end('reconnecting');
   }
 
+  async #leave(): Promise<void> {
+    await this.#session.hangUp();
+    await this.#input.stop();
+  }
+
   /** Settles when the next connection is to be made, or none is. @throws the error when it ends the run */
   async #afterLoss(error: unknown): Promise<void> {
     const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
     if (isHandleRefused && this.#session.handle !== undefined) this.#session.giveUpHandle();
     else if (this.#isTimeShort && this.#context.runConfig.liveReconnect === false) this.#ending.end('timedOut');
-    else await this.#policy.failed(error);
+    else await this.#policy.failed(error, this.#connecting);
   }
 
   /** Goes on with calls that waited for what the client wrote, also of agents that handed over since. */

@@ -46,6 +46,7 @@ export class LiveInput {
   /** Calls under way by which the agent gives control away: what is said meanwhile waits for the next agent. */
   readonly #held = new Set<FunctionCall>();
   #isOn = false;
+  #watching: AbortController | undefined;
   #pump: RequestPump | undefined;
   #answerPump: RequestPump | undefined;
 
@@ -53,8 +54,26 @@ export class LiveInput {
     this.#params = params;
   }
 
+  /** While there is no connection: whether the client hangs up. What it says waits. */
+  watch(): void {
+    if (this.#watching || this.#held.size > 0) return;
+    const { queue, onEmpty } = this.#params;
+    const watching = new AbortController();
+    this.#watching = watching;
+    void queue.peek(watching.signal).then(
+      (request) => void (request ?? onEmpty()),
+      () => undefined,
+    );
+  }
+
+  #stopWatching(): void {
+    this.#watching?.abort();
+    this.#watching = undefined;
+  }
+
   /** Sends from now on. */
   start(): void {
+    this.#stopWatching();
     this.#isOn = true;
     this.#answerPump = this.#startPump(this.answers);
     if (this.#held.size === 0) this.#startClient();
@@ -63,6 +82,7 @@ export class LiveInput {
   /** Settles when nothing reads the client's queue any more. */
   async stop(): Promise<void> {
     this.#isOn = false;
+    this.#stopWatching();
     await this.#pump?.stop();
     await this.#answerPump?.stop();
     this.#pump = undefined;

@@ -1,4 +1,4 @@
-import { type InvocationContext, LiveConnectionError } from '@eventloom/core';
+import { type AbortGuard, type InvocationContext, LiveConnectionError } from '@eventloom/core';
 
 /** Connections in a row that may fail. */
 const MAX_ATTEMPTS = 5;
@@ -19,8 +19,12 @@ export class ReconnectPolicy {
     this.#failures = 0;
   }
 
-  /** Settles when a connection is to be made anew. @throws the error, when there is no use in it @throws RunAbortedError */
-  async failed(error: unknown): Promise<void> {
+  /**
+   * Settles when a connection is to be made anew.
+   * @param waiting ends the wait
+   * @throws the error, when there is no use in it @throws RunAbortedError when the wait is ended
+   */
+  async failed(error: unknown, waiting: AbortGuard): Promise<void> {
     const context = this.#context;
     const canRetry = LiveConnectionError.isInstance(error) && error.isRetryable;
     if (!canRetry || context.runConfig.liveReconnect === false || ++this.#failures > MAX_ATTEMPTS) throw error;
@@ -29,7 +33,7 @@ export class ReconnectPolicy {
     const due = Promise.withResolvers<void>();
     const callOff = context.platform.schedule(delayMs, due.resolve);
     try {
-      await context.untilAborted(due.promise);
+      await waiting.until(due.promise);
     } finally {
       callOff();
     }

@@ -1,0 +1,118 @@
+import {
+  type Event,
+  type InvocationContext,
+  LiveConnectionError,
+  LiveRequestQueue,
+  type RunConfig,
+} from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from '../runner.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
+
+async function setup(
+  scripts: readonly ScriptedLiveScript[],
+  agent: Partial<LlmAgentConfig> = {},
+  runConfig?: RunConfig,
+) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = new ScriptedLiveModel(scripts);
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({ name: 'bot', model, ...agent }),
+    sessionService,
+    platform,
+  });
+  const queue = new LiveRequestQueue();
+  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
+  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { model, queue, stream, stored };
+}
+
+async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+function call(name: string) {
+  return { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name, args: {} } }] } };
+}
+
+test('a queue that is closed while the connection is made ends the run without it', async () => {
+  const gate = new Gate();
+  const { queue, stream } = await setup([{ gate }]);
+  const reading = readAll(stream);
+  await gate.reached;
+  queue.close();
+  expect(await reading).toEqual([]);
+});
+
+test('a queue that is closed while the run waits for another attempt ends it, with a handle and without', async () => {
+  for (const runConfig of [{}, { sessionResumption: { handle: 'h' } }]) {
+    const { model, queue, stream } = await setup([LOST, LOST], {}, runConfig);
+    const reading = readAll(stream);
+    // The clock stands still: the wait after the second loss has no end.
+    while (model.attempts < 2) await Promise.resolve();
+    queue.close();
+    expect(await reading).toEqual([]);
+  }
+});
+
+test('what was said before the queue was closed is sent by the connection that is made next', async () => {
+  const gate = new Gate();
+  const { model, queue, stream } = await setup([{ gate }]);
+  const reading = readAll(stream);
+  await gate.reached;
+  queue.sendContent({ role: 'user', parts: [{ text: 'bye' }] });
+  queue.close();
+  gate.open();
+  expect((await reading).map(({ author }) => author)).toEqual(['user']);
+  expect(model.connections[0]?.sent).toHaveLength(1);
+});
+
+test('a queue that is closed while tools run stops them; what listens to it is gone from the invocation', async () => {
+  let context: InvocationContext | undefined;
+  const listen = new FunctionTool({
+    name: 'listen',
+    description: '',
+    inputStream: true,
+    execute: async function* (_, { inputStream, invocationContext }) {
+      context = invocationContext;
+      expect([...invocationContext.activeStreamingTools.keys()]).toEqual(['c1']);
+      expect(invocationContext.activeStreamingTools.get('c1')).toBe(inputStream);
+      yield 'begun';
+      for await (const _request of inputStream ?? []) yield 'heard';
+    },
+  });
+  const { queue, stream } = await setup([[call('listen')]], { tools: [listen] });
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.partial) queue.close();
+  }
+  expect(context?.activeStreamingTools.size).toBe(0);
+  expect(events.at(-1)?.errorCode).toBeUndefined();
+});
+
+test('what the service says in the role of the user is the user who said it', async () => {
+  const { queue, stream, stored } = await setup([
+    [
+      { content: { role: 'user', parts: [{ text: 'I ' }] } },
+      { content: { role: 'user', parts: [{ text: 'said' }] } },
+      { turnComplete: true },
+    ],
+  ]);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map(({ author, content }) => [author, content?.parts?.[0]?.text])).toEqual([
+    ['user', 'I said'],
+    ['bot', undefined],
+  ]);
+});
