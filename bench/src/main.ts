@@ -12,6 +12,7 @@ import { liveLatency } from './workloads/live-latency.ts';
 import { liveMemory } from './workloads/live-memory.ts';
 import { liveServer } from './workloads/live-server.ts';
 import { liveTool } from './workloads/live-tool.ts';
+import { liveWire } from './workloads/live-wire.ts';
 import { sessionGrowth } from './workloads/session-growth.ts';
 import { sessionThroughput } from './workloads/session-throughput.ts';
 import { sqliteSession } from './workloads/sqlite-session.ts';
@@ -32,6 +33,7 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'live-tool': liveTool,
   'live-memory': liveMemory,
   'live-server': liveServer,
+  'live-wire': liveWire,
   'session-growth/in-memory': () => sessionGrowth(openInMemory),
   'session-growth/sqlite': () => sessionGrowth(openSqlite),
   'session-growth/postgres': () => sessionGrowth(() => openPostgres('on')),

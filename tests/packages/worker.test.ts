@@ -51,6 +51,35 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
+  test('holds a call under wrangler dev: speech goes up and comes down, and what was said is there when the call is over', async () => {
+    const server = await startDevServer(project, 'src/keyless-worker.ts');
+    const { origin } = server;
+    try {
+      const session = '/apps/voice/users/ann/sessions/s';
+      expect((await post(origin, session, {})).status).toBe(200);
+      const query = 'app_name=voice&user_id=ann&session_id=s&audio=binary&ping=text';
+      const socket = new WebSocket(`${origin.replace('http', 'ws')}/run_live?${query}`);
+      socket.binaryType = 'arraybuffer';
+      const frames: (string | ArrayBuffer)[] = [];
+      socket.onopen = () => socket.send(new Uint8Array([1, 2, 3, 4]));
+      socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+        frames.push(data);
+        if (typeof data === 'string' && data.includes('"turnComplete":true')) socket.send('{"close": true}');
+      };
+      const { code, reason } = await new Promise<CloseEvent>((resolve) => (socket.onclose = resolve));
+      expect([code, reason]).toEqual([1000, 'the call is over']);
+      expect(frames[0]).toEqual(new Uint8Array([1, 2, 3, 4]).buffer);
+      expect(frames[1]).toContain('"inlineData":{"mimeType":"audio/pcm;rate=16000"}');
+      const { events } = (await (await fetch(`${origin}${session}`)).json()) as { events: Event[] };
+      expect(events.map(({ outputTranscription }) => outputTranscription?.text)).toContain('squawk');
+      const missing = new WebSocket(`${origin.replace('http', 'ws')}/run_live?${query.replace('=s&', '=none&')}`);
+      const refused = await new Promise<CloseEvent>((resolve) => (missing.onclose = resolve));
+      expect([refused.code, refused.reason.split(':', 1)]).toEqual([1002, ['SESSION_NOT_FOUND']]);
+    } finally {
+      await server.stop();
+    }
+  });
+
   test('goes on by itself with the runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
     const watcher = await startWatcher();
     const names = ['tool', 'commits', 'stream'];

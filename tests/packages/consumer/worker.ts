@@ -1,5 +1,12 @@
 /** What a user of the Worker server writes, with models of their own that need no key. */
-import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  type Blob,
+  type LiveLlmResponse,
+  type LlmRequest,
+  type LlmResponse,
+} from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
@@ -18,6 +25,47 @@ class Echo extends BaseLlm {
   override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
     if (contents.at(-1)?.parts?.[0]?.text === 'wait') await new Promise(() => undefined);
     yield { content: { role: 'model', parts: [{ text: 'hello' }] } };
+  }
+}
+
+/** Says what it hears. */
+class Parrot implements BaseLlmConnection {
+  readonly #heard: Blob[] = [];
+  #wake = Promise.withResolvers<void>();
+  #isClosed = false;
+
+  async sendHistory(): Promise<void> {}
+  async sendContent(): Promise<void> {}
+  async sendToolResponses(): Promise<void> {}
+  async sendActivityStart(): Promise<void> {}
+  async sendActivityEnd(): Promise<void> {}
+
+  async sendRealtime(blob: Blob): Promise<void> {
+    this.#heard.push(blob);
+    this.#wake.resolve();
+  }
+
+  async *receive(): AsyncGenerator<LiveLlmResponse, void, void> {
+    while (!this.#isClosed) {
+      for (let inlineData = this.#heard.shift(); inlineData; inlineData = this.#heard.shift()) {
+        yield { content: { role: 'model', parts: [{ inlineData }] } };
+        yield { outputTranscription: { text: 'squawk' } };
+        yield { turnComplete: true };
+      }
+      this.#wake = Promise.withResolvers();
+      if (!this.#isClosed) await this.#wake.promise;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake.resolve();
+  }
+}
+
+class LiveEcho extends Echo {
+  override connect(): Promise<BaseLlmConnection> {
+    return Promise.resolve(new Parrot());
   }
 }
 
@@ -61,6 +109,7 @@ function createWorker({ WATCHER = '' }: Env): LlmAgent {
 const server = createCloudflareServer<Env>({
   runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
+    new Runner({ appName: 'voice', agent: new LlmAgent({ name: 'parrot', model: new LiveEcho() }), ...services }),
     new Runner({ appName: 'shop', agent: createWorker(env), resumable: true, ...services }),
   ],
 });

@@ -64,7 +64,7 @@ async function setup(
   const limits = { ...DEFAULT_LIMITS, maxLiveWaitingBytes: maxWaiting };
   const calls = new LiveCalls(platform, limits, (error) => reported.push(error));
   const socket = new FakeSocket(isCapable);
-  const call = calls.start({ key: KEY, runner, socket, runConfig: {}, isAudioBinary: false, answersPings });
+  const call = calls.start({ key: KEY, runner, socket, runConfig: {}, isAudioBinary: true, answersPings });
   const connection = await model.connection(0);
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
   return { platform, calls, call, socket, connection, model, stored, reported };
@@ -78,6 +78,7 @@ test('a client is asked for a sign of life, and let go when it gives none for tw
   call.message(say('Hi'));
   await socket.has(2);
   call.taken(socket.size);
+  const { pendingTimers } = platform;
   platform.advance(BEAT_MS);
   expect(socket.done).toEqual(['ping']);
   call.pong();
@@ -88,6 +89,8 @@ test('a client is asked for a sign of life, and let go when it gives none for tw
   expect(JSON.parse(String(socket.sent.at(-1)))).toMatchObject({ code: 'SLOW_READER' });
   await call.ended;
   expect((await stored()).map(({ content }) => content?.parts?.[0]?.text)).toEqual(['Hi', 'I was saying']);
+  // What is left is not the call's.
+  expect(platform.pendingTimers).toBe(pendingTimers - 1);
   platform.advance(10 * BEAT_MS);
   expect([calls.size, socket.done.length]).toEqual([0, 3]);
 });
@@ -190,6 +193,16 @@ test('a pong to what was never asked takes nothing off', async () => {
   expect(connection.stepsLeft).toBeGreaterThan(95);
   call.closed();
   await call.ended;
+});
+
+test('audio that is none ends the call, and leaves no run behind', async () => {
+  const { call, socket, connection, calls } = await setup([
+    { content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'A' } }] } },
+    new Gate(),
+  ]);
+  expect((await socket.closed.promise).reason).toMatch(/^INVALID_REQUEST/);
+  await call.ended;
+  expect([connection.isClosed, calls.size]).toEqual([true, 0]);
 });
 
 test('a run that does not end when its client is gone is aborted after five seconds', async () => {

@@ -225,8 +225,7 @@ export class LiveCall implements LiveSocketEvents {
 
   async #run(): Promise<void> {
     try {
-      for (let next = await this.#stream.next(); !next.done; next = await this.#stream.next()) {
-        const event = next.value;
+      for await (const event of this.#stream) {
         this.#writer.write(event);
         if (event.turnComplete || event.interrupted) this.#isSpeaking = false;
         else if (event.content && event.author !== 'user') this.#isSpeaking = true;

@@ -149,6 +149,19 @@ test('a handshake that is none is refused', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 400 /);
 });
 
+test('a frame that announces more than is taken is not waited for', async () => {
+  const server = await start();
+  speakWith([]);
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write(`GET /run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\n${HANDSHAKE}`);
+  await once(socket, 'data');
+  // The begin of a masked binary frame of 16 MB.
+  socket.write(Buffer.from([0x82, 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]));
+  let answer = Buffer.alloc(0);
+  while (!answer.includes(Buffer.from([0x03, 0xf1]))) answer = Buffer.concat([answer, ...(await once(socket, 'data'))]);
+  socket.destroy();
+});
+
 test('a connection that is cut in mid-call ends it', async () => {
   const server = await start();
   const model = speakWith([{ heard: 'content' }, 'Hello', new Gate()]);
