@@ -98,8 +98,13 @@ export { ReadonlyContext } from './context/readonly-context.ts';
 export type { ToolContextParams, ToolListener } from './context/tool-context.ts';
 export { ToolContext } from './context/tool-context.ts';
 
-export type { BaseToolParams, RunAsyncToolRequest, ToolProcessLlmRequest } from './tool/base-tool.ts';
-export { BaseTool, isBaseTool, ResponseScheduling } from './tool/base-tool.ts';
+export type {
+  BaseToolParams,
+  ResponseScheduling,
+  RunAsyncToolRequest,
+  ToolProcessLlmRequest,
+} from './tool/base-tool.ts';
+export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { FunctionDeclaration } from './tool/function-declaration.ts';

@@ -20,7 +20,6 @@ import { Route } from '@eventloom/multi-agent';
 import { answeredCallIds } from './answered-call-ids.ts';
 import type { LiveParts } from './create-invocation.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
-import { completionEvent, completionOfUnbegun } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage } from './new-message.ts';
 import type { RewindParams } from './rewind.ts';
@@ -41,6 +40,11 @@ function* replayOf({ invocation: { past } }: InvocationContext): Generator<Event
     const isYielded = event.author !== 'user' && enclosureOf(event.branch) === '' && !event.actions.compaction;
     if (isYielded) yield event;
   }
+}
+
+/** Seldom asked for: not loaded with the agent. */
+function loadCompletions() {
+  return import('./completion-event.ts');
 }
 
 /**
@@ -263,13 +267,15 @@ export class Runner {
         if (event) yield event;
         await tellPlugins(context, failure);
       }
-      const completion = completionEvent(scope, failure);
+      const completions = context.runConfig.completionEvent ? await loadCompletions() : undefined;
+      const completion = completions?.completionEvent(scope, failure);
       isDone = failure === undefined;
       if (completion) yield completion;
       if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
-      const completion = hasBegun ? undefined : completionOfUnbegun(this, run, error);
+      const completions = !hasBegun && run.config.completionEvent ? await loadCompletions() : undefined;
+      const completion = completions?.completionOfUnbegun(this, run, error);
       if (completion) yield completion;
       throw error;
     } finally {

@@ -3,7 +3,7 @@ import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
 import type { MatchedMessage } from './match-answers.ts';
 import { toBeginning } from './resume/run-beginning.ts';
-import { createUserEvent, saveInputBlobs } from './user-event.ts';
+import { createUserEvent } from './user-event.ts';
 
 /** How a message is stored. */
 export interface StoreMessage {
@@ -25,6 +25,8 @@ export async function storeMessage(
   const { runConfig, session, artifactService } = invocation;
   let actions: Partial<EventActions> = { stateDelta };
   if (runConfig.saveInputBlobsAsArtifacts && !goesOn) {
+    // Seldom needed: not loaded with the agent.
+    const { saveInputBlobs } = await import('./save-input-blobs.ts');
     const { content, artifactDelta } = await saveInputBlobs(
       invocation,
       invocation.userContent ?? message,

@@ -1,15 +1,4 @@
-import {
-  type BaseArtifactService,
-  ConfigurationError,
-  type Content,
-  createEventActions,
-  type Event,
-  type EventActions,
-  type Invocation,
-  type Part,
-  sessionKeyOf,
-  setOwn,
-} from '@eventloom/core';
+import { type Content, createEventActions, type Event, type EventActions, type Invocation } from '@eventloom/core';
 
 /** What the user said, as an event of its invocation. Answers to calls go to the branch of the calls. */
 export function createUserEvent(
@@ -28,28 +17,4 @@ export function createUserEvent(
     ...(branch === undefined ? {} : { branch }),
     actions: createEventActions(actions),
   };
-}
-
-/** The message with each piece of inline data saved as an artifact and a line of text in its place. */
-export async function saveInputBlobs(
-  { session, invocationId }: Invocation,
-  message: Content,
-  artifactService: BaseArtifactService | undefined,
-): Promise<{ readonly content: Content; readonly artifactDelta: Record<string, number> }> {
-  if (!artifactService) {
-    throw new ConfigurationError('runConfig.saveInputBlobsAsArtifacts: the runner has no artifactService');
-  }
-  const artifactDelta: Record<string, number> = {};
-  const parts: Part[] = [];
-  for (const [index, part] of (message.parts ?? []).entries()) {
-    if (!part.inlineData) {
-      parts.push(part);
-      continue;
-    }
-    const filename = `artifact_${invocationId}_${index}`;
-    const version = await artifactService.saveArtifact({ ...sessionKeyOf(session), filename, artifact: part });
-    setOwn(artifactDelta, filename, version);
-    parts.push({ text: `Uploaded file: ${filename}. It is saved as an artifact.` });
-  }
-  return { content: { ...message, parts }, artifactDelta };
 }

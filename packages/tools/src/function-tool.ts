@@ -6,10 +6,11 @@ import {
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
-import { isConfirmed } from './is-confirmed.ts';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { ValueSchema } from './schema/value-schema.ts';
-import { isGenerator, streamResult } from './stream-result.ts';
+import { isFinalToolResult } from './final-tool-result.ts';
+import { isConfirmed } from './is-confirmed.ts';
+import { type Chunks, isGenerator } from './is-generator.ts';
 
 /** What a tool's `parameters` may be. */
 export type ToolInputParameters = SchemaLike | undefined;
@@ -140,8 +141,14 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     const rule = this.#requireConfirmation;
     if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
     const result = await this.#execute(args, toolContext);
-    return isGenerator(result) ? streamResult(result, toolContext) : result;
+    return isGenerator(result) ? stream(result, toolContext) : result;
   }
+}
+
+async function stream(chunks: Chunks, toolContext: ToolContext): Promise<unknown> {
+  // Seldom needed: not loaded with the tool, but for what others load as well, which would be one more file.
+  const { streamResult } = await import('./stream-result.ts');
+  return streamResult(chunks, toolContext, isFinalToolResult);
 }
 
 /** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */

@@ -129,6 +129,18 @@ export class LiveRequestQueue {
     if (this.#chars < this.#maxChars / 2) this.#settleReady();
   }
 
+  /** As `sendRealtime`, but the oldest gives way where there is no room: what is live is worth more. Of no effect when it is closed. */
+  sendLatest(blob: Blob): void {
+    while (!this.#isClosed) {
+      try {
+        return this.sendRealtime(blob);
+      } catch (error) {
+        if (!LiveQueueFullError.isInstance(error) || this.#chars === 0) throw error;
+        this.shift();
+      }
+    }
+  }
+
   /** An empty queue with the same bound, for a tool that is to hear what is said here. */
   createInput(): LiveRequestQueue {
     return new LiveRequestQueue({ maxChars: this.#maxChars });

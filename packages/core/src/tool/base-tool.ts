@@ -42,8 +42,7 @@ export interface BaseToolParams {
  * How a model takes the response to a call that did not keep it from speaking: it only notes it (`SILENT`), speaks of it when it has
  * ended what it says (`WHEN_IDLE`, what models do by themselves), or at once (`INTERRUPT`).
  */
-export const ResponseScheduling = { SILENT: 'SILENT', WHEN_IDLE: 'WHEN_IDLE', INTERRUPT: 'INTERRUPT' } as const;
-export type ResponseScheduling = (typeof ResponseScheduling)[keyof typeof ResponseScheduling];
+export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
 
 const BRAND = Symbol.for('eventloom.tool');
 const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
@@ -60,7 +59,7 @@ export abstract class BaseTool {
   readonly isNonBlocking: boolean;
   readonly responseScheduling: ResponseScheduling | undefined;
 
-  /** @throws ConfigurationError for a name that models do not accept, and for a scheduling that there is not */
+  /** @throws ConfigurationError for a name that models do not accept */
   constructor(params: BaseToolParams) {
     if (typeof params.name !== 'string' || !TOOL_NAME.test(params.name)) {
       throw new ConfigurationError(
@@ -72,11 +71,8 @@ export abstract class BaseTool {
     this.isLongRunning = params.isLongRunning ?? false;
     this.isIdempotent = params.idempotent ?? false;
     this.hasInputStream = params.inputStream ?? false;
-    const scheduling = params.responseScheduling;
-    if (scheduling !== undefined && !Object.hasOwn(ResponseScheduling, scheduling))
-      throw new ConfigurationError(`tool "${params.name}": responseScheduling must be SILENT, WHEN_IDLE or INTERRUPT`);
-    this.responseScheduling = scheduling;
-    this.isNonBlocking = params.nonBlocking ?? scheduling !== undefined;
+    this.responseScheduling = params.responseScheduling;
+    this.isNonBlocking = params.nonBlocking ?? params.responseScheduling !== undefined;
   }
 
   get [BRAND](): true {

@@ -4,7 +4,6 @@ import {
   type FunctionCall,
   type FunctionResponse,
   getFunctionResponses,
-  ResponseScheduling,
 } from '@eventloom/core';
 import type { LiveCallsParams } from './live-calls.ts';
 
@@ -39,7 +38,7 @@ export class CallAnswers {
     await emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     if (!this.#isStreamed) return answer(functionResponse);
     this.#isOpen = true;
-    answer({ ...functionResponse, willContinue: true, scheduling: ResponseScheduling.SILENT });
+    answer({ ...functionResponse, willContinue: true, scheduling: 'SILENT' });
   }
 
   /** The tool passed something on. */
@@ -72,6 +71,6 @@ export class CallAnswers {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const end: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response: {} };
-    answer({ ...end, willContinue: false, scheduling: ResponseScheduling.SILENT });
+    answer({ ...end, willContinue: false, scheduling: 'SILENT' });
   }
 }

@@ -1,16 +1,6 @@
-import { type Blob, type InvocationContext, LiveQueueFullError } from '@eventloom/core';
+import type { Blob, InvocationContext } from '@eventloom/core';
 
-/** Gives a piece of what the client says to every tool that listens. One that is slow misses the oldest: what is live is worth more. */
+/** Gives a piece of what the client says to every tool that listens. One that is slow misses the oldest. */
 export function copyInput({ activeStreamingTools }: InvocationContext, blob: Blob): void {
-  for (const queue of activeStreamingTools.values()) {
-    while (!queue.isClosed) {
-      try {
-        queue.sendRealtime(blob);
-        break;
-      } catch (error) {
-        if (!LiveQueueFullError.isInstance(error) || queue.chars === 0) throw error;
-        queue.shift();
-      }
-    }
-  }
+  for (const queue of activeStreamingTools.values()) queue.sendLatest(blob);
 }

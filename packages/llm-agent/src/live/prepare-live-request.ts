@@ -1,4 +1,12 @@
-import { appendTools, type FunctionDeclaration, getOwn, type LlmRequest, Modality } from '@eventloom/core';
+import {
+  appendTools,
+  ConfigurationError,
+  type FunctionDeclaration,
+  getOwn,
+  type LlmRequest,
+  Modality,
+  type ResponseScheduling,
+} from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import { prepareRequest } from '../step/prepare-request.ts';
 import type { LiveCalls } from './live-calls.ts';
@@ -46,13 +54,22 @@ export async function prepareLiveRequest(
   return request;
 }
 
+const SCHEDULINGS: ReadonlySet<string> = new Set<ResponseScheduling>(['SILENT', 'WHEN_IDLE', 'INTERRUPT']);
+
 /** An entry of a request's tools: such as the runtime makes, or another of the vendor's. */
 interface Tool {
   readonly functionDeclarations?: readonly FunctionDeclaration[];
 }
 
-/** Says of tools that their calls do not keep the model from speaking. Only live models know of that. */
+/**
+ * Says of tools that their calls do not keep the model from speaking. Only live models know of that.
+ * @throws ConfigurationError for a scheduling that there is not
+ */
 function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
+  for (const { name, responseScheduling } of Object.values(toolsDict)) {
+    if (responseScheduling !== undefined && !SCHEDULINGS.has(responseScheduling))
+      throw new ConfigurationError(`tool "${name}": responseScheduling must be one of ${[...SCHEDULINGS].join(', ')}`);
+  }
   if (!config.tools || !Object.values(toolsDict).some((tool) => tool.isNonBlocking)) return;
   const declared = (declaration: FunctionDeclaration): FunctionDeclaration =>
     getOwn(toolsDict, declaration.name ?? '')?.isNonBlocking

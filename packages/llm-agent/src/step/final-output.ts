@@ -1,4 +1,12 @@
-import { contentText, type EventActions, type LlmResponse, State, toError } from '@eventloom/core';
+import {
+  contentText,
+  type Event,
+  type EventActions,
+  type LlmResponse,
+  State,
+  STRUCTURED_OUTPUT,
+  toError,
+} from '@eventloom/core';
 import type { SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
@@ -38,6 +46,13 @@ function withoutFence(text: string): string {
 /** Records the answer under the agent's output key. @throws StateValueError for a value that is not JSON */
 export function saveOutput({ agent, context }: Step, actions: EventActions, value: unknown): void {
   if (agent.outputKey !== undefined) new State(context.session.state, actions).set(agent.outputKey, value);
+}
+
+/** The answer that came by `set_model_response`, as the event that ends the turn. */
+export function structuredAnswer(step: Step, value: unknown): Event {
+  const event = step.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
+  saveOutput(step, event.actions, value);
+  return { ...event, [STRUCTURED_OUTPUT]: value };
 }
 
 /** The error that an answer of the wrong shape carries; the model is told its message. */

@@ -17,12 +17,11 @@ import { isMismatch } from '../contents/event-content.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
 import { CallHistory } from './call-history.ts';
-import { leavesAgent } from './leaves-agent.ts';
+import { structuredAnswer } from './final-output.ts';
 import { callsToRun } from './open-calls.ts';
 import { prepareTools } from './prepare-request.ts';
 import { answersTo } from './resumed-calls.ts';
-import { runCalls } from './run-calls.ts';
-import { structuredAnswer } from './structured-answer.ts';
+import { leavesAgent, runCalls } from './run-calls.ts';
 
 /**
  * Does what is left of an agent's last step, as far as the log and the ledger say that it is left; true when the model is to be

@@ -16,7 +16,6 @@ import { callListener } from './call-listener.ts';
 import { findEarlierRun, INTERRUPTED, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import { recordedActions } from './recorded-actions.ts';
-import { refusedTransfer } from './refused-transfer.ts';
 import type { ResumedCall } from './resumed-calls.ts';
 import { toToolResponse } from './tool-response.ts';
 
@@ -71,7 +70,8 @@ export async function runFunctionCall(
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
   const response =
-    refusedTransfer(step, actions) ?? (asksPerson(actions) ? await whileAsking(context, actions, answered) : answered);
+    (actions.transferToAgent === undefined ? undefined : await refusalOf(step, actions)) ??
+    (asksPerson(actions) ? await whileAsking(context, actions, answered) : answered);
   const changed = recordedActions(context, actions);
   await invocation.recordToolCall({
     ...entry,
@@ -80,6 +80,13 @@ export async function runFunctionCall(
     ...(changed ? { actions: changed } : {}),
   });
   return { response, actions, scheduling: toolContext.responseScheduling };
+}
+
+/** What the model is told of a hand-over that cannot be. */
+async function refusalOf(step: Step, actions: EventActions): Promise<Answer> {
+  // Not loaded with agents that stand alone.
+  const { refusedTransfer } = await import('./refused-transfer.ts');
+  return refusedTransfer(step, actions);
 }
 
 async function whileAsking(context: InvocationContext, actions: EventActions, answered: Answer): Promise<Answer> {

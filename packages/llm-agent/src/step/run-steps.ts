@@ -14,18 +14,16 @@ import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
 import { answeredIds } from './answered-ids.ts';
-import { describeMismatch, readFinalOutput, saveOutput } from './final-output.ts';
+import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
 import { callsToRun } from './open-calls.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
-import { leavesAgent } from './leaves-agent.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Answers } from './resumed-calls.ts';
-import { runCalls } from './run-calls.ts';
+import { leavesAgent, runCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
-import { structuredAnswer } from './structured-answer.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
 const MAX_MISMATCHES = 3;

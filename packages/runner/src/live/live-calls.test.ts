@@ -87,8 +87,9 @@ test('tools whose calls let the model speak on are declared so, and their respon
 });
 
 test('a scheduling that there is not is refused, and a declaration of the tool itself is left as it is', async () => {
-  const make = () => new FunctionTool({ name: 'f', ...nothing, responseScheduling: 'LATER' as 'SILENT' });
-  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  const wrong = new FunctionTool({ name: 'f', ...nothing, responseScheduling: 'LATER' as 'SILENT' });
+  const { stream, queue } = await setup([], { tools: [wrong] });
+  await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'CONFIGURATION' });
   const tool = new FunctionTool({ name: 'f', ...nothing, nonBlocking: true });
   expect(tool._getDeclaration()).not.toHaveProperty('behavior');
 });
