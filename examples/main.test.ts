@@ -28,6 +28,11 @@ test('an example prints its transcript, and what it asked a person is answered b
   expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
 }, 20_000);
 
+test('a call is played without a key over the real client, and leaves a file to hear', async () => {
+  const run = createProgram();
+  expect(await run('voice-agent')).toMatch(/^museum +Yes, on Sunday.*\n.*answer\.wav/m);
+}, 20_000);
+
 test.each(globSync('*/agent.ts', { cwd: import.meta.dirname }))('%s is an agent that can be served', async (file) => {
   const { rootAgent } = (await import(join(import.meta.dirname, file))) as { readonly rootAgent?: unknown };
   expect(isBaseAgent(rootAgent)).toBe(true);

@@ -2,10 +2,14 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { geminiModels } from 'eventloom';
+import { LiveStage } from './stage/live-stage.ts';
+import type { LiveStory } from './stage/live-story.ts';
 import { OfflineModel } from './stage/offline-model.ts';
+import { playLiveOffline } from './stage/play-live-offline.ts';
 import { Stage } from './stage/stage.ts';
 import type { Story } from './stage/story.ts';
 
+const NO_KEY = 'GEMINI_API_KEY is not set: what the models say is scripted, all else is real.';
 const folder = import.meta.dirname;
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'agent.ts')));
 const [name, ...args] = process.argv.slice(2);
@@ -17,8 +21,19 @@ if (name !== undefined && names.includes(name)) {
 }
 
 async function play(name: string): Promise<void> {
-  const { story } = (await import(`./${name}/story.ts`)) as { readonly story: Story };
-  const apiKey = process.env['GEMINI_API_KEY'] ?? '';
+  const { story } = (await import(`./${name}/story.ts`)) as { readonly story: Story | LiveStory };
+  const apiKey = process.env['GEMINI_API_KEY'] || process.env['GOOGLE_API_KEY'] || '';
+  return 'connections' in story ? playLive(story, apiKey) : playText(story, apiKey);
+}
+
+async function playLive(story: LiveStory, apiKey: string): Promise<void> {
+  const print = (line: string): void => console.log(line);
+  if (apiKey !== '') return story.tell(new LiveStage(story, { gemini: { apiKey }, print }), args);
+  print(NO_KEY);
+  await playLiveOffline(story, { args, print });
+}
+
+async function playText(story: Story, apiKey: string): Promise<void> {
   const offline = new OfflineModel(story.replies);
   const sessionService = story.keepsSessions === true ? openSessions() : undefined;
   const stage = new Stage(story, {
@@ -26,7 +41,7 @@ async function play(name: string): Promise<void> {
     print: (line) => console.log(line),
     ...(sessionService && { sessionService }),
   });
-  if (apiKey === '') stage.note('GEMINI_API_KEY is not set: what the models say is scripted, all else is real.');
+  if (apiKey === '') stage.note(NO_KEY);
   try {
     await story.tell(stage, args);
   } finally {

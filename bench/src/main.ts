@@ -6,6 +6,12 @@ import { openPostgres } from './session-back-ends/postgres-back-end.ts';
 import { openSqlite } from './session-back-ends/sqlite-back-end.ts';
 import { agentCreation } from './workloads/agent-creation.ts';
 import { coldStart } from './workloads/cold-start.ts';
+import { liveAllocation } from './workloads/live-allocation.ts';
+import { liveCalls } from './workloads/live-calls.ts';
+import { liveLatency } from './workloads/live-latency.ts';
+import { liveMemory } from './workloads/live-memory.ts';
+import { liveServer } from './workloads/live-server.ts';
+import { liveTool } from './workloads/live-tool.ts';
 import { liveWire } from './workloads/live-wire.ts';
 import { sessionGrowth } from './workloads/session-growth.ts';
 import { sessionThroughput } from './workloads/session-throughput.ts';
@@ -21,6 +27,12 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'cold-start': coldStart,
   'sqlite-session': sqliteSession,
   'agent-creation': agentCreation,
+  'live-latency': liveLatency,
+  'live-calls': liveCalls,
+  'live-allocation': liveAllocation,
+  'live-tool': liveTool,
+  'live-memory': liveMemory,
+  'live-server': liveServer,
   'live-wire': liveWire,
   'session-growth/in-memory': () => sessionGrowth(openInMemory),
   'session-growth/sqlite': () => sessionGrowth(openSqlite),

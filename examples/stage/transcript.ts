@@ -14,19 +14,23 @@ export function describeEvent(event: Event): string[] {
   if (event.object === ObjectType.agentTransfer) return [];
   // On a branch with an @ is what an agent does that was called as a tool.
   const isInner = event.branch?.includes('@') === true;
-  const speaker = isInner ? `  ${event.author}` : event.author;
+  const name = event.author === 'user' ? 'you' : event.author;
+  const speaker = isInner ? `  ${name}` : name;
   if (event.partial === true) {
     const isToolChunk = event.object === ObjectType.toolResponse;
     return isToolChunk || isInner ? textsOf(event, isToolChunk).flatMap((text) => under(speaker, `… ${text}`)) : [];
   }
   const { stateDelta, transferToAgent, escalate } = event.actions;
+  const speech = event.inputTranscription?.text ?? event.outputTranscription?.text;
   return [
     ...textsOf(event, false),
+    ...(speech === undefined ? [] : [speech.trimEnd()]),
     ...getFunctionCalls(event).map(({ name, args }) => `→ ${name} ${brief(args ?? {})}`),
     ...getFunctionResponses(event).map(({ name, response }) => `← ${name} ${brief(response ?? {})}`),
     ...Object.entries(stateDelta).map(([key, value]) => `  state ${key} = ${brief(value)}`),
     ...(transferToAgent === undefined ? [] : [`  hands over to ${transferToAgent}`]),
     ...(escalate === true ? ['  ends the loop'] : []),
+    ...(event.interrupted === true ? ['  is cut off'] : []),
     ...(event.errorMessage === undefined ? [] : [`! ${event.errorMessage}`]),
   ].flatMap((line) => under(speaker, line));
 }
@@ -35,8 +39,10 @@ function textsOf({ content }: Event, withResponses: boolean): string[] {
   return (content?.parts ?? []).flatMap((part) => textOf(part, withResponses) ?? []);
 }
 
-function textOf({ text, executableCode, codeExecutionResult, functionResponse }: Part, withResponses: boolean) {
+function textOf(part: Part, withResponses: boolean): string | undefined {
+  const { text, fileData, executableCode, codeExecutionResult, functionResponse } = part;
   if (text !== undefined) return text.trimEnd();
+  if (fileData) return `  saved as ${fileData.mimeType ?? 'a file'}`;
   if (executableCode) return `runs\n${executableCode.code ?? ''}`;
   if (codeExecutionResult) return `ran, and printed\n${codeExecutionResult.output ?? ''}`;
   return withResponses && functionResponse ? brief(functionResponse.response) : undefined;

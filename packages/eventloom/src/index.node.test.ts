@@ -39,14 +39,17 @@ test.each(
   expect({ ...eventloom }).toMatchObject(expected);
 });
 
-test('the types of core are here', () => {
-  const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
-  const exported = (text: string, source: string): string[] =>
-    Array.from(text.matchAll(new RegExp(String.raw`export type \{([^}]*)\} from '${source}`, 'g')), ([, names = '']) =>
-      names.split(',').map((name) => name.replace(/^.* as /s, '').trim()),
-    ).flat();
-  const missing = exported(read('../../core/src/index.ts'), './').filter(
-    (name) => !exported(read('index.ts'), '@eventloom/core').includes(name),
-  );
-  expect(missing).toEqual([]);
-});
+test.each(['core', 'tools', 'multi-agent', 'llm-agent', 'gemini', 'runner', 'credentials'])(
+  'the types of %s are here',
+  (name) => {
+    const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
+    const exported = (text: string, source: string): string[] =>
+      Array.from(
+        text.matchAll(new RegExp(String.raw`export type \{([^}]*)\} from '${source}`, 'g')),
+        ([, names = '']) => names.split(',').map((type) => type.replace(/^.* as /s, '').trim()),
+      ).flat();
+    const there = exported(read('index.ts'), `@eventloom/${name}`);
+    const missing = exported(read(`../../${name}/src/index.ts`), './').filter((type) => !there.includes(type));
+    expect(missing).toEqual([]);
+  },
+);

@@ -377,6 +377,7 @@ export { Gemini, geminiModels } from '@eventloom/gemini';
 export type {
   CloseRunParams,
   FindAnsweredRunParams,
+  RewindParams,
   RunAsyncParams,
   RunLiveParams,
   RunnerConfig,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InvalidRequestError } from '../errors/invalid-request-error.ts';
-import { decodeBase64, encodeBase64 } from './base64.ts';
+import { decodeBase64, encodeBase64, isBase64 } from './base64.ts';
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
@@ -12,6 +12,20 @@ test('writes the standard alphabet with padding', () => {
 
 test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s, whatever the alphabet and the padding', (text) => {
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
+});
+
+test('every digit has its value, and nothing else is one', () => {
+  const digits = Array.from({ length: 300 }, (_, code) => String.fromCharCode(code)).filter((text) =>
+    isBase64(`${text}AAA`),
+  );
+  expect(digits.join('')).toBe('+-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz');
+  for (const digit of digits)
+    expect([...decodeBase64(`${digit}AAA`)]).toEqual([...Buffer.from(`${digit}AAA`, 'base64')]);
+});
+
+test('bytes that are a part of others are written alone, and what is read has a buffer of its own', () => {
+  expect(encodeBase64(everyByte.subarray(4, 8))).toBe('BAUGBw==');
+  expect(decodeBase64('BAUGBw').buffer.byteLength).toBe(4);
 });
 
 test.each(['-w==', '-w=', '-w'])('reads %s, also padded by half', (text) => {
@@ -30,9 +44,29 @@ test('files larger than the stack of a call come back', () => {
   expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
 });
 
-test.each(['A', 'AAAAA', 'A=', 'AA=A', '=', '====', 'AAA===', 'A A=', 'AA\n', 'ÄÄ', 'AA==='])(
-  'refuses %j, which is no base64',
-  (text) => {
-    expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
-  },
-);
+test.each([
+  'A',
+  'AAAAA',
+  'A=',
+  'AA=A',
+  '=',
+  '====',
+  'AAA===',
+  'A A=',
+  'AA\n',
+  'ÄÄ',
+  'AAÄA',
+  'AAA€',
+  'AAAAAA€=',
+  'AA===',
+  '=AAA',
+  '\0AAA',
+  ' AAA',
+  'AA\tA',
+  'A\fAA',
+  'AAA\r',
+  'AAA=A===',
+])('refuses %j, which is no base64', (text) => {
+  expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
+  expect(isBase64(text)).toBe(false);
+});

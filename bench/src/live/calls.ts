@@ -1,0 +1,129 @@
+import {
+  type BaseTool,
+  type Event,
+  LiveRequestQueue,
+  type Platform,
+  type RunConfig,
+  systemPlatform,
+} from '@eventloom/core';
+import { Gemini } from '@eventloom/gemini';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { APP } from '../setup.ts';
+import { notingClient } from './noting-client.ts';
+
+/** Who is told of a call's frames. */
+export interface CallListener {
+  /** A frame is on the socket. */
+  readonly onFrame?: (atMs: number) => void;
+  /** A piece of speech is where the caller has it. */
+  readonly onPiece: () => void;
+  /** An event is at the caller; runs only. */
+  readonly onEvent?: (event: Event) => void;
+  /** Another connection is open; runs only. */
+  readonly onConnected?: () => void;
+}
+
+/** One call that is connected. */
+export interface Call {
+  /** Takes what the client says; runs only. */
+  readonly queue?: LiveRequestQueue;
+  /** What is stored of the call; runs only. */
+  readonly stored?: () => Promise<readonly Event[]>;
+  end(): Promise<void>;
+}
+
+/** Names of models, by which the fake Gemini tells the calls apart. */
+export const BARE = 'bare';
+export const OURS = 'ours';
+
+/** The floor: the client of @google/genai alone, whose callback is the caller. */
+export async function openBareCall(url: string, { onFrame, onPiece }: CallListener): Promise<Call> {
+  const closed = Promise.withResolvers<void>();
+  const session = await notingClient(url, onFrame ?? ignore).live.connect({
+    model: BARE,
+    callbacks: {
+      onmessage: ({ serverContent }) => {
+        for (const { inlineData } of serverContent?.modelTurn?.parts ?? []) if (inlineData) onPiece();
+      },
+      onclose: () => closed.resolve(),
+    },
+  });
+  return {
+    end: () => {
+      session.close();
+      return closed.promise;
+    },
+  };
+}
+
+/** What a run is made with, beside the default. */
+export interface RunCallOptions {
+  readonly model?: string;
+  readonly runConfig?: RunConfig;
+  readonly tools?: readonly BaseTool[];
+  readonly platform?: Platform;
+}
+
+let sessions = 0;
+
+/** A live run over the same client: agent, runner and a session in memory. */
+export async function openRunCall(
+  url: string,
+  { onFrame, onPiece, onEvent, onConnected }: CallListener,
+  { model: name = OURS, runConfig, tools = [], platform = systemPlatform }: RunCallOptions = {},
+): Promise<Call> {
+  const connected = Promise.withResolvers<void>();
+  const model = new ConnectedModel({ model: name, client: notingClient(url, onFrame ?? ignore), platform }, () => {
+    connected.resolve();
+    onConnected?.();
+  });
+  const sessionService = new InMemorySessionService({ platform });
+  const sessionId = `${++sessions}`;
+  const runner = new Runner({
+    appName: APP.appName,
+    agent: new LlmAgent({ name: 'agent', model, tools: [...tools] }),
+    sessionService,
+    platform,
+    autoCreateSession: true,
+  });
+  const queue = new LiveRequestQueue();
+  const run = runner.runLive({ userId: APP.userId, sessionId, liveRequestQueue: queue, runConfig });
+  const read = async (): Promise<void> => {
+    for await (const event of run) {
+      onEvent?.(event);
+      for (const { inlineData } of event.content?.parts ?? []) if (inlineData) onPiece();
+    }
+  };
+  const reading = read();
+  await Promise.race([connected.promise, reading]);
+  return {
+    queue,
+    stored: async () => (await sessionService.getSession({ ...APP, sessionId }))?.events ?? [],
+    end: () => {
+      queue.close();
+      return reading;
+    },
+  };
+}
+
+/** A Gemini model that tells when it is connected. */
+export class ConnectedModel extends Gemini {
+  readonly #onConnected: () => void;
+
+  constructor(options: ConstructorParameters<typeof Gemini>[0], onConnected: () => void) {
+    super(options);
+    this.#onConnected = onConnected;
+  }
+
+  override async connect(...parameters: Parameters<Gemini['connect']>): ReturnType<Gemini['connect']> {
+    const connection = await super.connect(...parameters);
+    this.#onConnected();
+    return connection;
+  }
+}
+
+function ignore(): void {
+  // Nobody asked.
+}

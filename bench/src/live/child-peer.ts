@@ -1,0 +1,40 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+
+/** A program of this folder in a process of its own, which is told what to do and reports, message by message. */
+export class ChildPeer<Order extends object, Report> {
+  readonly #process: ChildProcess;
+  readonly #reports: Report[] = [];
+  #isOver = false;
+  #wake: (() => void) | undefined;
+
+  constructor(file: string) {
+    this.#process = fork(join(import.meta.dirname, file));
+    this.#process.on('message', (report) => {
+      this.#reports.push(report as Report);
+      this.#wake?.();
+    });
+    this.#process.on('exit', () => {
+      this.#isOver = true;
+      this.#wake?.();
+    });
+  }
+
+  send(order: Order): void {
+    this.#process.send(order);
+  }
+
+  /** The oldest report that was not read yet, as soon as there is one. For one reader at a time. */
+  async report(): Promise<Report> {
+    for (;;) {
+      const report = this.#reports.shift();
+      if (report !== undefined) return report;
+      if (this.#isOver) throw new Error('a process of the benchmark ended');
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  close(): void {
+    if (!this.#isOver) this.#process.disconnect();
+  }
+}

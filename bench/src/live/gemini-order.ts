@@ -1,0 +1,16 @@
+/** What the process of the fake Gemini is asked to do. All of it concerns the open connections of one model. */
+export type GeminiOrder =
+  /** Says pieces of speech on each connection: as fast as they are taken, or on one connection after the other every so often. */
+  | { readonly does: 'speak'; readonly model: string; readonly pieces: number; readonly everyMs?: number }
+  /** Says the same message on each connection. */
+  | { readonly does: 'say'; readonly model: string; readonly message: Readonly<Record<string, unknown>> }
+  /** Lets the network under each connection die. */
+  | { readonly does: 'cut'; readonly model: string };
+
+/** What that process answers: where it is, and that an order is done. */
+export type GeminiReport = { readonly url: string } | { readonly done: true };
+
+/** Bytes of a piece of speech: 200 ms of 24 kHz PCM, as the service sends them. */
+export const PIECE_BYTES = 9600;
+/** How long a piece lasts. */
+export const PIECE_MS = 200;

@@ -1,0 +1,30 @@
+import { ChildPeer } from './child-peer.ts';
+import type { GeminiOrder, GeminiReport } from './gemini-order.ts';
+
+/** A fake Gemini in a process of its own, as the process that measures sees it. */
+export class GeminiPeer {
+  readonly url: string;
+  readonly #peer: ChildPeer<GeminiOrder, GeminiReport>;
+
+  private constructor(peer: ChildPeer<GeminiOrder, GeminiReport>, url: string) {
+    this.#peer = peer;
+    this.url = url;
+  }
+
+  static async start(): Promise<GeminiPeer> {
+    const peer = new ChildPeer<GeminiOrder, GeminiReport>('gemini-process.ts');
+    const report = await peer.report();
+    if (!('url' in report)) throw new Error('the fake Gemini did not say where it is');
+    return new GeminiPeer(peer, report.url);
+  }
+
+  /** Has something done. One order at a time. */
+  async order(order: GeminiOrder): Promise<void> {
+    this.#peer.send(order);
+    await this.#peer.report();
+  }
+
+  close(): void {
+    this.#peer.close();
+  }
+}

@@ -1,0 +1,31 @@
+import { GoogleGenAI } from '@google/genai';
+import { sharedMs } from './clock.ts';
+
+/** The side of the client's sockets that is watched here. */
+interface SocketCallbacks {
+  readonly onmessage: (event: { readonly data: unknown }) => void;
+}
+interface SocketFactory {
+  create(url: string, headers: object, callbacks: SocketCallbacks): object;
+}
+
+/**
+ * The real client for a service at this address, which tells when a frame is there: before anything is done with it, so that what
+ * follows is counted, the client's own work included.
+ */
+export function notingClient(url: string, onFrame: (atMs: number) => void): GoogleGenAI {
+  const client = new GoogleGenAI({ apiKey: 'bench', httpOptions: { baseUrl: url } });
+  const factory = Reflect.get(client.live, 'webSocketFactory') as SocketFactory;
+  const noting: SocketFactory = {
+    create: (address, headers, callbacks) =>
+      factory.create(address, headers, {
+        ...callbacks,
+        onmessage: (event) => {
+          onFrame(sharedMs());
+          callbacks.onmessage(event);
+        },
+      }),
+  };
+  Reflect.set(client.live, 'webSocketFactory', noting);
+  return client;
+}

@@ -1,0 +1,26 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { serve } from '@eventloom/server/node';
+import { InMemorySessionService } from '@eventloom/sessions';
+import type { Listening } from './bare-relay.ts';
+import { ConnectedModel } from './calls.ts';
+import { notingClient } from './noting-client.ts';
+
+/** The server over runners, an app for each model and named as it. Sessions are made as they are asked for. */
+export async function startRunServer(
+  geminiUrl: string,
+  models: readonly string[],
+  onFrame: (model: string, atMs: number) => void,
+  onConnected: () => void,
+): Promise<Listening> {
+  const sessionService = new InMemorySessionService();
+  const runners = models.map((model) => {
+    const client = notingClient(geminiUrl, (atMs) => onFrame(model, atMs));
+    const agent = new LlmAgent({ name: 'agent', model: new ConnectedModel({ model, client }, onConnected) });
+    return new Runner({ appName: model, agent, sessionService, autoCreateSession: true });
+  });
+  const server = createServer({ runners });
+  const listening = await serve(server, { port: 0 });
+  return { url: listening.url.replace('http', 'ws'), close: () => listening.shutDown() };
+}

@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Event, InMemoryRunner, type InMemoryRunnerConfig, LiveRequestQueue, type RunConfig } from 'eventloom';
+import type { LiveStory } from './live-story.ts';
+import { describeEvent } from './transcript.ts';
+
+/** What a live stage is made of. */
+export interface LiveStageOptions {
+  /** How Gemini is reached: the real one, or a fake. */
+  readonly gemini: InMemoryRunnerConfig['gemini'];
+  /** Takes the transcript, a line at a time, as it comes. */
+  readonly print?: (line: string) => void;
+  /** Where files are put. Default `.eventloom`. */
+  readonly folder?: string;
+}
+
+/** Where a call is played: a runner for its agent, and one user who speaks to it. */
+export class LiveStage {
+  readonly runner: InMemoryRunner;
+  readonly #print: NonNullable<LiveStageOptions['print']>;
+  readonly #folder: string;
+  readonly #events: Event[] = [];
+
+  constructor({ agent }: LiveStory, { gemini, print, folder = '.eventloom' }: LiveStageOptions) {
+    this.runner = new InMemoryRunner({ agent, gemini, autoCreateSession: true });
+    this.#print = print ?? (() => undefined);
+    this.#folder = folder;
+  }
+
+  /** All events so far that were shown. */
+  get events(): readonly Event[] {
+    return this.#events;
+  }
+
+  /** A call in which the user writes. The next text is said when the agent's turn is over; at `undefined` the user waits for another one. */
+  async talk(texts: readonly (string | undefined)[], runConfig: RunConfig): Promise<void> {
+    const liveRequestQueue = new LiveRequestQueue();
+    let turns = 0;
+    const say = (): void => {
+      const text = texts[turns];
+      if (text !== undefined) liveRequestQueue.sendContent({ role: 'user', parts: [{ text }] });
+      if (turns++ >= texts.length) liveRequestQueue.close();
+    };
+    say();
+    for await (const event of this.runner.runLive({ userId: 'you', sessionId: 'first', liveRequestQueue, runConfig })) {
+      this.show(event);
+      if (event.turnComplete) say();
+    }
+  }
+
+  /** Takes an event into the transcript. */
+  show(event: Event): void {
+    this.#events.push(event);
+    this.note(...describeEvent(event));
+  }
+
+  /** Adds lines to the transcript. */
+  note(...lines: readonly string[]): void {
+    for (const line of lines) this.#print(line);
+  }
+
+  /** The path of a file that may be written. */
+  file(name: string): string {
+    mkdirSync(this.#folder, { recursive: true });
+    return join(this.#folder, name);
+  }
+}

@@ -1,0 +1,12 @@
+import type { FakeLiveScript } from '@eventloom/testing/fake-gemini';
+import type { BaseAgent } from 'eventloom';
+import type { LiveStage } from './live-stage.ts';
+
+/** One example of a call: an agent that listens and speaks, and what Gemini's side of the connections is where there is no key. */
+export interface LiveStory {
+  readonly agent: BaseAgent;
+  /** A script for each connection, in order. */
+  readonly connections: readonly FakeLiveScript[];
+  /** @param args what stands behind the name of the example on the command line */
+  tell(stage: LiveStage, args: readonly string[]): Promise<void>;
+}

@@ -1,0 +1,23 @@
+import { FakeGeminiServer } from '@eventloom/testing/fake-gemini';
+import { LiveStage, type LiveStageOptions } from './live-stage.ts';
+import type { LiveStory } from './live-story.ts';
+
+/** What is left of a call that was played. */
+export interface PlayedLive {
+  readonly stage: LiveStage;
+  /** What Gemini's side heard in each connection. */
+  readonly connections: FakeGeminiServer['live']['connections'];
+}
+
+/** Plays a call over the real client with a fake Gemini, which has to say all that is scripted for it. */
+export async function playLiveOffline(
+  story: LiveStory,
+  { args = [], ...options }: Omit<LiveStageOptions, 'gemini'> & { readonly args?: readonly string[] } = {},
+): Promise<PlayedLive> {
+  await using server = await FakeGeminiServer.start();
+  server.live.enqueue(...story.connections);
+  const stage = new LiveStage(story, { gemini: { apiKey: 'none', baseUrl: server.url }, ...options });
+  await story.tell(stage, args);
+  server.assertConsumed();
+  return { stage, connections: server.live.connections };
+}

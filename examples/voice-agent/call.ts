@@ -1,0 +1,51 @@
+import { type Event, LiveRequestQueue, type RunConfig, type Runner } from 'eventloom';
+
+/** Gives speech: base64 PCM, a piece at a time. */
+export interface Microphone {
+  readonly mimeType: string;
+  readonly pieces: AsyncIterable<string>;
+}
+
+/** Takes speech: base64 PCM with 24,000 samples a second. */
+export interface Speaker {
+  play(piece: string): void;
+  /** Forgets what it has not played yet. */
+  clear(): void;
+}
+
+const runConfig: RunConfig = {
+  inputAudioTranscription: {},
+  outputAudioTranscription: {},
+  sessionResumption: {},
+  // We say when the user begins and ends to speak. Without this the service listens for it.
+  realtimeInputConfig: { automaticActivityDetection: { disabled: true } },
+};
+
+/** A question and its answer, both spoken. */
+export async function* call(runner: Runner, microphone: Microphone, speaker: Speaker): AsyncGenerator<Event> {
+  const liveRequestQueue = new LiveRequestQueue();
+  const speaking = speak(microphone, liveRequestQueue);
+  // A microphone that fails ends the call, and its error is thrown below.
+  speaking.catch(() => liveRequestQueue.close());
+  try {
+    for await (const event of runner.runLive({ userId: 'you', sessionId: 'first', liveRequestQueue, runConfig })) {
+      for (const { inlineData } of event.content?.parts ?? []) if (inlineData?.data) speaker.play(inlineData.data);
+      if (event.interrupted) speaker.clear();
+      if (event.turnComplete) liveRequestQueue.close();
+      yield event;
+    }
+  } finally {
+    liveRequestQueue.close();
+    await speaking;
+  }
+}
+
+async function speak({ pieces, mimeType }: Microphone, queue: LiveRequestQueue): Promise<void> {
+  queue.sendActivityStart();
+  for await (const data of pieces) {
+    await queue.ready();
+    if (queue.isClosed) return;
+    queue.sendRealtime({ data, mimeType });
+  }
+  if (!queue.isClosed) queue.sendActivityEnd();
+}

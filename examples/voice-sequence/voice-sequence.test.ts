@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getFunctionCalls } from 'eventloom';
+import { expect, onTestFinished, test } from 'vitest';
+import { playLiveOffline } from '../stage/play-live-offline.ts';
+import { readWav } from '../stage/wav-file.ts';
+import { story } from './story.ts';
+
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test('the second agent goes on in the same call when the first is done, and knows what it noted', async () => {
+  const { stage, connections } = await playLiveOffline(story, { folder: createFolder() });
+  const calls = stage.events.flatMap((event) => getFunctionCalls(event).map(({ name }) => `${event.author}: ${name}`));
+  expect(calls).toEqual(['intake: note_fault', 'intake: task_completed', 'planner: task_completed']);
+  expect(new Set(stage.events.map(({ invocationId }) => invocationId)).size).toBe(1);
+  expect(JSON.stringify(connections[1]?.setup)).toContain('The fault is: the boiler leaks, 3 Mill Lane.');
+  expect(JSON.stringify(connections[1]?.received)).toContain('Where is it?');
+});
+
+test('what each agent said is saved as a WAV that lasts as long', async () => {
+  const folder = createFolder();
+  await playLiveOffline(story, { folder });
+  // A tenth of a second a word.
+  expect(readWav(join(folder, 'intake.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 9 * 4800 } });
+  expect(readWav(join(folder, 'planner.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 11 * 4800 } });
+});
+
+test('the transcript has all that each agent said and did', async () => {
+  const lines: string[] = [];
+  await playLiveOffline(story, { folder: createFolder(), print: (line) => lines.push(line.trimEnd()) });
+  await expect(`${lines.slice(0, -1).join('\n')}\n`).toMatchFileSnapshot('transcript.txt');
+});
