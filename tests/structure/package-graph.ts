@@ -22,7 +22,7 @@ export const allowedEdges: AllowedEdges = {
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
   runner: ['tools', 'multi-agent'],
-  server: ['runner', 'sessions', 'artifacts'],
+  server: ['llm-agent', 'runner', 'sessions', 'artifacts'],
   eventloom: 'all',
 };
 

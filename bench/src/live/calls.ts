@@ -1,13 +1,6 @@
-import {
-  type BaseTool,
-  type Event,
-  LiveRequestQueue,
-  type Platform,
-  type RunConfig,
-  systemPlatform,
-} from '@eventloom/core';
+import { type BaseTool, type Event, type Platform, type RunConfig, systemPlatform } from '@eventloom/core';
 import { Gemini } from '@eventloom/gemini';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { APP } from '../setup.ts';

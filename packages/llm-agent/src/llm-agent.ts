@@ -7,7 +7,6 @@ import {
   ConfigurationError,
   type Event,
   type InvocationContext,
-  type LlmRequest,
   isBaseCodeExecutor,
   isBasePlanner,
   isBaseTool,
@@ -29,9 +28,6 @@ import {
   type ToolUnion,
 } from './llm-agent-config.ts';
 import { StaticRequest } from './static-request.ts';
-import type { Step } from './processors/request-processor.ts';
-import { ModelCall } from './step/model-call.ts';
-import { resolveModel } from './step/resolve-model.ts';
 import { runSteps } from './step/run-steps.ts';
 
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
@@ -126,10 +122,9 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
-  protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    // Not loaded with agents that only write.
-    const { runLive } = await import('./live/run-live.ts');
-    yield* runLive(this, context, { toStep, toModelCall });
+  protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    // The queue brings along what this takes: agents that only write are not loaded with it.
+    return context.liveRequestQueue?.runAgent(this, context) ?? super.runLiveImpl(context);
   }
 
   /** Closes the agent's tools and toolsets, and its sub-agents. */
@@ -137,14 +132,6 @@ export class LlmAgent extends BaseAgent {
     for (const tool of this.tools) await tool.close();
     await super.close();
   }
-}
-
-function toModelCall(step: Step, request: LlmRequest): ModelCall {
-  return new ModelCall(step, request);
-}
-
-function toStep(agent: LlmAgent, context: InvocationContext): Step {
-  return { agent, model: resolveModel(agent, context), context };
 }
 
 function checkModel(owner: string, model: unknown): void {

@@ -2,6 +2,7 @@ import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } f
 import { checkAgentOptions } from './check-agent-options.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 import { Route } from './route.ts';
+import { taskCompleted, TASK_COMPLETED_INSTRUCTION } from './task-completed-tool.ts';
 
 /** What a sequential agent is made of. */
 export type SequentialAgentConfig = BaseAgentConfig;
@@ -46,8 +47,6 @@ export class SequentialAgent extends BaseAgent {
 
   /** Each sub-agent goes on until it calls `task_completed`, which it is given for this run of it. */
   protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    // Not loaded with sequences that only write.
-    const { taskCompleted, TASK_COMPLETED_INSTRUCTION } = await import('./task-completed-tool.ts');
     const place = { tools: [taskCompleted], instructions: [TASK_COMPLETED_INSTRUCTION] };
     const queue = context.liveRequestQueue;
     for (const child of this.subAgents) {

@@ -1,11 +1,11 @@
 import {
   type AbortGuard,
+  type BaseLiveRequestQueue,
   ConfigurationError,
   type Content,
   type Invocation,
   type InvocationPast,
   type RunConfig,
-  type Session,
   sessionKeyOf,
   type SessionLease,
 } from '@eventloom/core';
@@ -15,11 +15,6 @@ import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
-/** What only an invocation of a live run has, made for its session. */
-export type LiveParts = (
-  session: Session,
-) => Pick<Invocation, 'liveRequestQueue' | 'activeStreamingTools' | 'acceptLiveContent'>;
-
 /** What one invocation has of its own. */
 export interface InvocationParams {
   readonly invocationId: string;
@@ -28,8 +23,8 @@ export interface InvocationParams {
   readonly runConfig: RunConfig;
   /** Undefined in a live run. */
   readonly userContent: Content | undefined;
-  /** Makes what only an invocation of a live run has. */
-  readonly live?: LiveParts | undefined;
+  readonly liveRequestQueue: BaseLiveRequestQueue | undefined;
+  readonly readMessage: NonNullable<Invocation['readMessage']>;
   readonly past: InvocationPast | undefined;
   readonly abort: AbortGuard;
   /** The committer of the run's events, once there is one. */
@@ -43,7 +38,7 @@ export type MutableInvocation = Invocation & { userContent: Content | undefined 
 export function createInvocation(runner: Runner, params: InvocationParams): MutableInvocation {
   const { agent, platform, pluginManager, sessionService } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig } = runner;
-  const { invocationId, lease, runConfig, userContent, live, past, abort } = params;
+  const { invocationId, lease, runConfig, userContent, liveRequestQueue, readMessage, past, abort } = params;
   const { session, derived } = params.loaded;
   return {
     invocationId,
@@ -53,7 +48,8 @@ export function createInvocation(runner: Runner, params: InvocationParams): Muta
     past,
     runConfig,
     userContent,
-    ...live?.(session),
+    liveRequestQueue,
+    readMessage,
     abort,
     platform,
     plugins: pluginManager,

@@ -1,5 +1,6 @@
 // What few runs need: to go on with earlier ones, to undo them, long histories, compaction, messages with files. Not loaded with the runner.
 export { answeredRun, findAnsweredRun } from './answered-run.ts';
+export { completionEvent, completionOfUnbegun } from './completion-event.ts';
 export { compactSession } from './compact-session.ts';
 export { readAll, readHistory } from './history-reader.ts';
 export { matchFunctionResponses } from './match-answers.ts';

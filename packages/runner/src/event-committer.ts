@@ -4,7 +4,6 @@ import {
   type Event,
   type InvocationContext,
   InvalidEventError,
-  isLiveMedia,
   ObjectType,
   type Platform,
   type RunConfig,
@@ -39,7 +38,6 @@ export class EventCommitter {
   readonly #invocationId: string;
   readonly #asksPlugins: boolean;
   readonly #isStamped: boolean;
-  readonly #isLive: boolean;
   /** No event is stored with an earlier time than what compactions cover, whatever the clock says. */
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
@@ -57,7 +55,6 @@ export class EventCommitter {
     this.#asksPlugins = context.plugins.has('onEventCallback');
     this.#coveredUntil = outer ? outer.#coveredUntil : coveredUntil(context.session.events, context.invocation.derived);
     this.#outer = outer;
-    this.#isLive = context.liveRequestQueue !== undefined;
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
@@ -101,7 +98,7 @@ export class EventCommitter {
 
   #isOnlyStreamed(event: Event): boolean {
     if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) return true;
-    return this.#isLive && isLiveMedia(event);
+    return this.#context.liveRequestQueue?.isOnlyStreamed(event) === true;
   }
 
   /** Stores a complete event. What it signals to those who drive agents counts from then on. */

@@ -5,7 +5,6 @@ export { RUN_ABANDONED } from './resume/run-abandoned.ts';
 export type { FindAnsweredRunParams } from './answered-run.ts';
 export type { CloseRunParams } from './resume/close-run.ts';
 export type { RunStream } from './run-stream.ts';
-export type { RunLiveParams } from './live/run-live-params.ts';
 export type { RewindParams } from './rewind.ts';
 export type { RunAsyncParams } from './run-params.ts';
 export type { RunnerConfig } from './runner-config.ts';

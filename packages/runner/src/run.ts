@@ -1,5 +1,6 @@
 import {
   AbortGuard,
+  type BaseLiveRequestQueue,
   checkStateDelta,
   ConfigurationError,
   type Content,
@@ -10,13 +11,14 @@ import {
   InvocationContext,
   RunAbortedError,
   type RunConfig,
+  type RunLiveParams,
   ShuttingDownError,
   StreamingMode,
   toError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import { answeredCallIds } from './answered-call-ids.ts';
-import { createInvocation, type LiveParts } from './create-invocation.ts';
+import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { MatchedMessage } from './match-answers.ts';
@@ -63,7 +65,7 @@ export class Run {
   #config: RunConfig;
   readonly #newId: string;
   /** Of a live run. */
-  readonly #live: LiveParts | undefined;
+  readonly #queue: BaseLiveRequestQueue | undefined;
   /** The run that goes on: the one that the caller names, or that asked what the message answers. */
   #resumedId: string | undefined;
   readonly #session: RunSession;
@@ -78,12 +80,12 @@ export class Run {
   #canGoOn = false;
 
   /** Checks all that can be checked without the session. @throws ConfigurationError InvalidMessageError StateKeyError StateValueError */
-  constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string, live?: LiveParts) {
+  constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string, live?: RunLiveParams) {
     this.#runner = runner;
     this.#params = params;
-    this.#live = live;
-    if (!live) checkRunParams(params, runner.appName);
-    this.#config = toRunConfig(params, runner.resumable);
+    if (live) this.#queue = takeQueue(live, runner);
+    else checkRunParams(params, runner.appName);
+    this.#config = toRunConfig(params, runner.resumable && !live);
     this.#newId = invocationId;
     this.#resumedId = params.invocationId;
     const { userId, sessionId } = params;
@@ -108,7 +110,7 @@ export class Run {
   }
 
   get isStreaming(): boolean {
-    return this.#live !== undefined || this.#config.streamingMode === StreamingMode.SSE;
+    return this.#queue !== undefined || this.#config.streamingMode === StreamingMode.SSE;
   }
 
   /** Aborts the run: whatever listens to its signal stops, and the stream throws the reason. */
@@ -142,15 +144,16 @@ export class Run {
       loaded,
       lease: held.lease,
       runConfig: this.#config,
-      userContent: resumed?.userContent ?? (this.#live ? undefined : matched.message),
-      live: this.#live,
+      userContent: resumed?.userContent ?? (this.#queue ? undefined : matched.message),
+      liveRequestQueue: this.#queue,
+      readMessage: (content: Content, before?: RequestAnswers) =>
+        this.#match(checkNewMessage(content), loaded.session.events, before),
       past: resumed?.past,
       abort: this.#abort,
       committer: () => this.#committer,
     });
     const context = InvocationContext.create(invocation);
-    const asks = this.#message && this.#runner.pluginManager.has('onUserMessageCallback');
-    const replaced = asks ? await this.#askForMessage(context, matched.message) : undefined;
+    const replaced = this.#message && (await this.#askForMessage(context, matched.message));
     if (replaced) {
       await this.#checkReplaced(replaced, events);
       matched = await this.#match(replaced, events, matched.answers);
@@ -160,8 +163,7 @@ export class Run {
     if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
-    if (this.#live && !picked.agent.canRunLive)
-      throw new ConfigurationError(`runLive: agent "${picked.agent.name}" cannot run live`);
+    this.#queue?.checkAgent(picked.agent);
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
     if (this.#message) {
@@ -244,6 +246,7 @@ export class Run {
   /** The message that a plugin wants in place of the user's. @throws InvalidMessageError */
   async #askForMessage(invocationContext: InvocationContext, userMessage: Content): Promise<Content | undefined> {
     const { pluginManager } = this.#runner;
+    if (!pluginManager.has('onUserMessageCallback')) return undefined;
     const replaced = await pluginManager.first('onUserMessageCallback', { invocationContext, userMessage });
     return replaced && checkNewMessage(replaced);
   }
@@ -287,6 +290,15 @@ export class Run {
 }
 
 const NO_MESSAGE: Content = {};
+
+/** The queue of a live run, which is this run's from now on. @throws ConfigurationError */
+function takeQueue(params: RunLiveParams, runner: Runner): BaseLiveRequestQueue {
+  const { liveRequestQueue } = params;
+  if (typeof liveRequestQueue?.beginRun !== 'function')
+    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
+  liveRequestQueue.beginRun(params, runner);
+  return liveRequestQueue;
+}
 
 function withoutUndefined<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;

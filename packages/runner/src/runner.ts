@@ -13,18 +13,18 @@ import {
   type ListOpenRunsResponse,
   type Platform,
   PluginManager,
+  RunAbortedError,
+  type RunLiveParams,
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
 import { loadDeferred } from '#load-deferred';
 import { answeredCallIds } from './answered-call-ids.ts';
-import type { LiveParts } from './create-invocation.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage } from './new-message.ts';
 import type { RewindParams } from './rewind.ts';
-import type { RunLiveParams } from './live/run-live-params.ts';
 import { Run, type RunOutcome, type RunScope, type RunSupport } from './run.ts';
 import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import type { CloseRunParams } from './resume/close-run.ts';
@@ -41,11 +41,6 @@ function* replayOf({ invocation: { past } }: InvocationContext): Generator<Event
     const isYielded = event.author !== 'user' && enclosureOf(event.branch) === '' && !event.actions.compaction;
     if (isYielded) yield event;
   }
-}
-
-/** Seldom asked for: not loaded with the agent. */
-function loadCompletions() {
-  return import('./completion-event.ts');
 }
 
 /**
@@ -119,18 +114,7 @@ export class Runner {
    */
   runLive(params: RunLiveParams): RunStream {
     const invocationId = `e-${this.platform.newUuid()}`;
-    return new EventRunStream(invocationId, (onId) => this.#runLive(params, invocationId, onId));
-  }
-
-  async *#runLive(
-    given: RunLiveParams,
-    invocationId: string,
-    onId: (invocationId: string) => void,
-  ): AsyncGenerator<Event, void, undefined> {
-    // Not loaded with agents that only write.
-    const { toLiveRun } = await import('./live/run-live-params.ts');
-    const { params, live } = toLiveRun(given, this, checkNewMessage);
-    yield* this.#run(params, invocationId, onId, live);
+    return new EventRunStream(invocationId, (onId) => this.#run(params, invocationId, onId, params));
   }
 
   /** As `runAsync`, all events at once. */
@@ -209,7 +193,7 @@ export class Runner {
     params: RunAsyncParams,
     invocationId: string,
     onId: (invocationId: string) => void,
-    live?: LiveParts,
+    live?: RunLiveParams,
   ): AsyncGenerator<Event, void, undefined> {
     const run = new Run(this, this.#support, params, invocationId, live);
     let outcome: RunOutcome = 'untold';
@@ -266,16 +250,18 @@ export class Runner {
         if (event) yield event;
         await tellPlugins(context, failure);
       }
-      const completions = context.runConfig.completionEvent ? await loadCompletions() : undefined;
-      const completion = completions?.completionEvent(scope, failure);
       isDone = failure === undefined;
-      if (completion) yield completion;
+      if (context.runConfig.completionEvent) {
+        const { completionEvent } = await loadDeferred();
+        yield completionEvent(scope, failure);
+      }
       if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
-      const completions = !hasBegun && run.config.completionEvent ? await loadCompletions() : undefined;
-      const completion = completions?.completionOfUnbegun(this, run, error);
-      if (completion) yield completion;
+      if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error)) {
+        const { completionOfUnbegun } = await loadDeferred();
+        yield completionOfUnbegun(this, run);
+      }
       throw error;
     } finally {
       if (!isDone) run.stop();

@@ -75,7 +75,6 @@ function partOf(invocation: Invocation, { agent, userContent, streaming }: SubIn
     userContent,
     // An agent that is called as a tool is told and answers in text, also in a live run.
     liveRequestQueue: undefined,
-    activeStreamingTools: undefined,
     session: { ...session, events: [] },
     derived: new Map(),
     runConfig: streaming ? runConfig : { ...runConfig, streamingMode: StreamingMode.NONE },

@@ -8,9 +8,8 @@ import {
 } from '@eventloom/core';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { ValueSchema } from './schema/value-schema.ts';
-import { isFinalToolResult } from './final-tool-result.ts';
 import { isConfirmed } from './is-confirmed.ts';
-import { type Chunks, isGenerator } from './is-generator.ts';
+import { isGenerator, streamResult } from './stream-result.ts';
 
 /** What a tool's `parameters` may be. */
 export type ToolInputParameters = SchemaLike | undefined;
@@ -140,14 +139,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     const rule = this.#requireConfirmation;
     if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
     const result = await this.#execute(args, toolContext);
-    return isGenerator(result) ? stream(result, toolContext) : result;
+    return isGenerator(result) ? streamResult(result, toolContext) : result;
   }
-}
-
-async function stream(chunks: Chunks, toolContext: ToolContext): Promise<unknown> {
-  // Seldom needed: not loaded with the tool, but for what others load as well, which would be one more file.
-  const { streamResult } = await import('./stream-result.ts');
-  return streamResult(chunks, toolContext, isFinalToolResult);
 }
 
 /** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */

@@ -1,6 +1,14 @@
 import { copyJson, RunAbortedError, type ToolContext } from '@eventloom/core';
-import type { isFinalToolResult } from './final-tool-result.ts';
-import type { Chunks } from './is-generator.ts';
+import { isFinalToolResult } from './final-tool-result.ts';
+
+type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
+
+/** True for what a generator function returns. */
+export function isGenerator(value: unknown): value is Chunks {
+  if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
+    return false;
+  return Symbol.asyncIterator in value || Symbol.iterator in value;
+}
 
 /**
  * Passes each chunk on as it comes and gives the result of all of them: what the generator returns; else a final result that it
@@ -9,11 +17,7 @@ import type { Chunks } from './is-generator.ts';
  * The generator goes on when its chunk was taken. When nobody takes it any more, it is closed, so that its finally blocks run.
  * What it throws is thrown; what came until then is the context's `partialOutput`.
  */
-export async function streamResult(
-  generator: Chunks,
-  toolContext: ToolContext,
-  isFinal: typeof isFinalToolResult,
-): Promise<unknown> {
+export async function streamResult(generator: Chunks, toolContext: ToolContext): Promise<unknown> {
   const chunks: unknown[] = [];
   let final: { readonly value: unknown } | undefined;
   try {
@@ -22,7 +26,7 @@ export async function streamResult(
       // A generator that is not async may yield promises.
       const value = await next.value;
       if (next.done === true) return value === undefined ? (final ? final.value : joined(chunks)) : value;
-      final = isFinal(value) ? value : undefined;
+      final = isFinalToolResult(value) ? value : undefined;
       if (final) continue;
       const taken = toolContext.emit(value);
       chunks.push(typeof value === 'string' ? value : copyOf(value));

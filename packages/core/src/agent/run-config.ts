@@ -1,4 +1,4 @@
-import { LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
+import { LIVE_OPTIONS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
 import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './option-checks.ts';
@@ -47,7 +47,7 @@ export const RUN_CONFIG_DEFAULTS = {
   maxParallelToolCalls: 16,
 } as const satisfies RunConfig;
 
-const CHECKS: Checks<RunConfig> = {
+const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   streamingMode: oneOf('none', 'sse', 'bidi'),
   maxLlmCalls: integer(Number.NEGATIVE_INFINITY),
   onBusy: oneOf('queue', 'reject', 'interrupt'),
@@ -59,7 +59,8 @@ const CHECKS: Checks<RunConfig> = {
   completionEvent: ofType('boolean'),
   requestId: ofType('string'),
   resumable: ofType('boolean'),
-  ...LIVE_CHECKS,
+  // Checked by the queue of a live run.
+  ...Object.fromEntries(LIVE_OPTIONS.map((option) => [option, () => undefined])),
 };
 
 const SESSION_CHECKS: Checks<GetSessionConfig> = {

@@ -8,7 +8,7 @@ import { enclosedBranch } from '../event/branch.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
-import type { LiveRequestQueue } from '../live/live-request-queue.ts';
+import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
@@ -45,7 +45,6 @@ interface Place extends AgentPlace {
 }
 
 const NONE: readonly never[] = [];
-const NO_TOOLS: ReadonlyMap<string, LiveRequestQueue> = new Map();
 
 /** One agent's place in one invocation: what it may read, and the services it works with. */
 export class InvocationContext {
@@ -223,13 +222,8 @@ export class InvocationContext {
   }
 
   /** What the client says in a live run; undefined in others. */
-  get liveRequestQueue(): LiveRequestQueue | undefined {
+  get liveRequestQueue(): BaseLiveRequestQueue | undefined {
     return this.invocation.liveRequestQueue;
-  }
-
-  /** The input of each tool that listens to the client, by the id of its call: there from the call to its end. */
-  get activeStreamingTools(): ReadonlyMap<string, LiveRequestQueue> {
-    return this.invocation.activeStreamingTools ?? NO_TOOLS;
   }
 
   get platform(): Platform {

@@ -5,17 +5,29 @@ import type { Content } from '../content/content.ts';
 import type { ContextCacheConfig } from '../context-cache/context-cache-config.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
-import type { LiveRequestQueue } from '../live/live-request-queue.ts';
+import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
-import type { Session } from '../session/session.ts';
+import type { Session, SessionKey } from '../session/session.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import type { InvocationPast } from './invocation-past.ts';
 import type { SubInvocation } from './sub-invocation.ts';
+
+/** What a message answers of what tools asked a person. */
+export interface MessageAnswers {
+  /** Keeps the credentials among them, which are not in the message that is stored. */
+  keepCredentials(session: SessionKey): Promise<void>;
+}
+
+/** A message as it is stored. */
+export interface MessageWithAnswers {
+  readonly message: Content;
+  readonly answers: MessageAnswers | undefined;
+}
 
 /** What all agents of one invocation share. Made by the runner. */
 export interface Invocation {
@@ -27,11 +39,13 @@ export interface Invocation {
   /** The message that set the invocation off. */
   readonly userContent: Content | undefined;
   /** What the client says in a live run; absent in others. */
-  readonly liveRequestQueue?: LiveRequestQueue | undefined;
-  /** What the client says as it is stored, in a live run. @throws InvalidMessageError ConfigurationError and what plugins throw */
-  readonly acceptLiveContent?: ((content: Content, context: InvocationContext) => Promise<Content>) | undefined;
-  /** What the client says, once more for each tool that listens to it, by the id of its call; in a live run. */
-  readonly activeStreamingTools?: Map<string, LiveRequestQueue> | undefined;
+  readonly liveRequestQueue?: BaseLiveRequestQueue | undefined;
+  /**
+   * Checks what the client says in a live run as a message that begins a run is checked, and matches its answers with their calls.
+   * @param before of the message that this one takes the place of
+   * @throws InvalidMessageError
+   */
+  readMessage?(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers>;
   /** The abort of the whole run. */
   readonly abort: AbortGuard;
   readonly platform: Platform;

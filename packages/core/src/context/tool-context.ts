@@ -6,7 +6,7 @@ import { InvalidEventError } from '../errors/invalid-event-error.ts';
 import { RunAbortedError } from '../errors/run-aborted-error.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
-import type { LiveRequestQueue } from '../live/live-request-queue.ts';
+import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest } from '../tool/input-request.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
@@ -60,8 +60,8 @@ export class ToolContext extends CallbackContext {
    * What the client says in a live run while the tool runs, audio and video alone: for a tool with `inputStream`, undefined for
    * others and in other runs. A tool that is slow misses the oldest of it. Ends with the call.
    */
-  get inputStream(): LiveRequestQueue | undefined {
-    return this.invocationContext.activeStreamingTools.get(this.functionCallId);
+  get inputStream(): BaseLiveRequestQueue | undefined {
+    return this.invocationContext.liveRequestQueue?.activeStreamingTools.get(this.functionCallId);
   }
 
   /**

@@ -31,6 +31,23 @@ export interface LiveRunConfig {
   readonly liveReconnect?: boolean | undefined;
 }
 
+/** Known to runs of all kinds, and looked at in live ones. */
+export const LIVE_OPTIONS: readonly (keyof LiveRunConfig)[] = [
+  'responseModalities',
+  'speechConfig',
+  'inputAudioTranscription',
+  'outputAudioTranscription',
+  'realtimeInputConfig',
+  'sessionResumption',
+  'contextWindowCompression',
+  'proactivity',
+  'enableAffectiveDialog',
+  'saveLiveBlob',
+  'liveReconnect',
+];
+
+const isBoolean = /* @__PURE__ */ ofType('boolean');
+
 export const LIVE_CHECKS: Checks<LiveRunConfig> = {
   responseModalities: modalities,
   speechConfig: record,
@@ -40,9 +57,9 @@ export const LIVE_CHECKS: Checks<LiveRunConfig> = {
   sessionResumption: record,
   contextWindowCompression: record,
   proactivity: record,
-  enableAffectiveDialog: ofType('boolean'),
-  saveLiveBlob: ofType('boolean'),
-  liveReconnect: ofType('boolean'),
+  enableAffectiveDialog: isBoolean,
+  saveLiveBlob: isBoolean,
+  liveReconnect: isBoolean,
 };
 
 function modalities(value: unknown): string | undefined {

@@ -1,8 +1,8 @@
 import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses, newestFirst } from '@eventloom/core';
 import { isLlmAgent } from '../is-llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
+import { resolveModel } from '../step/resolve-model.ts';
 import { answersTo, type ResumedCalls } from '../step/resumed-calls.ts';
-import type { StepParts } from './run-live.ts';
 
 /** Calls of one agent that go on, or are over, because of what a person answered. */
 export interface AnsweredAgent {
@@ -14,23 +14,18 @@ export interface AnsweredAgent {
  * Whose calls go on because of the answers in an event: those of the agent that has control, and of those that had it when they
  * asked. An agent that the tree does not have any more is left out.
  */
-export function answeredAgents(step: Step, event: Event, { toStep }: StepParts): AnsweredAgent[] {
+export function answeredAgents(step: Step, event: Event): AnsweredAgent[] {
   const ids = getFunctionResponses(event).map(({ id = '' }) => id);
   if (ids.length === 0) return [];
   const { events } = step.context.session;
-  const steps = [step, ...othersThatAsked(step, events, ids, toStep)];
+  const steps = [step, ...othersThatAsked(step, events, ids)];
   return steps.flatMap((each) => {
     const { resumed } = answersTo(events, ids, each.context);
     return resumed.size > 0 ? [{ step: each, resumed }] : [];
   });
 }
 
-function othersThatAsked(
-  { agent, context }: Step,
-  events: readonly Event[],
-  ids: readonly string[],
-  toStep: StepParts['toStep'],
-) {
+function othersThatAsked({ agent, context }: Step, events: readonly Event[], ids: readonly string[]) {
   const wanted = new Set(ids);
   const asked = new Map<BaseAgent, Step>();
   for (const event of newestFirst(events)) {
@@ -38,7 +33,8 @@ function othersThatAsked(
     const answered = getFunctionCalls(event).filter(({ id = '' }) => wanted.delete(id));
     const other = answered.length > 0 ? context.invocation.rootAgent.findAgent(event.author) : undefined;
     if (!other || other.name === agent.name || asked.has(other) || !isLlmAgent(other)) continue;
-    asked.set(other, toStep(other, context.forAgent(other, { branch: event.branch })));
+    const theirs = context.forAgent(other, { branch: event.branch });
+    asked.set(other, { agent: other, model: resolveModel(other, theirs), context: theirs });
   }
   return asked.values();
 }

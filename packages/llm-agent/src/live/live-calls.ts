@@ -6,7 +6,7 @@ import {
   type FunctionResponse,
   getOwn,
   type InvocationContext,
-  type LiveRequestQueue,
+  type BaseLiveRequestQueue,
   type LlmRequest,
   RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core';
@@ -130,16 +130,16 @@ export class LiveCalls {
       if (isCounted) this.#slots.give();
       if (this.#running.get(id) === running) this.#running.delete(id);
       input?.close();
-      context.invocation.activeStreamingTools?.delete(id);
+      context.liveRequestQueue?.activeStreamingTools.delete(id);
       context.dropAbort(guard);
       onSettled(call);
     }
   }
 
-  #openInput(callId: string): LiveRequestQueue | undefined {
-    const { liveRequestQueue, invocation } = this.#params.context;
+  #openInput(callId: string): BaseLiveRequestQueue | undefined {
+    const { liveRequestQueue } = this.#params.context;
     const input = liveRequestQueue?.createInput();
-    if (input) invocation.activeStreamingTools?.set(callId, input);
+    if (input) liveRequestQueue?.activeStreamingTools.set(callId, input);
     return input;
   }
 }
@@ -149,6 +149,6 @@ interface Running {
   readonly call: FunctionCall;
   readonly guard: AbortGuard;
   /** What its tool hears of the client. */
-  readonly input: LiveRequestQueue | undefined;
+  readonly input: BaseLiveRequestQueue | undefined;
   readonly answers: CallAnswers;
 }

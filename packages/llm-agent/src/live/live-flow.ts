@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
+import { ModelCall } from '../step/model-call.ts';
 import { prepareTools } from '../step/prepare-request.ts';
 import { answeredAgents } from './answered-agents.ts';
 import { givesControlAway } from './gives-control-away.ts';
@@ -21,7 +22,6 @@ import { LiveOutput } from './live-output.ts';
 import { LiveRecordings } from './live-recordings.ts';
 import { prepareLiveRequest } from './prepare-live-request.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
-import type { StepParts } from './run-live.ts';
 import { ServiceSession } from './service-session.ts';
 
 /** The code of the event that tells of the end of a run whose service gives a session no more time. */
@@ -30,7 +30,6 @@ const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
   readonly #step: Step;
-  readonly #parts: StepParts;
   readonly #context: InvocationContext;
   readonly #emitted: EmittedEvents;
   readonly #session: ServiceSession;
@@ -46,12 +45,11 @@ export class LiveFlow {
   #isTimeShort = false;
 
   /** @throws ConfigurationError outside a live run */
-  constructor(step: Step, parts: StepParts, emitted: EmittedEvents) {
+  constructor(step: Step, emitted: EmittedEvents) {
     const { agent, context } = step;
     const queue = context.liveRequestQueue;
     if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
     this.#step = step;
-    this.#parts = parts;
     this.#context = context;
     this.#emitted = emitted;
     const session = new ServiceSession(context);
@@ -162,7 +160,7 @@ export class LiveFlow {
     const { handle } = this.#session;
     // A history is all that the connection knows: it holds what was said so far.
     if (handle === undefined) await this.#output.flush(true);
-    const call = this.#parts.toModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
+    const call = new ModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
     const answer = await this.#output.begin(call);
     if (answer) {
       await this.#output.answer(answer);
@@ -214,7 +212,7 @@ export class LiveFlow {
 
   /** Goes on with calls that waited for what the client wrote, also of agents that handed over since. */
   async #resumeCalls(event: Event): Promise<void> {
-    for (const { step, resumed } of answeredAgents(this.#step, event, this.#parts)) {
+    for (const { step, resumed } of answeredAgents(this.#step, event)) {
       const tools = step === this.#step ? this.#tools : await prepareTools(step);
       const calls = Array.from(resumed.values(), ({ call }) => call);
       this.#calls.start({ step, tools, eventId: '', calls, resumed });

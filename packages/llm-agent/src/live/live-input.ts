@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   InvalidRequestError,
   type LiveRequest,
-  type LiveRequestQueue,
+  type BaseLiveRequestQueue,
 } from '@eventloom/core';
 import { AnswerQueue } from './answer-queue.ts';
 import { copyInput } from './copy-input.ts';
@@ -26,7 +26,7 @@ const TAKEN_IN = new WeakMap<LiveRequest, { readonly sent: LiveRequest | undefin
 /** What the input of a live run is made of. */
 export interface LiveInputParams {
   readonly context: InvocationContext;
-  readonly queue: LiveRequestQueue;
+  readonly queue: BaseLiveRequestQueue;
   readonly session: ServiceSession;
   readonly recordings: LiveRecordings | undefined;
   /** Passes an event on; settles when it was committed. */
@@ -120,7 +120,7 @@ export class LiveInput {
     this.#pump = this.#startPump(this.#params.queue, (request) => this.#prepare(request));
   }
 
-  #startPump(source: AnswerQueue | LiveRequestQueue, prepare?: (request: LiveRequest) => Prepared): RequestPump {
+  #startPump(source: AnswerQueue | BaseLiveRequestQueue, prepare?: (request: LiveRequest) => Prepared): RequestPump {
     const { session, onEmpty, onFailure } = this.#params;
     const send = (request: LiveRequest) => session.send(request);
     const onRefused = (error: EventloomError) => this.#tellRefusal(error);
@@ -139,8 +139,8 @@ export class LiveInput {
     if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
     TAKEN_IN.set(request, { sent: request });
     if (!('blob' in request)) return request;
-    const { context, recordings } = this.#params;
-    copyInput(context, request.blob);
+    const { queue, recordings } = this.#params;
+    copyInput(queue, request.blob);
     try {
       return recordings?.heard(request.blob)?.then(() => request) ?? request;
     } catch (error) {

@@ -5,6 +5,7 @@ import {
   InvalidMessageError,
   type InvocationContext,
   type LiveRequest,
+  sessionKeyOf,
 } from '@eventloom/core';
 import { isFrameworkPart } from '../contents/event-content.ts';
 
@@ -21,18 +22,28 @@ export interface TakenIn {
 
 /** What a client wrote, checked. What cannot be taken is told and left out: the call goes on. */
 export async function takeInWritten(context: InvocationContext, request: WrittenRequest): Promise<TakenIn> {
-  const { acceptLiveContent } = context.invocation;
   const given: Content =
     'content' in request
       ? request.content
       : { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) };
   try {
-    const content = acceptLiveContent ? await acceptLiveContent(given, context) : given;
+    const content = await accept(context, given);
     return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content) };
   } catch (error) {
     if (!InvalidMessageError.isInstance(error)) throw error;
     return { event: createErrorEvent(context.createEvent(), error.code, error.message), sent: undefined };
   }
+}
+
+/** What a client says as it is stored: as plugins want it, and without the credentials in it. */
+async function accept(invocationContext: InvocationContext, given: Content): Promise<Content> {
+  const { invocation, plugins, session } = invocationContext;
+  let read = await invocation.readMessage?.(given);
+  const userMessage = read?.message ?? given;
+  const replaced = await plugins.first('onUserMessageCallback', { invocationContext, userMessage });
+  if (replaced) read = await invocation.readMessage?.(replaced, read?.answers);
+  await read?.answers?.keepCredentials(sessionKeyOf(session));
+  return read?.message ?? replaced ?? given;
 }
 
 /** Answers to what a person was asked are for the runtime. */

@@ -7,7 +7,7 @@ export function callListener(context: InvocationContext, call: FunctionCall, emi
     event: (event) => emitted.emit(event),
     progress(output, scheduling) {
       const answer = { id: call.id ?? '', name: call.name ?? '', response: { output } };
-      const functionResponse = scheduling ? { ...answer, scheduling } : answer;
+      const functionResponse = { ...answer, ...(scheduling && { scheduling }) };
       return emitted.emit(
         context.createEvent({
           object: ObjectType.toolResponse,

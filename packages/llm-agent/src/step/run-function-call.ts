@@ -70,9 +70,8 @@ export async function runFunctionCall(
   const answered = await answer(step, tool, call, toolContext, emitted);
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
-  const response =
-    (actions.transferToAgent === undefined ? undefined : await refusalOf(step, actions)) ??
-    (asksPerson(actions) ? await whileAsking(context, actions, answered) : answered);
+  const isMore = actions.transferToAgent !== undefined || asksPerson(actions);
+  const response = isMore ? await answerOf(step, actions, answered) : answered;
   const changed = recordedActions(context, actions);
   await invocation.recordToolCall({
     ...entry,
@@ -83,16 +82,11 @@ export async function runFunctionCall(
   return { response, actions, scheduling: toolContext.responseScheduling };
 }
 
-/** What the model is told of a hand-over that cannot be. */
-async function refusalOf(step: Step, actions: EventActions): Promise<Answer> {
-  // Not loaded with agents that stand alone.
-  const { refusedTransfer } = await import('./refused-transfer.ts');
-  return refusedTransfer(step, actions);
-}
-
-async function whileAsking(context: InvocationContext, actions: EventActions, answered: Answer): Promise<Answer> {
-  const deferred = await loadDeferred();
-  return deferred.whileAsking(context, actions, answered);
+/** What the model is told of a hand-over that cannot be, of a question, and otherwise the tool's own answer. */
+async function answerOf(step: Step, actions: EventActions, answered: Answer): Promise<Answer> {
+  const { refusedTransfer, whileAsking } = await loadDeferred();
+  const refused = refusedTransfer(step, actions);
+  return refused ?? (asksPerson(actions) ? whileAsking(step.context, actions, answered) : answered);
 }
 
 /** One call under way. */

@@ -49,8 +49,8 @@ export async function runFunctionCalls(
   for (const [index, { response, scheduling }] of outcomes.entries()) {
     const call = calls[index];
     if (!response || !call) continue;
-    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response };
-    parts.push({ functionResponse: scheduling ? { ...functionResponse, scheduling } : functionResponse });
+    const answer = { id: call.id ?? '', name: call.name ?? '', response };
+    parts.push({ functionResponse: { ...answer, ...(scheduling && { scheduling }) } });
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();

@@ -1,6 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type Event, LiveRequestQueue, type LlmRequest } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { type Event, type LlmRequest } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';

@@ -3,12 +3,11 @@ import {
   type CallbackContext,
   type Content,
   type Event,
-  LiveRequestQueue,
   type LlmRequest,
   type LlmResponse,
   type RunConfig,
 } from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';

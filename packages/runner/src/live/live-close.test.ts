@@ -1,11 +1,5 @@
-import {
-  type Event,
-  type InvocationContext,
-  LiveConnectionError,
-  LiveRequestQueue,
-  type RunConfig,
-} from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { type Event, type InvocationContext, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -86,8 +80,9 @@ test('a queue that is closed while tools run stops them; what listens to it is g
     inputStream: true,
     execute: async function* (_, { inputStream, invocationContext }) {
       context = invocationContext;
-      expect([...invocationContext.activeStreamingTools.keys()]).toEqual(['c1']);
-      expect(invocationContext.activeStreamingTools.get('c1')).toBe(inputStream);
+      const listening = invocationContext.liveRequestQueue?.activeStreamingTools;
+      expect([...(listening?.keys() ?? [])]).toEqual(['c1']);
+      expect(listening?.get('c1')).toBe(inputStream);
       yield 'begun';
       for await (const _request of inputStream ?? []) yield 'heard';
     },
@@ -98,7 +93,7 @@ test('a queue that is closed while tools run stops them; what listens to it is g
     events.push(event);
     if (event.partial) queue.close();
   }
-  expect(context?.activeStreamingTools.size).toBe(0);
+  expect(context?.liveRequestQueue?.activeStreamingTools.size).toBe(0);
   expect(events.at(-1)?.errorCode).toBeUndefined();
 });
 

@@ -1,5 +1,5 @@
-import { BasePlugin, type Event, type InvocationContext, LiveRequestQueue, type RunConfig } from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { BasePlugin, type Event, type InvocationContext, type RunConfig } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';

@@ -1,6 +1,6 @@
-import { errorAdvice, type Event, InvalidMessageError, LiveRequestQueue } from '@eventloom/core';
+import { errorAdvice, type Event, InvalidMessageError } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';

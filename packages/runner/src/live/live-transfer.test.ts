@@ -1,5 +1,5 @@
-import { type BaseAgent, type Event, LiveRequestQueue, type RunConfig } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { type BaseAgent, type Event, type RunConfig } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LiveRequestQueue } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';

@@ -1,5 +1,4 @@
-import { LiveRequestQueue } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-import { type BaseAgent, type Event, getFunctionCalls, LiveRequestQueue, type RunConfig } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { type BaseAgent, type Event, getFunctionCalls, type RunConfig } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';

@@ -1,5 +1,5 @@
-import { type Event, LiveConnectionError, LiveRequestQueue, type Platform, type RunConfig } from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { type Event, LiveConnectionError, type Platform, type RunConfig } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';

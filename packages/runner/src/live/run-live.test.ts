@@ -1,6 +1,6 @@
-import { type Event, getFunctionCalls, getFunctionResponses, LiveRequestQueue, type RunConfig } from '@eventloom/core';
+import { type Event, getFunctionCalls, getFunctionResponses, type RunConfig } from '@eventloom/core';
 import { type BaseAgent } from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';

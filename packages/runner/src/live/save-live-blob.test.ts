@@ -1,6 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { decodeBase64, encodeBase64, type Event, LiveRequestQueue } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { decodeBase64, encodeBase64, type Event } from '@eventloom/core';
+import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';

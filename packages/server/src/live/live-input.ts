@@ -1,4 +1,5 @@
-import { EventloomError, LiveRequestQueue } from '@eventloom/core';
+import { EventloomError } from '@eventloom/core';
+import { LiveRequestQueue } from '@eventloom/llm-agent';
 import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
 import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-frame.ts';
 import type { LiveSocket } from './live-socket.ts';

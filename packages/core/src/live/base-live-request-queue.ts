@@ -1,8 +1,14 @@
+import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Blob, Content, FunctionResponse } from '../content/content.ts';
+import type { InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { InvalidMessageError } from '../errors/invalid-message-error.ts';
 import { LiveQueueFullError } from '../errors/live-queue-full-error.ts';
+import type { Event } from '../event/event.ts';
+import { checkLiveRun } from './check-live-run.ts';
+import { isLiveMedia } from './is-live-media.ts';
 import type { LiveRequest } from './live-request.ts';
+import type { LiveRunHost, RunLiveParams } from './run-live-params.ts';
 
 /** Options of a queue. */
 export interface LiveRequestQueueOptions {
@@ -24,14 +30,20 @@ interface Waiting {
 /**
  * What a client says in a call, in the order in which it was said. One queue serves one run, and moves with it from agent to agent
  * and from connection to connection. Bounded: a send that does not fit throws, and nothing is dropped.
+ *
+ * It brings along what runs agents live: who makes no queue has nothing of that in its bundle. Made by `new LiveRequestQueue()`.
  */
-export class LiveRequestQueue {
-  readonly #maxChars: number;
+export abstract class BaseLiveRequestQueue {
+  /** What may wait, as in the options. */
+  readonly maxChars: number;
+  /** What is said here, once more for each tool that listens to it, by the id of its call: there from the call to its end. */
+  readonly activeStreamingTools: Map<string, BaseLiveRequestQueue> = new Map();
   #waiting: Waiting[] = [];
   /** The place of the oldest among them. */
   #first = 0;
   #chars = 0;
   #isClosed = false;
+  #isTaken = false;
   #wakeReader: (() => void) | undefined;
   #ready: PromiseWithResolvers<void> | undefined;
 
@@ -39,7 +51,7 @@ export class LiveRequestQueue {
     const { maxChars = DEFAULT_MAX_CHARS } = options;
     if (!Number.isInteger(maxChars) || maxChars < 1)
       throw new ConfigurationError('LiveRequestQueue: maxChars must be a positive integer');
-    this.#maxChars = maxChars;
+    this.maxChars = maxChars;
   }
 
   /** True once `close` was called: nothing can be sent any more. */
@@ -92,7 +104,7 @@ export class LiveRequestQueue {
 
   /** Settles when a send would be taken: at once while the queue is less than half full, and when it is closed. */
   ready(): Promise<void> {
-    if (this.#isClosed || this.#chars < this.#maxChars / 2) return Promise.resolve();
+    if (this.#isClosed || this.#chars < this.maxChars / 2) return Promise.resolve();
     this.#ready ??= Promise.withResolvers();
     return this.#ready.promise;
   }
@@ -126,7 +138,7 @@ export class LiveRequestQueue {
       this.#waiting = this.#waiting.slice(this.#first);
       this.#first = 0;
     }
-    if (this.#chars < this.#maxChars / 2) this.#settleReady();
+    if (this.#chars < this.maxChars / 2) this.#settleReady();
   }
 
   /** As `sendRealtime`, but the oldest gives way where there is no room: what is live is worth more. Of no effect when it is closed. */
@@ -142,8 +154,26 @@ export class LiveRequestQueue {
   }
 
   /** An empty queue with the same bound, for a tool that is to hear what is said here. */
-  createInput(): LiveRequestQueue {
-    return new LiveRequestQueue({ maxChars: this.#maxChars });
+  abstract createInput(): BaseLiveRequestQueue;
+
+  /** Checks what a live run is given, and is the run's from now on. @throws ConfigurationError, also when it serves another run */
+  beginRun(params: RunLiveParams, host: LiveRunHost): void {
+    checkLiveRun(params, host);
+    if (this.#isTaken) throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
+    this.#isTaken = true;
+  }
+
+  /** @throws ConfigurationError for an agent that cannot run live */
+  checkAgent(agent: BaseAgent): void {
+    if (!agent.canRunLive) throw new ConfigurationError(`runLive: agent "${agent.name}" cannot run live`);
+  }
+
+  /** One agent's part of a live run whose model is spoken with by this queue. @throws ConfigurationError for an agent that is no LlmAgent */
+  abstract runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void>;
+
+  /** True for an event of the run that its reader gets and no session: raw media. */
+  isOnlyStreamed(event: Event): boolean {
+    return isLiveMedia(event);
   }
 
   /** Takes out one request after the other until the queue is closed and empty. For one reader, in place of `peek`. */
@@ -158,11 +188,11 @@ export class LiveRequestQueue {
   #send(request: LiveRequest, size: number): void {
     if (this.#isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; a new call needs a new queue');
     const chars = size + OVERHEAD_CHARS;
-    if (this.#chars + chars > this.#maxChars) {
+    if (this.#chars + chars > this.maxChars) {
       throw new LiveQueueFullError(
-        chars > this.#maxChars
-          ? `what is sent has ${chars} characters, and the live queue takes ${this.#maxChars}: send it in smaller pieces`
-          : `the live queue holds ${this.#chars} characters of ${this.#maxChars}, and ${chars} more do not fit: wait for ready()`,
+        chars > this.maxChars
+          ? `what is sent has ${chars} characters, and the live queue takes ${this.maxChars}: send it in smaller pieces`
+          : `the live queue holds ${this.#chars} characters of ${this.maxChars}, and ${chars} more do not fit: wait for ready()`,
       );
     }
     this.#waiting.push({ request, chars });

@@ -1,0 +1,24 @@
+import {
+  type BaseAgent,
+  BaseLiveRequestQueue,
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+} from '@eventloom/core';
+import { isLlmAgent } from '../is-llm-agent.ts';
+import { runLive } from './run-live.ts';
+
+/**
+ * What a client says in a call, in the order in which it was said: `sendContent`, `sendRealtime`, `sendActivityStart` and so on, and at the
+ * end `close`. One queue serves one run of `Runner.runLive`. Bounded: a send that does not fit throws LiveQueueFullError.
+ */
+export class LiveRequestQueue extends BaseLiveRequestQueue {
+  override createInput(): LiveRequestQueue {
+    return new LiveRequestQueue({ maxChars: this.maxChars });
+  }
+
+  override runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if (!isLlmAgent(agent)) throw new ConfigurationError(`agent "${agent.name}": has no model to speak with`);
+    return runLive(agent, context);
+  }
+}
