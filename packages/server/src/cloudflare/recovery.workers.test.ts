@@ -108,6 +108,10 @@ async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
 const partsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts ?? []);
 const isStored = ({ partial }: Event): boolean => partial !== true;
 
+/**
+ * An object with a run that goes on cannot be evicted: `evictDurableObject` waits 30 seconds and then refuses, because the run holds
+ * references. It can only die, as by `abort`; between runs, and behind them, it is evicted.
+ */
 describe('a resumable run whose object dies', () => {
   test.each(WORK_STEPS)('goes on by itself at the alarm, when it had come to "%s"', async (step) => {
     await beginAndHalt(step);
