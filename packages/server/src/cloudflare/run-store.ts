@@ -5,6 +5,8 @@ import type { ObjectStorage } from './cloudflare-bindings.ts';
 const CHUNK_CHARS = 512 * 1024;
 /** What is kept of one run, and of all: the oldest go first. */
 const MAX_RUN_CHARS = 16 * 1024 * 1024;
+/** After so many characters more it is looked whether that is too much. */
+const TRIM_CHARS = 1024 * 1024;
 const MAX_RUNS = 200;
 
 const TABLES = `
@@ -60,6 +62,8 @@ export interface KeptChunk {
  */
 export class RunStore {
   readonly #storage: ObjectStorage;
+  /** Characters that were stored of a run since it was looked. */
+  readonly #untrimmed = new Map<number, number>();
 
   /** @param nowMs when the runs that went on are taken to have ended */
   constructor(storage: ObjectStorage, nowMs: number) {
@@ -133,7 +137,9 @@ export class RunStore {
         chars += length;
       }
       this.#writeChunk(pk, firstSeq + begin, texts.slice(begin));
-      this.#trim(pk);
+      const untrimmed = texts.reduce((sum, { length }) => sum + length, this.#untrimmed.get(pk) ?? 0);
+      if (untrimmed > TRIM_CHARS) this.#trim(pk);
+      this.#untrimmed.set(pk, untrimmed > TRIM_CHARS ? 0 : untrimmed);
     });
   }
 
@@ -156,6 +162,7 @@ export class RunStore {
   }
 
   end(pk: number, nowMs: number, failureText: string | undefined): void {
+    this.#untrimmed.delete(pk);
     const query = 'UPDATE eventloom_kept_runs SET ended_at = ?2, failure = ?3 WHERE pk = CAST(?1 AS INTEGER)';
     this.#all(query, pk, nowMs, failureText ?? null);
   }
