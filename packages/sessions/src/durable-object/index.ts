@@ -3,5 +3,6 @@
 export type { AppStateChange, PendingAppState } from './durable-object-app-state.ts';
 export type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 export type { DurableObjectSessionServiceOptions } from './durable-object-session-service.ts';
+export type { LargeValueBucket } from './large-value-bucket.ts';
 export { DurableObjectAppState } from './durable-object-app-state.ts';
 export { DurableObjectSessionService } from './durable-object-session-service.ts';
