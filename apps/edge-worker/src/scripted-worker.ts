@@ -5,6 +5,7 @@ import { createAgent } from './agent.ts';
 
 /** The same without a model of somebody else's, and for localhost only: to try it, and to measure what the runtime itself takes. */
 const server = createCloudflareServer<CloudflareBindings>({
+  appNames: ['dice'],
   runners: (_env, services) => {
     const model = new ScriptedModel([{ calls: [{ name: 'roll_die' }] }, 'There it is.']);
     return [new Runner({ appName: 'dice', agent: createAgent(model), ...services })];

@@ -9,9 +9,13 @@ export interface Forwarded {
   readonly user: AuthenticatedUser | undefined;
 }
 
-/** The headers of a request to a user's object. What the client says under the same name is overwritten. */
+/**
+ * The headers of a request to a user's object. What the client says under the same name is overwritten. The origin stays behind: the
+ * Worker has let it in, and adds what its pages are told.
+ */
 export function forwardedHeaders(headers: Headers, forwarded: Forwarded): Headers {
   const all = new Headers(headers);
+  all.delete('origin');
   all.set(HEADER, encodeURIComponent(JSON.stringify(forwarded)));
   return all;
 }
