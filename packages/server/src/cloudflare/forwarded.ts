@@ -1,3 +1,5 @@
+import { InvalidRequestError } from '@eventloom/core';
+import { isUser } from '../http/identify.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 
 const HEADER = 'eventloom-forwarded';
@@ -20,8 +22,20 @@ export function forwardedHeaders(headers: Headers, forwarded: Forwarded): Header
   return all;
 }
 
-/** Undefined for a request that the Worker did not hand on. Only the Worker has the binding of the object. */
+/**
+ * Undefined for a request that the Worker did not hand on. Only the Worker has the binding of the object.
+ * @throws InvalidRequestError for what another version of the Worker may write
+ */
 export function forwardedOf(request: Request): Forwarded | undefined {
   const text = request.headers.get(HEADER);
-  return text === null ? undefined : (JSON.parse(decodeURIComponent(text)) as Forwarded);
+  if (text === null) return undefined;
+  const value: unknown = JSON.parse(decodeURIComponent(text));
+  if (isForwarded(value)) return value;
+  throw new InvalidRequestError(`${HEADER}: is not what the Worker writes`);
+}
+
+function isForwarded(value: unknown): value is Forwarded {
+  if (typeof value !== 'object' || value === null) return false;
+  const { appName, user }: { appName?: unknown; user?: unknown } = value;
+  return typeof appName === 'string' && (user === undefined || isUser(user));
 }

@@ -5,7 +5,7 @@ import { createCloudflareServer } from './create-cloudflare-server.ts';
 import { countedObjects } from './fixtures/counted-objects.ts';
 
 const SESSIONS = '/apps/app/users/ann/sessions';
-const RUN: RequestInit = {
+const RUN = {
   method: 'POST',
   body: JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } }),
 };
