@@ -19,6 +19,7 @@ const neutralPackages = [
   'llm-agent',
   'quickjs',
   'runner',
+  'testing',
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Event } from '@eventloom/core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { sendRaw } from './send-raw.ts';
 import { startWatcher } from './watcher.ts';
 import { createWorkerProject, runIn, startDevServer } from './worker-project.ts';
 
@@ -51,6 +52,32 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       expect(await (await post(second.origin, '/run', say('hi'))).json()).toMatchObject([{ author: 'echo' }]);
     } finally {
       await second.stop();
+    }
+  });
+
+  test('answers through raw sockets what a server of one process answers', async () => {
+    const server = await startDevServer(project, 'src/keyless-worker.ts');
+    const sessions = '/apps/app/users/ann/sessions';
+    const ask = async (line: string, host = 'localhost', body = '') => {
+      const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
+      const head = `${line} HTTP/1.1\r\nHost: ${host}\r\n${length}Connection: close\r\n\r\n`;
+      const answer = await sendRaw(server.origin, head + body);
+      return [answer.status, /"code":"(\w+)"/.exec(answer.body)?.[1]];
+    };
+    try {
+      expect(await ask('GET /health', 'agents.example')).toEqual([200, undefined]);
+      expect(await ask('GET /list-apps', 'agents.example')).toEqual([403, 'FORBIDDEN']);
+      expect(await ask(`POST ${sessions}/s`, 'localhost', '{}')).toEqual([200, undefined]);
+      expect(await ask(`GET ${sessions}/s/`)).toEqual([404, 'ROUTE_NOT_FOUND']);
+      expect(await ask('POST /run/', 'localhost', '{}')).toEqual([404, 'ROUTE_NOT_FOUND']);
+      const large = 'x'.repeat(21 * 1024 * 1024);
+      expect(await ask(`POST ${sessions}/large`, 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
+      expect(await ask('POST /run', 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
+      expect(await ask('GET /apps/%ff/users/ann/sessions')).toEqual([400, 'INVALID_REQUEST']);
+      // The one difference: the runtime has resolved steps before the Worker is asked.
+      expect(await ask(`GET /x/%2e%2e${sessions}/s`)).toEqual([200, undefined]);
+    } finally {
+      await server.stop();
     }
   });
 

@@ -10,6 +10,7 @@ interface Env extends CloudflareBindings {
 }
 
 const server = createCloudflareServer<Env>({
+  appNames: ['dice'],
   runners: (env, services) => {
     const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: env.GEMINI_API_KEY });
     return [new Runner({ appName: 'dice', agent: createAgent(model), ...services })];

@@ -16,6 +16,7 @@ class Talker extends BaseAgent {
 
 /** Two apps over one kind of agent: one that reads the whole of a session, and one that reads its newest 200 events. */
 const server = createCloudflareServer({
+  appNames: ['whole', 'window'],
   runners: (_env, services) => [
     new Runner({ appName: 'whole', agent: new Talker({ name: 'talker' }), ...services }),
     new Runner({

@@ -9,6 +9,7 @@ interface Env extends CloudflareBindings {
 }
 
 const server = createCloudflareServer<Env>({
+  appNames: ['helper'],
   runners: (env, services) => [new Runner({ appName: 'helper', agent: createAgent(env.GEMINI_API_KEY), ...services })],
   authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'my-login', audience: 'my-agents' }),
 });

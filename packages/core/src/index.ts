@@ -228,6 +228,7 @@ export { BasePlugin } from './plugin/base-plugin.ts';
 export type { PluginHook } from './plugin/plugin-manager.ts';
 export { PluginManager } from './plugin/plugin-manager.ts';
 
+export type { DurableObjectStorage } from './platform/durable-object-storage.ts';
 export type { Platform } from './platform/platform.ts';
 export { systemPlatform } from './platform/platform.ts';
 

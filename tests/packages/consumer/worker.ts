@@ -59,6 +59,7 @@ function createWorker({ WATCHER = '' }: Env): LlmAgent {
 }
 
 const server = createCloudflareServer<Env>({
+  appNames: ['app', 'shop'],
   runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
     new Runner({ appName: 'shop', agent: createWorker(env), resumable: true, ...services }),

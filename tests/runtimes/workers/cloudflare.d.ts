@@ -98,6 +98,8 @@ declare module 'cloudflare:workers' {
     readonly EVENTLOOM_APPS: DurableObjectNamespace;
     readonly ARTIFACTS: R2Bucket;
   };
+  /** What the Worker itself exports. */
+  export const exports: { readonly default: { fetch(request: Request): Promise<Response> } };
 }
 
 declare module 'cloudflare:test' {

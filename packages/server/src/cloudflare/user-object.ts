@@ -5,9 +5,10 @@ import { Hono } from 'hono/tiny';
 import { createServerOn, type EventloomServer } from '../create-server-on.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
 import { AppStateSync } from './app-state-sync.ts';
+import { checkAppNames } from './check-app-names.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
-import { forwardedOf } from './forwarded-user.ts';
+import { forwardedOf } from './forwarded.ts';
 import { ObjectPlatform } from './object-platform.ts';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
@@ -47,7 +48,15 @@ export class UserObject<Env extends CloudflareBindings> {
   #alarmMs = Infinity;
 
   constructor({ id, storage }: ObjectState, env: Env, options: CloudflareServerOptions<Env>) {
-    const { runners, authenticate, limits, onError = (error: unknown) => console.error(error), ...shared } = options;
+    const {
+      appNames,
+      runners: createRunners,
+      authenticate,
+      limits,
+      origins: _origins,
+      onError = (error: unknown) => console.error(error),
+      ...shared
+    } = options;
     const platform = this.#platform;
     this.#storage = storage;
     this.#report = onError;
@@ -57,6 +66,8 @@ export class UserObject<Env extends CloudflareBindings> {
     const sessionService = new DurableObjectSessionService({ storage, platform, bucket, prefix });
     this.#sessions = sessionService;
     const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
+    const runners = createRunners(env, { sessionService, artifactService, platform });
+    checkAppNames(appNames, runners);
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
     this.#runs = new RunStore(storage, platform.now());
@@ -66,7 +77,7 @@ export class UserObject<Env extends CloudflareBindings> {
       ...shared,
       onError,
       platform,
-      runners: runners(env, { sessionService, artifactService, platform }),
+      runners,
       authenticate: authenticate && ((request) => forwardedOf(request)?.user),
       // What has ended is read from storage, and no timer for it keeps the object in memory.
       // The alarm looks for unfinished runs, so that no timer does.

@@ -38,6 +38,7 @@ const STATUS: Readonly<Record<string, number>> = {
   RUN_RELAY: 503,
   SERVER_BUSY: 503,
   SHUTTING_DOWN: 503,
+  USER_OBJECT: 503,
 };
 
 /** The status that an error with this code is answered with. */
