@@ -57,7 +57,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
 
   test('answers through raw sockets what a server of one process answers', async () => {
     const server = await startDevServer(project, 'src/keyless-worker.ts');
-    const sessions = '/apps/app/users/ann/sessions';
+    const sessions = '/apps/app/users/raw/sessions';
     const ask = async (line: string, host = 'localhost', body = '') => {
       const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
       const head = `${line} HTTP/1.1\r\nHost: ${host}\r\n${length}Connection: close\r\n\r\n`;
@@ -73,7 +73,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       const large = 'x'.repeat(21 * 1024 * 1024);
       expect(await ask(`POST ${sessions}/large`, 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
       expect(await ask('POST /run', 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
-      expect(await ask('GET /apps/%ff/users/ann/sessions')).toEqual([400, 'INVALID_REQUEST']);
+      expect(await ask('GET /apps/%ff/users/raw/sessions')).toEqual([400, 'INVALID_REQUEST']);
       // The one difference: the runtime has resolved steps before the Worker is asked.
       expect(await ask(`GET /x/%2e%2e${sessions}/s`)).toEqual([200, undefined]);
     } finally {
