@@ -14,6 +14,7 @@ const neutralPackages = [
   'credentials',
   'tools',
   'multi-agent',
+  'graph',
   'llm-agent',
   'quickjs',
   'runner',

@@ -1,0 +1,94 @@
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  contentText,
+  type Event,
+  type InvocationContext,
+  InvalidRequestError,
+  isBaseAgent,
+  isBaseTool,
+  type JsonValue,
+} from '@eventloom/core';
+import type { SchemaLike, ValueSchema } from '@eventloom/tools';
+import type { GraphPlan } from './graph-plan.ts';
+import { GraphRun } from './graph-run.ts';
+import { toOutput } from './run-function.ts';
+
+/** What a graph agent is made of; `StateGraph` makes it. */
+export interface GraphAgentConfig extends BaseAgentConfig {
+  readonly plan: GraphPlan;
+  readonly inputSchema: SchemaLike | undefined;
+  readonly checks: { readonly input: ValueSchema | undefined; readonly output: ValueSchema | undefined };
+  readonly nodeLifecycleEvents: boolean;
+}
+
+/**
+ * An agent whose work is a graph. Made by `StateGraph.compile`.
+ *
+ * It takes the message that it is told: as JSON by its `inputSchema`, otherwise as text. It answers with its output: what arrived
+ * at `END`, and when that is from several nodes an object by their names. Each node that is done is an event, so a run that can be resumed
+ * goes on behind it. (trpc-agent-go, GraphAgent.)
+ */
+export class GraphAgent extends BaseAgent {
+  readonly #config: GraphAgentConfig;
+
+  /** @throws ConfigurationError as every agent does */
+  constructor(config: GraphAgentConfig) {
+    super(config);
+    this.#config = config;
+  }
+
+  override get inputSchema(): unknown {
+    return this.#config.inputSchema;
+  }
+
+  /** The nodes and edges. For whoever shows them. */
+  get plan(): GraphPlan {
+    return this.#config.plan;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const { plan, checks, nodeLifecycleEvents } = this.#config;
+    return new GraphRun({
+      plan,
+      context,
+      outputSchema: checks.output,
+      tellsLifecycle: nodeLifecycleEvents,
+      readInput: () => this.#readInput(context),
+    }).events();
+  }
+
+  /** @throws InvalidRequestError for a message that is not what the graph takes */
+  async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
+    const text = contentText(userContent);
+    const { input: schema } = this.#config.checks;
+    if (!schema) return text;
+    const checked = await schema.check(parsed(text));
+    if ('value' in checked) return toOutput(this.name, checked.value);
+    throw new InvalidRequestError(`graph "${this.name}": its input does not fit: ${checked.issues.join('; ')}`);
+  }
+
+  /** Closes the agents and tools of its nodes, and those below it. */
+  override async close(): Promise<void> {
+    for (const { work } of this.#config.plan.nodes.values())
+      if (isBaseAgent(work) || isBaseTool(work)) await work.close();
+    await super.close();
+  }
+}
+
+/** A text that is no JSON is a text: some schema takes it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
