@@ -75,9 +75,9 @@ export function channel(schema: SchemaLike, options: ChannelOptions<unknown, nev
   return made;
 }
 
-/** A reducer for lists: adds one item, or the items of a list. */
-export function append<T>(current: readonly T[] | undefined, update: T | readonly T[]): T[] {
-  return [...(current ?? []), ...(Array.isArray(update) ? (update as readonly T[]) : [update as T])];
+/** A reducer for lists: adds the items of another. */
+export function append<T>(current: readonly T[] | undefined, update: readonly T[]): T[] {
+  return [...(current ?? []), ...update];
 }
 
 /** A reducer for channels with several writers: the last one wins. */

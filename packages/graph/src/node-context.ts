@@ -144,7 +144,11 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
    * or give each a `key`. Several can be run at once.
    * @throws NodeError when the node failed for good, and ConfigurationError for a key that was given already
    */
-  runNode<Input, Output>(node: GraphNode<Input, Output>, input: NoInfer<Input>, options?: RunNodeOptions): Promise<Output>;
+  runNode<Input, Output>(
+    node: GraphNode<Input, Output>,
+    input: NoInfer<Input>,
+    options?: RunNodeOptions,
+  ): Promise<Output>;
   runNode(node: BaseAgent | BaseTool, input: unknown, options?: RunNodeOptions): Promise<unknown>;
   async runNode(
     node: GraphNode | BaseAgent | BaseTool,
