@@ -77,6 +77,7 @@ export type {
 } from './agent/agent-callbacks.ts';
 export type { BaseAgentConfig } from './agent/base-agent.ts';
 export { BaseAgent } from './agent/base-agent.ts';
+export type { RunDescription, RunQuery } from './agent/run-description.ts';
 export { isBaseAgent } from './agent/is-base-agent.ts';
 export type { TransferRules } from './agent/transfer-rules.ts';
 export { toList } from './agent/to-list.ts';

@@ -8,11 +8,18 @@ import {
   isBaseAgent,
   isBaseTool,
   type JsonValue,
+  type RunDescription,
+  type Session,
 } from '@eventloom/core';
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
+import { type ForkParams, forkRun } from './fork-run.ts';
+import { graphHistories, type GraphHistory, type HistoryQuery } from './graph-history.ts';
+import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRun } from './graph-run.ts';
+import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
 import { toOutput } from './run-function.ts';
+import { edgesOf, toMermaid } from './to-mermaid.ts';
 
 /** What a graph agent is made of; `StateGraph` makes it. */
 export interface GraphAgentConfig extends BaseAgentConfig {
@@ -42,9 +49,45 @@ export class GraphAgent extends BaseAgent {
     return this.#config.inputSchema;
   }
 
-  /** The nodes and edges. For whoever shows them. */
+  get [GRAPH_BRAND](): true {
+    return true;
+  }
+
+  /** The nodes, ways and channels. */
   get plan(): GraphPlan {
     return this.#config.plan;
+  }
+
+  /**
+   * The runs of this graph in one run of a runner, in the order in which they began: their steps, the channels after each, and what is
+   * asked. Read from the session's events alone.
+   */
+  history(query: HistoryQuery): GraphHistory[] {
+    return graphHistories(this.plan, query);
+  }
+
+  /** A Mermaid flow chart. @param history marks the way that this run took, and where it is */
+  toMermaid(history?: GraphHistory): string {
+    return toMermaid(this.plan, history);
+  }
+
+  /**
+   * Copies a session as it was after a step of this graph, to go on differently from there: with `runAsync({ sessionId: fork.id,
+   * invocationId })`. The session itself is left as it is.
+   * @throws InvalidRequestError when the run has no such step, or it is not done, and for an update that does not fit
+   * @throws SessionNotFoundError SessionAlreadyExistsError
+   */
+  fork(params: ForkParams): Promise<Session> {
+    return forkRun(this.plan, params);
+  }
+
+  override describeRun(query: HistoryQuery): RunDescription {
+    const runs = this.history(query);
+    const nodes = [...this.plan.nodes.values()].map(({ name, isJoin, work }) => ({
+      name,
+      kind: isJoin ? 'join' : kindOf(work),
+    }));
+    return { graph: { name: this.name, nodes, edges: edgesOf(this.plan) }, runs, mermaid: this.toMermaid(runs.at(-1)) };
   }
 
   protected override get makesCompleteEvents(): boolean {
@@ -82,6 +125,12 @@ export class GraphAgent extends BaseAgent {
       if (isBaseAgent(work) || isBaseTool(work)) await work.close();
     await super.close();
   }
+}
+
+function kindOf(work: NodeWork): string {
+  if (isBaseTool(work)) return 'tool';
+  if (!isBaseAgent(work)) return 'function';
+  return isGraphAgent(work) ? 'graph' : 'agent';
 }
 
 /** A text that is no JSON is a text: some schema takes it. */

@@ -4,7 +4,6 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   inputRequestOf,
-  type InvocationContext,
   type JsonValue,
 } from '@eventloom/core';
 import { askingRun, BEGIN, checkpointOf, FINISH, placeOf } from './checkpoint.ts';
@@ -71,7 +70,7 @@ export class GraphRecord {
   }
 
   /** Reads the answers to the questions from what users said. */
-  readAnswers({ session }: InvocationContext): void {
+  readAnswers({ session }: { readonly session: { readonly events: readonly Event[] } }): void {
     if (this.#questions.size === 0) return;
     const byId = new Map([...this.#questions.values()].flat().map((question) => [question.call.id, question]));
     for (const event of session.events) {

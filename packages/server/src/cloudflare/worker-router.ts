@@ -10,6 +10,7 @@ import { readBytes } from '../http/read-json-body.ts';
 import { guardRequest } from '../http/request-guard.ts';
 import type { Route } from '../http/route.ts';
 import { artifactRoutes } from '../routes/artifact-routes.ts';
+import { graphRoutes } from '../routes/graph-routes.ts';
 import { historyRoutes } from '../routes/history-routes.ts';
 import { runBufferRoutes } from '../routes/run-buffer-routes.ts';
 import { runRoutes } from '../routes/run-routes.ts';
@@ -58,7 +59,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       runners,
       authenticate: this.#authenticate,
     });
-    for (const route of [...sessionRoutes, ...historyRoutes, ...artifactRoutes, ...runBufferRoutes]) {
+    for (const route of [...sessionRoutes, ...historyRoutes, ...artifactRoutes, ...runBufferRoutes, ...graphRoutes]) {
       this.#app.on(route.method, pathOf(route), ({ req }) =>
         this.#handOn(req.raw, { appName: req.param('appName') ?? '', userId: req.param('userId') ?? '' }),
       );
