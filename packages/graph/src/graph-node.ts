@@ -1,5 +1,5 @@
 import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
-import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { NodeContext } from './node-context.ts';
 import { checkRetry, type RetryOptions } from './retry.ts';
 
@@ -44,9 +44,6 @@ export interface GraphNode<Input = unknown, Output = unknown> {
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
 }
 
-/** What a function is given whose node has the options. */
-export type InputOf<Options> = Options extends { readonly inputSchema: infer S } ? InferSchema<S> : never;
-
 /** The longest timer that every runtime has. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
@@ -62,7 +59,7 @@ const OPTIONS = new Set<string>([
  * A node outside of a graph: for `context.runNode`, or for `addNode` of several graphs.
  * @throws ConfigurationError, naming the node, for what cannot work
  */
-export function node<Input = never, Output = unknown>(
+export function node<Input = unknown, Output = unknown>(
   name: string,
   work: NodeFunction<Input, Output>,
   options?: NodeOptions,

@@ -16,8 +16,7 @@ export async function runFunction(
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
   // Asked, and nobody answered: it would only ask again.
-  const asked = run.questions;
-  if (asked.length > 0 && asked.some(({ answer }) => answer === undefined)) return WAITING;
+  if (run.questions.some(({ answer }) => answer === undefined)) return WAITING;
   const context = new NodeContext(run, attempt, guard.signal);
   let output: unknown;
   try {

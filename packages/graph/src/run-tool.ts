@@ -69,7 +69,7 @@ export async function runTool(
   }
   const output = toOutput(run.node.name, result);
   const changed = isEmptyActions(actions) ? undefined : actions;
-  await run.record(call, { ...(output === undefined ? {} : { output }) }, changed);
+  await run.record(call, output === undefined ? {} : { output }, changed);
   return { isWaiting: false, output, actions: changed };
 }
 

@@ -110,7 +110,7 @@ export class StateGraph<
     W extends keyof C = never,
     const InS = undefined,
     const OutS = undefined,
-    In = Given<InS, never>,
+    In = Given<InS, unknown>,
     Out = unknown,
   >(
     name: Name,
