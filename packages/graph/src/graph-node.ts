@@ -1,7 +1,7 @@
 import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { NodeContext } from './node-context.ts';
-import { checkRetry, type RetryOptions } from './retry.ts';
+import { checkRetry, type RetryConfig } from './retry.ts';
 
 /** What every node may be told. */
 export interface NodeOptions {
@@ -12,7 +12,7 @@ export interface NodeOptions {
   /** The channels that the node may write. */
   readonly writes?: readonly string[];
   /** Default: a failure is the failure of the graph. */
-  readonly retry?: RetryOptions;
+  readonly retry?: RetryConfig;
   /** How long one attempt may take, by the platform's clock; what is spent waiting for one's turn to commit does not count. Default: no limit. */
   readonly timeoutMs?: number;
 }
@@ -38,7 +38,7 @@ export interface GraphNode<Input = unknown, Output = unknown> {
   readonly inputSchema: ValueSchema | undefined;
   readonly outputSchema: ValueSchema | undefined;
   readonly writes: readonly string[];
-  readonly retry: RetryOptions | undefined;
+  readonly retry: RetryConfig | undefined;
   readonly timeoutMs: number | undefined;
   /** For the compiler alone. */
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;

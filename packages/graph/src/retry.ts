@@ -1,7 +1,7 @@
 import { ConfigurationError, type Platform, RunAbortedError } from '@eventloom/core';
 
 /** How often, and after how long, a node is tried again that failed. */
-export interface RetryOptions {
+export interface RetryConfig {
   /** Attempts in all, the first one included. */
   readonly maxAttempts: number;
   /** Before the second attempt. Default 1,000. */
@@ -20,10 +20,10 @@ const OPTIONS = new Set<string>([
   'backoffFactor',
   'maxDelayMs',
   'retryOn',
-] satisfies (keyof RetryOptions)[]);
+] satisfies (keyof RetryConfig)[]);
 
 /** @throws ConfigurationError that names the owner */
-export function checkRetry(owner: string, retry: RetryOptions): void {
+export function checkRetry(owner: string, retry: RetryConfig): void {
   for (const option in retry) {
     if (!OPTIONS.has(option))
       throw new ConfigurationError(`${owner}: retry has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
@@ -38,14 +38,14 @@ export function checkRetry(owner: string, retry: RetryOptions): void {
 }
 
 /** True when a failed attempt, counted from 1, is followed by another one. */
-export function isWorthRetry(retry: RetryOptions | undefined, attempt: number, error: unknown): boolean {
+export function isWorthRetry(retry: RetryConfig | undefined, attempt: number, error: unknown): boolean {
   if (!retry || attempt >= retry.maxAttempts) return false;
   if (RunAbortedError.isInstance(error) || ConfigurationError.isInstance(error)) return false;
   return retry.retryOn?.(error) ?? true;
 }
 
 /** How long the wait is after a failed attempt, counted from 1. */
-export function delayAfter(retry: RetryOptions, attempt: number): number {
+export function delayAfter(retry: RetryConfig, attempt: number): number {
   const { initialDelayMs = 1000, backoffFactor = 2, maxDelayMs = 60_000 } = retry;
   return Math.min(maxDelayMs, initialDelayMs * backoffFactor ** (attempt - 1));
 }
