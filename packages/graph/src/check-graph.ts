@@ -1,5 +1,5 @@
 import { checkStateKey, ConfigurationError, TEMP_PREFIX } from '@eventloom/core';
-import { type GraphPlan, reachableFrom, sourcesOf, targetsOf } from './graph-plan.ts';
+import { type GraphPlan, reachableFrom, targetsOf } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
 /** @throws ConfigurationError, naming the node or the channel, for the first mistake in a graph */
@@ -29,7 +29,8 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
     if (!reached.has(name)) fail(`node "${name}" cannot be reached from START`);
     if (!ways.has(name)) fail(`node "${name}" has no edge that leads on; add one, to END perhaps`);
     if (!reachableFrom(plan, name).has(END)) fail(`node "${name}" has no way to END`);
-    if (isJoin && sourcesOf(plan, name).length < 2) fail(`join "${name}" has fewer than two nodes to wait for`);
+    if (isJoin && (plan.sources.get(name)?.length ?? 0) < 2)
+      fail(`join "${name}" has fewer than two nodes to wait for`);
   }
 }
 

@@ -31,6 +31,8 @@ export interface GraphPlan {
   readonly nodes: ReadonlyMap<string, GraphNode>;
   /** By the node, `START` included. */
   readonly ways: ReadonlyMap<string, Way>;
+  /** By the node: those that have an edge to it, in the order in which they were connected. */
+  readonly sources: ReadonlyMap<string, readonly string[]>;
   readonly channels: ReadonlyMap<string, AnyChannel>;
   readonly maxSteps: number;
   readonly maxConcurrency: number;
@@ -41,9 +43,17 @@ export function targetsOf(way: Way | undefined): string[] {
   return [...new Set([...(way?.targets ?? []), ...[...(way?.routes?.values() ?? [])].flat()])];
 }
 
-/** The nodes that have an edge to this one, in the order in which they were added. */
-export function sourcesOf({ ways }: Pick<GraphPlan, 'ways'>, name: string): string[] {
-  return [...ways].filter(([, way]) => targetsOf(way).includes(name)).map(([source]) => source);
+/** By the node, the nodes that have an edge to it. */
+export function sourcesOf(ways: ReadonlyMap<string, Way>): Map<string, string[]> {
+  const sources = new Map<string, string[]>();
+  for (const [source, way] of ways) {
+    for (const target of targetsOf(way)) {
+      const others = sources.get(target);
+      if (others) others.push(source);
+      else sources.set(target, [source]);
+    }
+  }
+  return sources;
 }
 
 /** What can be reached from a node, itself only when it is on a cycle. */

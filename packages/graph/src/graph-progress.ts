@@ -1,5 +1,5 @@
 import type { JsonValue } from '@eventloom/core';
-import { type GraphPlan, reachableFrom, sourcesOf } from './graph-plan.ts';
+import { type GraphPlan, reachableFrom } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
 /** One node to be run in a step. */
@@ -93,7 +93,7 @@ export class GraphProgress {
     let arrived = this.#joins.get(target);
     if (!arrived) this.#joins.set(target, (arrived = new Map()));
     arrived.set(arrival.node, arrival.output);
-    if (arrived.size === sourcesOf(this.#plan, target).length) next.push(this.#joined(target, arrived));
+    if (arrived.size === this.#plan.sources.get(target)?.length) next.push(this.#joined(target, arrived));
   }
 
   /** Nothing is left to run: joins go on with what they have, those first that no other one of them leads to. */
@@ -112,7 +112,7 @@ export class GraphProgress {
   #joined(name: string, arrived: ReadonlyMap<string, JsonValue | undefined>): Omit<Task, 'index'> {
     this.#joins.delete(name);
     const input: Record<string, JsonValue> = {};
-    for (const source of sourcesOf(this.#plan, name)) {
+    for (const source of this.#plan.sources.get(name) ?? []) {
       if (arrived.has(source)) input[source] = arrived.get(source) ?? null;
     }
     return { node: name, input };

@@ -18,7 +18,7 @@ import {
   type NodeOptions,
   type NodeWork,
 } from './graph-node.ts';
-import type { GraphPlan, Router, RouterContext, Way } from './graph-plan.ts';
+import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } from './graph-plan.ts';
 import { END, START } from './names.ts';
 import type { NodeContext } from './node-context.ts';
 
@@ -206,10 +206,14 @@ export class StateGraph<
       if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
         this.#fail(name, `${option} must be an integer of at least 1`);
     }
+    const ways = new Map(
+      [...this.#ways].map(([from, way]): [string, Way] => [from, { ...way, targets: [...way.targets] }]),
+    );
     const plan: GraphPlan = {
       name,
       nodes: new Map(this.#nodes),
-      ways: new Map([...this.#ways].map(([from, way]): [string, Way] => [from, { ...way, targets: [...way.targets] }])),
+      ways,
+      sources: sourcesOf(ways),
       channels: new Map(Object.entries(channels)),
       maxSteps,
       maxConcurrency: maxConcurrency ?? Infinity,
