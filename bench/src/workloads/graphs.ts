@@ -91,6 +91,8 @@ async function measure({ name, graph, nodes, calls }: Workload, backEnd: BackEnd
       : new InMemorySessionService();
   const runner = new Runner({ appName: 'bench', agent: graph, sessionService: service });
   let sessions = 0;
+  /** Rounds are of about as many nodes. */
+  const repeats = Math.ceil(1000 / nodes);
   const play = async (): Promise<string> => {
     const sessionId = `s${sessions++}`;
     await service.createSession({ appName: 'bench', userId: 'u', sessionId });
@@ -99,21 +101,18 @@ async function measure({ name, graph, nodes, calls }: Workload, backEnd: BackEnd
   };
   const key = { appName: 'bench', userId: 'u', sessionId: await play() };
   const made = (await service.getSession(key))?.events ?? [];
+  const repeated = async (once: () => Promise<unknown>, times = repeats): Promise<number> => {
+    for (let time = 0; time < times; time++) await once();
+    return nodes * times;
+  };
   const measured = await compare(
     [
-      { name: 'ours', round: async () => (await play(), nodes) },
-      { name: 'commits', round: async () => (await commitAll(service, made, `c${sessions++}`), nodes) },
-      // Many times over: a clock is too coarse for one.
-      {
-        name: 'calls',
-        round: async () => {
-          for (let time = 0; time < 50; time++) await calls();
-          return nodes * 50;
-        },
-      },
+      { name: 'ours', round: () => repeated(play) },
+      { name: 'commits', round: () => repeated(() => commitAll(service, made, `c${sessions++}`)) },
+      { name: 'calls', round: () => repeated(calls, repeats * 20) },
     ],
-    9,
-    3,
+    15,
+    10,
   );
   const of = (contestant: string): number => measured.get(contestant)?.medianUs ?? Number.NaN;
   const kept = await bytesKept(graph, nodes);

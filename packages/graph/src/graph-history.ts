@@ -1,5 +1,6 @@
 import {
   enclosedBranch,
+  enclosureOf,
   type Event,
   getFunctionCalls,
   inputRequestOf,
@@ -139,8 +140,14 @@ function historyOf(
   }
   record.readAnswers({ session: { events: own } });
   const questions = record.isFinished ? [] : openQuestions(record, own);
-  const isFailed = own.some(({ object, executionId: of }) => object === ObjectType.error && of === executionId);
-  const status = record.isFinished ? 'finished' : isFailed ? 'failed' : questions.length > 0 ? 'waiting' : 'open';
+  const status =
+    record.isFinished || isHandedOver(events)
+      ? 'finished'
+      : isFailed(events, own)
+        ? 'failed'
+        : questions.length > 0
+          ? 'waiting'
+          : 'open';
   return {
     executionId,
     status,
@@ -151,6 +158,24 @@ function historyOf(
     steps: steps.map((step) => ({ ...step, nodes: step.nodes.filter(Boolean) })),
     questions,
   };
+}
+
+/** True for a graph that a node ended by handing over. */
+function isHandedOver(events: readonly Event[]): boolean {
+  return events.some(({ actions }) => actions.transferToAgent !== undefined);
+}
+
+/** True when the run around the graph failed, or was given up, after all that the graph said. */
+function isFailed(events: readonly Event[], own: readonly Event[]): boolean {
+  const last = events.findLast((event) => checkpointOf(event) !== undefined);
+  if (!last) return false;
+  const enclosure = enclosureOf(last.branch);
+  return own
+    .slice(own.indexOf(last) + 1)
+    .some(
+      ({ object, branch }) =>
+        object === ObjectType.runnerEnd || (object === ObjectType.error && enclosure.startsWith(enclosureOf(branch))),
+    );
 }
 
 function nodeOf({ node, run, output, next = [] }: Checkpoint, { id, timestamp }: Event): NodeHistory {

@@ -2,9 +2,7 @@ import {
   type AbortGuard,
   ConfigurationError,
   type Event,
-  type EventActions,
   type InvocationContext,
-  isBaseTool,
   type JsonValue,
   RunAbortedError,
   STRUCTURED_OUTPUT,
@@ -13,15 +11,16 @@ import {
 } from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
 import { ChannelState } from './channel-state.ts';
-import { BEGIN, FINISH, placeOf, runId, toAgentState } from './checkpoint.ts';
-import { NodeError } from './errors/node-error.ts';
+import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';
 import { StepLimitError } from './errors/step-limit-error.ts';
+import { fitting } from './fitting.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { Arrival, Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
 import type { GraphStep } from './graph-step.ts';
-import { DEFAULT_ROUTE, END, START } from './names.ts';
-import { fitting, NodeRun } from './node-run.ts';
+import { END, START } from './names.ts';
+import { NodeCommits, questionEvent } from './node-commits.ts';
+import { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { Outbox } from './outbox.ts';
 import { Seat } from './seat.ts';
@@ -48,6 +47,7 @@ export class GraphRun {
   readonly #context: InvocationContext;
   readonly #record: GraphRecord;
   readonly #channels: ChannelState;
+  readonly #commits: NodeCommits;
   #ledger: Promise<ReadonlyMap<string, ToolLedgerEntry>> | undefined;
   #isLeft = false;
 
@@ -57,6 +57,7 @@ export class GraphRun {
     this.#context = params.context;
     this.#record = new GraphRecord(params.plan, params.context.past?.events);
     this.#channels = new ChannelState(params.plan, this.#record, params.context);
+    this.#commits = new NodeCommits(params.plan, params.context, this.#record, this.#channels);
   }
 
   async *events(): AsyncGenerator<Event, void, void> {
@@ -92,7 +93,9 @@ export class GraphRun {
   async #beginning(): Promise<Event> {
     const { state, stateDelta } = await this.#channels.defaults();
     const output = await this.#params.readInput();
-    const next = await this.#route(START, output, undefined, { ...this.#channels.snapshot({ state, stateDelta }) });
+    const next = await this.#commits.route(START, output, undefined, {
+      ...this.#channels.snapshot({ state, stateDelta }),
+    });
     const agentState = toAgentState({
       node: START,
       run: BEGIN,
@@ -182,71 +185,13 @@ export class GraphRun {
   }
 
   async #commit(run: NodeRun, outcome: NodeOutcome): Promise<void> {
-    const event = outcome.isWaiting ? questionEvent(this.#context, run, outcome) : await this.#completion(run, outcome);
+    const event = outcome.isWaiting
+      ? questionEvent(this.#context, run, outcome)
+      : await this.#commits.completion(run, outcome);
     if (!event) return;
     await run.post(event);
     this.#record.add(event);
     if (event.actions.transferToAgent !== undefined) this.#isLeft = true;
-  }
-
-  async #completion(run: NodeRun, outcome: NodeOutcome): Promise<Event> {
-    const { name } = run.node;
-    const { output, updates = [], content, responseId, actions } = outcome;
-    const changes = updates.length > 0 ? await this.#channels.changed(name, updates) : undefined;
-    const isTask = placeOf(run.id) !== undefined;
-    const next = isTask
-      ? await this.#route(name, output, outcome.route, changes ? this.#channels.snapshot(changes) : undefined)
-      : undefined;
-    const agentState = toAgentState({
-      node: name,
-      run: run.id,
-      ...(output === undefined ? {} : { output }),
-      ...(next ? { next } : {}),
-      ...(changes && Object.keys(changes.state).length > 0 ? { state: changes.state } : {}),
-    });
-    const stateDelta = { ...this.#ownDelta(name, actions), ...changes?.stateDelta };
-    return this.#context.createEvent({
-      author: name,
-      ...(content ? { content } : {}),
-      ...(responseId === undefined ? {} : { responseId }),
-      actions: { ...actions, stateDelta, agentState },
-    });
-  }
-
-  /** What a node changed of the session's state. @throws NodeError for a key that is a channel's */
-  #ownDelta(nodeName: string, actions: Partial<EventActions> | undefined): Record<string, unknown> {
-    const stateDelta = actions?.stateDelta ?? {};
-    for (const [name, { stateKey }] of this.#plan.channels) {
-      if (stateKey === undefined || !Object.hasOwn(stateDelta, stateKey)) continue;
-      if (!isBaseTool(this.#plan.nodes.get(nodeName)?.work))
-        throw new NodeError(nodeName, `wrote "${stateKey}", which is the channel "${name}"; write it with update`);
-    }
-    return stateDelta;
-  }
-
-  /** Where it goes on from a node. @throws NodeError for a route that is none of its routes */
-  async #route(
-    name: string,
-    output: JsonValue | undefined,
-    route: string | undefined,
-    state: Readonly<Record<string, unknown>> | undefined,
-  ): Promise<string[]> {
-    const way = this.#plan.ways.get(name);
-    if (!way?.routes) return [...(way?.targets ?? [])];
-    const step = this.#record.progress.step;
-    const named = way.router
-      ? await way.router(output as never, { state: state ?? this.#channels.snapshot(), step })
-      : (route ?? DEFAULT_ROUTE);
-    const next = [...way.targets];
-    for (const each of typeof named === 'string' ? [named] : named) {
-      const targets = way.routes.get(each) ?? way.routes.get(DEFAULT_ROUTE);
-      if (!targets) {
-        const routes = [...way.routes.keys()].join(', ');
-        throw new NodeError(name, `goes on by the route ${JSON.stringify(each)}; its routes are: ${routes}`);
-      }
-      for (const target of targets) if (!next.includes(target)) next.push(target);
-    }
-    return next;
   }
 
   async #readLedger(): Promise<ReadonlyMap<string, ToolLedgerEntry>> {
@@ -275,17 +220,6 @@ export class GraphRun {
       });
     });
   }
-}
-
-/** The event by which a node asks; undefined when it asked before. */
-function questionEvent(context: InvocationContext, run: NodeRun, { questions = [] }: NodeOutcome): Event | undefined {
-  if (questions.length === 0) return undefined;
-  return context.createEvent({
-    author: run.node.name,
-    content: { role: 'model', parts: [...questions] },
-    longRunningToolIds: questions.flatMap(({ functionCall }) => functionCall?.id ?? []),
-    actions: { agentState: { asks: run.id } },
-  });
 }
 
 /** What a graph gives: what arrived at its end, by the nodes when several did. */

@@ -20,7 +20,7 @@ export { isGraphAgent } from './is-graph-agent.ts';
 export { DEFAULT_ROUTE, END, START } from './names.ts';
 export type { NodeContext, RunNodeOptions } from './node-context.ts';
 export type { RetryConfig } from './retry.ts';
-export type { CompileOptions, StateGraphConfig } from './state-graph.ts';
+export type { CompileOptions, StateGraphConfig } from './graph-options.ts';
 export { StateGraph } from './state-graph.ts';
 export { NodeError } from './errors/node-error.ts';
 export { NodeTimeoutError } from './errors/node-timeout-error.ts';

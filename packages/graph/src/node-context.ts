@@ -9,7 +9,6 @@ import {
   InvalidEventError,
   type JsonValue,
   type NodeEvent,
-  ObjectType,
   toInputRequest,
 } from '@eventloom/core';
 import type { GraphNode } from './graph-node.ts';
@@ -115,7 +114,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   #emit(category: NodeEvent['category'], eventType: string, said: Partial<NodeEvent>): Promise<boolean> {
-    return this.#run.emit(ObjectType.graphNodeCustom, { eventType, category, ...said });
+    return this.#run.emit({ eventType, category, ...said });
   }
 
   /**

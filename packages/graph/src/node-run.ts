@@ -2,36 +2,37 @@ import {
   type AbortGuard,
   type BaseAgent,
   type BaseTool,
+  ConfigurationError,
   type Event,
-  type EventActions,
-  EventloomError,
   type InTurn,
   type InvocationContext,
   isBaseAgent,
   isBaseTool,
-  type JsonObject,
   type JsonValue,
   type NodeEvent,
   ObjectType,
   RunAbortedError,
-  toError,
-  type ToolLedgerEntry,
 } from '@eventloom/core';
-import type { ValueSchema } from '@eventloom/tools';
 import { AttemptTimer } from './attempt-timer.ts';
-import { NodeError } from './errors/node-error.ts';
 import { NodeTimeoutError } from './errors/node-timeout-error.ts';
+import { fitting, toNodeError } from './fitting.ts';
 import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
 import type { GraphStep } from './graph-step.ts';
+import { NodeLedger } from './node-ledger.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import { delayAfter, isWorthRetry, wait } from './retry.ts';
 import { runAgent } from './run-agent.ts';
-import { runFunction, toOutput } from './run-function.ts';
+import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
 import { Slots } from './slots.ts';
 import { Turns } from './turns.ts';
+
+/** Events that a node may have told and nobody took. */
+const MAX_EMITTED = 1000;
+
+type NodeSaid = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
 
 /** One run of a node: its attempts, and the event that it comes to. */
 export class NodeRun {
@@ -40,12 +41,13 @@ export class NodeRun {
   readonly id: string;
   /** The channels that it may write. */
   readonly writes: ReadonlySet<string>;
+  readonly ledger: NodeLedger;
   readonly #graph: GraphStep;
   readonly #seat: Seat;
   #innerTurns: Turns | undefined;
   #innerSlots: Slots | undefined;
-  /** What may be an agent's last words, and bookkeeping behind it. */
-  #held: Event[] = [];
+  /** Node events that wait to be taken. */
+  #emitted = 0;
 
   /** @param writes those of the node that runs this one */
   constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, writes?: ReadonlySet<string>) {
@@ -53,6 +55,7 @@ export class NodeRun {
     this.node = node;
     this.id = id;
     this.#seat = seat;
+    this.ledger = new NodeLedger(graph, node.name);
     this.writes = writes ?? new Set(node.writes);
   }
 
@@ -100,17 +103,17 @@ export class NodeRun {
     }
     // What is done is not done again, should the process die before it can be committed.
     if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#seat.isNext)
-      await this.#recordOutcome(outcome);
+      await this.ledger.recordOutcome(this.id, outcome);
     await this.#seat.leave(() => this.#graph.commit(this, outcome));
-    if (!outcome.isWaiting) this.#tell(ObjectType.graphNodeComplete, 'complete');
+    if (!outcome.isWaiting) await this.#tell(ObjectType.graphNodeComplete, 'complete');
     return outcome;
   }
 
   async #work(given: JsonValue | undefined): Promise<NodeOutcome> {
     const { node } = this;
-    const recorded = typeof node.work === 'function' ? await this.recorded(this.id) : undefined;
-    if (recorded?.status === 'finished') return this.outcomeOf(recorded);
-    this.#tell(ObjectType.graphNodeStart, 'start');
+    const recorded = typeof node.work === 'function' ? await this.ledger.recorded(this.id) : undefined;
+    if (recorded?.status === 'finished') return this.ledger.outcomeOf(recorded);
+    await this.#tell(ObjectType.graphNodeStart, 'start');
     const input = await fitting(node.name, 'input', node.inputSchema, given);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -120,7 +123,7 @@ export class NodeRun {
       } catch (thrown) {
         if (this.#graph.guard.signal.aborted) throw thrown;
         const error = toNodeError(node.name, thrown);
-        this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
+        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
         if (!node.retry || !isWorthRetry(node.retry, attempt, thrown)) throw error;
         await this.#pause(delayAfter(node.retry, attempt));
       }
@@ -186,32 +189,15 @@ export class NodeRun {
     throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
   }
 
-  /** Passes on an event of the node's agent; what may be its last words is held back until it says something else. */
-  async pass(event: Event, mayBeLast: boolean): Promise<void> {
-    if (this.#held.length > 0 && !event.nodeEvent) {
-      if (event.content === undefined && event.errorCode === undefined) {
-        this.#held.push(event);
-        return;
-      }
-      await this.release();
-    }
-    if (mayBeLast) this.#held = [event];
-    else await this.post(event);
-  }
-
-  /** Passes on what is held back. @param shown makes of the last words what is passed on in their place */
-  async release(shown?: (event: Event) => Event): Promise<void> {
-    const [last, ...behind] = this.#held;
-    this.#held = [];
-    if (last) await this.post(shown ? shown(last) : last);
-    for (const event of behind) await this.post(event);
-  }
-
-  /** A node event of the node, streamed at once. */
-  emit(object: string, said: Omit<NodeEvent, 'nodeId' | 'stepNumber'>): Promise<boolean> {
-    const { name } = this.node;
-    const nodeEvent: NodeEvent = { ...said, nodeId: name, stepNumber: this.step };
-    return this.#graph.outbox.post(this.context.createEvent({ author: name, object, nodeEvent }));
+  /** What the node's function tells, streamed at once. @throws ConfigurationError at the call, when too much waits to be taken */
+  emit(said: NodeSaid): Promise<boolean> {
+    if (this.#emitted >= MAX_EMITTED)
+      throw new ConfigurationError(
+        `node "${this.node.name}": ${MAX_EMITTED} of its events wait to be taken; await what emit… returns`,
+      );
+    this.#emitted++;
+    const taken = this.#graph.outbox.post(this.#nodeEvent(ObjectType.graphNodeCustom, said));
+    return taken.finally(() => this.#emitted--);
   }
 
   /** How the node's tool gets on. */
@@ -222,64 +208,17 @@ export class NodeRun {
     return this.#graph.outbox.post(this.context.createEvent(event));
   }
 
-  #tell(object: string, eventType: string, said: Partial<NodeEvent> = {}): void {
-    if (this.#graph.tellsLifecycle) void this.emit(object, { ...said, eventType, category: 'custom' });
+  async #tell(object: string, eventType: string, said: Partial<NodeEvent> = {}): Promise<void> {
+    if (!this.#graph.tellsLifecycle) return;
+    await this.post(this.#nodeEvent(object, { ...said, eventType, category: 'custom' }));
   }
 
-  /** What the ledger has of a call of this run, when the graph goes on. */
-  recorded(call: string): Promise<ToolLedgerEntry | undefined> {
-    return this.#graph.recorded(call);
-  }
-
-  /** Writes to the ledger that a call begins, or, with a response, that it is finished. */
-  record(call: string, response?: JsonObject, actions?: Partial<EventActions>): Promise<void> {
-    return this.#graph.context.invocation.recordToolCall({
-      invocationId: this.context.invocationId,
-      callId: this.#graph.ledgerId(call),
-      name: this.node.name,
-      status: response ? 'finished' : 'started',
-      ...(response ? { response } : {}),
-      ...(actions ? { actions } : {}),
+  #nodeEvent(object: string, said: NodeSaid): Event {
+    const { name } = this.node;
+    return this.context.createEvent({
+      author: name,
+      object,
+      nodeEvent: { ...said, nodeId: name, stepNumber: this.step },
     });
   }
-
-  #recordOutcome({ output, updates = [], route, actions }: NodeOutcome): Promise<void> {
-    const response: JsonObject = { updates: updates.map(([name, value]) => [name, value]) };
-    if (output !== undefined) response['output'] = output;
-    if (route !== undefined) response['route'] = route;
-    return this.record(this.id, response, actions);
-  }
-
-  /** What the ledger has of a run that finished. */
-  outcomeOf({ response = {}, actions }: ToolLedgerEntry): NodeOutcome {
-    const { route } = response;
-    // It was written here.
-    const updates = (response['updates'] ?? []) as [string, JsonValue][];
-    return {
-      isWaiting: false,
-      output: toOutput(this.node.name, response['output']),
-      updates,
-      route: typeof route === 'string' ? route : undefined,
-      actions,
-    };
-  }
-}
-
-/** @throws NodeError for a value that the schema does not let through */
-export async function fitting(
-  nodeName: string,
-  what: string,
-  schema: ValueSchema | undefined,
-  value: JsonValue | undefined,
-): Promise<JsonValue | undefined> {
-  if (!schema) return value;
-  const checked = await schema.check(value);
-  if ('issues' in checked) throw new NodeError(nodeName, `its ${what} does not fit: ${checked.issues.join('; ')}`);
-  return toOutput(nodeName, checked.value);
-}
-
-function toNodeError(nodeName: string, thrown: unknown): EventloomError {
-  if (EventloomError.isInstance(thrown)) return thrown;
-  const error = toError(thrown);
-  return new NodeError(nodeName, error.message || error.name, { cause: thrown });
 }

@@ -1,7 +1,4 @@
-import { ConfigurationError, type Event } from '@eventloom/core';
-
-/** Events that may wait to be taken. Those to be committed are waited for, so only node events can be so many. */
-const MAX_WAITING = 1000;
+import type { Event } from '@eventloom/core';
 
 interface Posted {
   readonly event: Event;
@@ -19,12 +16,9 @@ export class Outbox {
   /**
    * Hands in an event. Resolves to true when it was taken, which for one to be stored means that it is, and to false when nobody
    * takes any more.
-   * @throws ConfigurationError at the call, when too many wait
    */
   post(event: Event): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
-    if (this.#queue.length >= MAX_WAITING)
-      throw new ConfigurationError(`${MAX_WAITING} events of nodes wait to be taken; await what emit… returns`);
     return new Promise((settle) => {
       this.#queue.push({ event, settle });
       this.#wake?.();

@@ -12,6 +12,7 @@ import {
 } from '@eventloom/core';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors/node-error.ts';
+import { LastWords } from './last-words.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 import { toOutput } from './run-function.ts';
@@ -39,35 +40,61 @@ export async function runAgent(
     onPast: (event) => answer.add(event),
     onPause: () => (isWaiting = true),
   });
-  for await (const event of events) {
-    // What agents further in say is between them and who called them.
-    const isOwn = enclosureOf(event.branch) === enclosure;
-    if (isOwn) answer.add(event);
-    await run.pass(event, isOwn && isAnswer(event));
-  }
-  if (isWaiting) {
-    await run.release();
-    return { isWaiting };
+  const words = new LastWords((event) => run.post(event));
+  try {
+    await readAll(events, guard, async (event) => {
+      // What agents further in say is between them and who called them.
+      const isOwn = enclosureOf(event.branch) === enclosure;
+      if (isOwn) answer.add(event);
+      await words.pass(event, isOwn && isAnswer(event));
+    });
+  } catch (error) {
+    await words.release();
+    throw error;
   }
   const said = answer.last;
-  if (said?.errorCode !== undefined) {
-    await run.release();
-    throw new NodeError(run.node.name, said.errorMessage ?? said.errorCode);
-  }
-  const open = said && getFunctionCalls(said)[0];
-  if (open)
-    throw new NodeError(run.node.name, `waits for the result of "${open.name}"; run it with \`resumable: true\``);
-  await run.release((event) => {
-    const shown = withoutText(event);
-    context.progress.noteCommitted(shown);
-    return shown;
-  });
+  const fault = isWaiting ? undefined : faultOf(said);
+  const isDone = !isWaiting && fault === undefined;
+  await words.release(
+    isDone
+      ? (event) => {
+          const shown = withoutText(event);
+          context.progress.noteCommitted(shown);
+          return shown;
+        }
+      : undefined,
+  );
+  if (isWaiting) return { isWaiting };
+  if (fault !== undefined) throw new NodeError(run.node.name, fault);
   return {
     isWaiting: false,
     output: toOutput(run.node.name, answer.output),
     content: said?.content,
     responseId: said?.responseId,
   };
+}
+
+/** Reads the events of an agent. One that does not listen to its abort is not waited for. */
+async function readAll(
+  events: AsyncGenerator<Event, void, void>,
+  guard: AbortGuard,
+  take: (event: Event) => Promise<void>,
+): Promise<void> {
+  try {
+    for (let next = await guard.until(events.next()); next.done !== true; next = await guard.until(events.next()))
+      await take(next.value);
+  } finally {
+    const closing = events.return();
+    if (guard.signal.aborted) closing.catch(() => undefined);
+    else await closing;
+  }
+}
+
+/** Why an agent's last words are no answer; undefined when they are one. */
+function faultOf(said: Event | undefined): string | undefined {
+  if (said?.errorCode !== undefined) return said.errorMessage ?? said.errorCode;
+  const open = said && getFunctionCalls(said)[0];
+  return open && `waits for the result of "${open.name}"; run it with \`resumable: true\``;
 }
 
 /** What an agent gave, gathered from its events. */

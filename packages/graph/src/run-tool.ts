@@ -41,13 +41,13 @@ export async function runTool(
   if (confirmation?.confirmed === false) return { isWaiting: false, output: REJECTED };
   // A call that goes on with answers is a call of its own: that the one before was begun says nothing.
   const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
-  const recorded = await run.recorded(call);
-  if (recorded?.status === 'finished') return run.outcomeOf(recorded);
+  const recorded = await run.ledger.recorded(call);
+  if (recorded?.status === 'finished') return run.ledger.outcomeOf(recorded);
   if (recorded?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
-    await run.record(call, { output: INTERRUPTED });
+    await run.ledger.record(call, { output: INTERRUPTED });
     return { isWaiting: false, output: INTERRUPTED };
   }
-  if (!recorded) await run.record(call);
+  if (!recorded) await run.ledger.record(call);
   const toolContext = new ToolContext({
     invocationContext: context,
     functionCallId: run.id,
@@ -69,7 +69,7 @@ export async function runTool(
   }
   const output = toOutput(run.node.name, result);
   const changed = isEmptyActions(actions) ? undefined : actions;
-  await run.record(call, output === undefined ? {} : { output }, changed);
+  await run.ledger.record(call, output === undefined ? {} : { output }, changed);
   return { isWaiting: false, output, actions: changed };
 }
 

@@ -1,15 +1,9 @@
-import {
-  type BaseAgent,
-  type BaseAgentConfig,
-  type BaseTool,
-  ConfigurationError,
-  isBaseAgent,
-  isBaseTool,
-} from '@eventloom/core';
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
 import { checkGraph } from './check-graph.ts';
 import { GraphAgent } from './graph-agent.ts';
+import { checkCompileOptions, checkGraphOptions, type CompileOptions, type StateGraphConfig } from './graph-options.ts';
 import {
   createNode,
   type GraphNode,
@@ -21,26 +15,6 @@ import {
 import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } from './graph-plan.ts';
 import { END, START } from './names.ts';
 import type { NodeContext } from './node-context.ts';
-
-/** What a graph is, beside its nodes and edges. */
-export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
-  /** What the nodes share. Default: nothing. */
-  readonly channels?: C;
-  /** What the graph takes, as JSON in the message. Without one its input is the message's text. */
-  readonly inputSchema?: SchemaLike;
-  /** What the graph gives. */
-  readonly outputSchema?: SchemaLike;
-}
-
-/** How the runs of a graph go. */
-export interface CompileOptions {
-  /** Super-steps in one run: the bound of loops. Default 100; StepLimitError when there is more to do. */
-  readonly maxSteps?: number;
-  /** Nodes of a step, and nodes that one node runs, that work at the same time. Default: all. */
-  readonly maxConcurrency?: number;
-  /** Streams an event when a node starts, completes and fails an attempt. Default false. */
-  readonly nodeLifecycleEvents?: boolean;
-}
 
 /** The options of a node with a function, typed by what the function gets to see. */
 type FunctionNodeOptions<C, W extends keyof C, InS, OutS> = Omit<
@@ -54,23 +28,6 @@ type FunctionNodeOptions<C, W extends keyof C, InS, OutS> = Omit<
 type Given<S, Else> = S extends SchemaLike ? InferSchema<S> : Else;
 type Names<N> = keyof N & string;
 type Targets<T> = T | readonly T[];
-
-const CONFIG_OPTIONS = new Set<string>([
-  'name',
-  'description',
-  'subAgents',
-  'beforeAgentCallback',
-  'afterAgentCallback',
-  'onAgentErrorCallback',
-  'channels',
-  'inputSchema',
-  'outputSchema',
-] satisfies (keyof StateGraphConfig)[]);
-const COMPILE_OPTIONS = new Set<string>([
-  'maxSteps',
-  'maxConcurrency',
-  'nodeLifecycleEvents',
-] satisfies (keyof CompileOptions)[]);
 
 /** A way under construction. */
 interface OpenWay {
@@ -93,10 +50,7 @@ export class StateGraph<
 
   /** @throws ConfigurationError for an option this version does not have */
   constructor(config: StateGraphConfig<C>) {
-    for (const option in config) {
-      if (!CONFIG_OPTIONS.has(option))
-        this.#fail(config.name, `has no option "${option}"; it has ${[...CONFIG_OPTIONS].join(', ')}`);
-    }
+    checkGraphOptions(config);
     this.#config = config;
   }
 
@@ -197,15 +151,8 @@ export class StateGraph<
   compile(options: CompileOptions = {}): GraphAgent {
     const { channels = {}, inputSchema, outputSchema, ...agentConfig } = this.#config;
     const { name } = agentConfig;
-    for (const option in options) {
-      if (!COMPILE_OPTIONS.has(option))
-        this.#fail(name, `compile has no option "${option}"; it has ${[...COMPILE_OPTIONS].join(', ')}`);
-    }
+    checkCompileOptions(name, options);
     const { maxSteps = 100, maxConcurrency, nodeLifecycleEvents = false } = options;
-    for (const [option, count] of Object.entries({ maxSteps, maxConcurrency })) {
-      if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
-        this.#fail(name, `${option} must be an integer of at least 1`);
-    }
     const ways = new Map(
       [...this.#ways].map(([from, way]): [string, Way] => [from, { ...way, targets: [...way.targets] }]),
     );
