@@ -1,7 +1,7 @@
 import { type BaseAgent, type Event, type InvocationContext, BaseAgent as Base } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { type FixedPlatform, fixedPlatform } from '@eventloom/testing';
+import { type FixedPlatform, fixedPlatform, Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { END, NodeError, type NodeOptions, NodeTimeoutError, START, StateGraph, StepLimitError } from './index.ts';
@@ -182,4 +182,64 @@ test('a loop that has no end comes to the bound of the graph', async () => {
   expect(error).toBeInstanceOf(StepLimitError);
   expect((error as Error).message).toMatch(/"g".*7 steps.*"round"/);
   expect(rounds).toBe(7);
+});
+
+/** Never says anything, and does not listen. */
+class Deaf extends Base {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    await new Promise(() => undefined);
+    yield context.createEvent();
+  }
+}
+
+test('an agent that takes too long and does not listen is not waited for', async () => {
+  const { run, platform } = await setUp(new Deaf({ name: 'deaf' }), { timeoutMs: 50 });
+  const running = run().catch((error: unknown) => error);
+  platform.advance(await nodeTimer(platform));
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+});
+
+test('time that a node waits for its turn is not its own', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const gate = new Gate();
+  const talker = new Talker({ name: 'talker' });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('slow', () => gate.pass())
+    .addNode('talker', talker, { timeoutMs: 50 })
+    .addEdge(START, ['slow', 'talker'])
+    .addEdge('slow', END)
+    .addEdge('talker', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  await gate.reached;
+  await new Promise((resolve) => setTimeout(resolve));
+  platform.advance(500);
+  gate.open();
+  expect((await running).some(({ author }) => author === 'talker')).toBe(true);
+});
+
+class Talker extends Base {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield context.createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'said' }] } });
+  }
+}
+
+test('what an agent said before it failed is passed on before the next attempt, and its answer once', async () => {
+  let attempts = 0;
+  class Flaky extends Base {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      attempts++;
+      yield context.createEvent({
+        author: this.name,
+        content: { role: 'model', parts: [{ text: `try ${attempts}` }] },
+      });
+      if (attempts === 1) throw new TypeError('broken');
+    }
+  }
+  const { run } = await setUp(new Flaky({ name: 'flaky' }), { retry: { maxAttempts: 2, initialDelayMs: 0 } });
+  const texts = (await run()).flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
+  expect(texts).toEqual(['try 1', 'try 2']);
 });

@@ -222,3 +222,48 @@ test('a graph draws itself, and the way that a run took', async () => {
   await answer('s', asked, 'yes');
   expect(await marksOf()).toEqual(['  class n0,n1,n2,n3,n4,n5 done', '  linkStyle 0,1,2,3,4,5 stroke-width:3px']);
 });
+
+test('a run that failed is told to have failed', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('fine', () => 1)
+    .addNode('bad', () => {
+      throw new TypeError('no');
+    })
+    .addEdge(START, 'fine')
+    .addEdge('fine', 'bad')
+    .addEdge('bad', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  for (const resumable of [false, true]) {
+    const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
+    const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+    await expect(async () => {
+      for await (const _ of stream);
+    }).rejects.toThrow('node "bad": no');
+    const events = (await sessionService.getSession(KEY))?.events ?? [];
+    const [history] = agent.history({ events, invocationId: stream.invocationId });
+    expect(history).toMatchObject({
+      status: 'failed',
+      steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: ['bad'] }],
+    });
+    // What failed for good is gone on with from a step before it.
+    if (!resumable) continue;
+    await agent.fork({ sessionService, ...KEY, invocationId: stream.invocationId, step: 1, newSessionId: 'fork' });
+    await expect(runner.run({ userId: 'u', sessionId: 'fork', invocationId: stream.invocationId })).rejects.toThrow(
+      'node "bad": no',
+    );
+  }
+});
+
+test('a run whose graph has lost the node where it was says so', async () => {
+  const { sessionService, invocationId, asked } = await setUp();
+  const changed = new StateGraph({ name: 'review' })
+    .addNode('other', () => 1)
+    .addEdge(START, 'other')
+    .addEdge('other', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent: changed, sessionService, resumable: true });
+  expect(asked).not.toEqual([]);
+  await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/graph "review": cannot be resumed at "approve"/);
+});

@@ -207,7 +207,7 @@ test('a node in a sub-graph asks, and so does one that another node runs; neithe
   };
   const { ask, answer } = await setUp(makeAgent);
   const questions = questionsIn(await ask());
-  expect(questions.map(({ args }) => args?.['message']).toSorted()).toEqual(['inner', 'sub']);
+  expect(new Set(questions.map(({ args }) => args?.['message']))).toEqual(new Set(['inner', 'sub']));
   for (const { id, args } of questions.slice(0, 1)) await answer([id, { result: args?.['message'] }]);
   const [, last] = questions;
   const events = await answer([last?.id, { result: last?.args?.['message'] }]);
@@ -278,7 +278,9 @@ test('a tool asks for input, and an agent in a node confirms its tools', async (
       .compile();
   });
   const questions = questionsIn(await ask());
-  expect(questions.map(({ name }) => name).toSorted()).toEqual(['adk_request_confirmation', 'adk_request_input']);
+  expect(new Set(questions.map(({ name }) => name))).toEqual(
+    new Set(['adk_request_confirmation', 'adk_request_input']),
+  );
   const events = await answer(
     ...questions.map(({ id, name }): [string | undefined, object] => [
       id,

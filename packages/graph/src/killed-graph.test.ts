@@ -13,7 +13,7 @@ import {
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform } from '@eventloom/testing';
+import { fixedPlatform, Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -286,4 +286,65 @@ describe.each([false, true])('a graph that is killed, right after the commit: %s
       expect(session?.state, `killed at ${at}`).toEqual(whole.session?.state);
     }
   });
+});
+
+test('a function that is done and waits for its turn is not run again, nor its channels written twice', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const ran: string[] = [];
+  const gate = new Gate();
+  const recorded = new Gate();
+  const channels = { log: channel(z.array(z.string()), { reducer: append, default: [] }) };
+  const makeAgent = (slow: () => Promise<void>) =>
+    new StateGraph({ name: 'g', channels })
+      .addNode('slow', slow)
+      .addNode(
+        'quick',
+        (_: unknown, context) => {
+          ran.push('quick');
+          context.update({ log: ['quick'] });
+          context.route = 'on';
+          return 'quick was here';
+        },
+        { writes: ['log'] },
+      )
+      .addJoin('all', (input, context) => [input['quick'], context.state.log])
+      .addEdge(START, ['slow', 'quick'])
+      .addEdge('slow', 'all')
+      .addRoutes('quick', { on: 'all' })
+      .addEdge('all', END)
+      .compile();
+  const runnerOn = (agent: GraphAgent, service: BaseSessionService) =>
+    new Runner({ appName: 'app', agent, sessionService: service, platform, resumable: true });
+  const dies = new Proxy(sessionService, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      const bound = found.bind(target) as (...given: unknown[]) => Promise<unknown>;
+      if (name !== 'recordToolCall') return bound;
+      return async (...given: unknown[]) => {
+        await bound(...given);
+        recorded.open();
+      };
+    },
+  });
+  const abort = new AbortController();
+  const stream = runnerOn(
+    makeAgent(() => gate.pass()),
+    dies,
+  ).runAsync({ ...HI, abortSignal: abort.signal });
+  const running = (async () => {
+    for await (const _ of stream);
+  })();
+  await recorded.pass();
+  abort.abort();
+  await expect(running).rejects.toThrow();
+  const events = await runnerOn(
+    makeAgent(() => Promise.resolve()),
+    sessionService,
+  ).run({ ...IDS, invocationId: stream.invocationId });
+  expect(ran).toEqual(['quick']);
+  const end = events.findLast(({ actions }) => actions.agentState?.['run'] === 'end');
+  expect(end?.actions.agentState?.['output']).toEqual(['quick was here', ['quick']]);
 });

@@ -124,3 +124,34 @@ test('start, completion and errors of nodes are told when that is asked for', as
     ['work', 'graph.node.complete', undefined],
   ]);
 });
+
+test('nodes of sub-graphs, and nodes that others run, are heard as well', async () => {
+  const inner = node('inner', (_: unknown, context) => void context.emitProgress(50));
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('deep', async (_: unknown, context) => {
+      void context.emitText('from below');
+      await context.runNode(inner, null);
+    })
+    .addEdge(START, 'deep')
+    .addEdge('deep', END)
+    .compile();
+  const { stream } = await setUp((context) => context.runNode(sub, 'x'));
+  const told = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
+  expect(told.map(({ author, nodeEvent }) => [author, nodeEvent?.message ?? nodeEvent?.progress])).toEqual([
+    ['deep', 'from below'],
+    ['inner', 50],
+  ]);
+});
+
+test('a node that tells too much without waiting is told so', async () => {
+  let thrown: unknown;
+  const { stream } = await setUp((context) => {
+    try {
+      for (let count = 0; count <= 1000; count++) void context.emitProgress(1);
+    } catch (error) {
+      thrown = error;
+    }
+  });
+  await all(stream());
+  expect(thrown).toMatchObject({ code: 'CONFIGURATION' });
+});
