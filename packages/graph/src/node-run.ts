@@ -149,10 +149,7 @@ export class NodeRun {
     const timer = new AttemptTimer(context.platform, timeoutMs, () => guard.abort(timedOut));
     this.#seat.onWait = (isWaiting) => (isWaiting ? timer.pause() : timer.resume());
     try {
-      const outcome = await this.#once(input, attempt, guard);
-      // An agent that was told to stop may end as if it were done.
-      if (guard.signal.aborted) throw timedOut;
-      return outcome;
+      return await this.#once(input, attempt, guard);
     } catch (error) {
       throw guard.signal.reason === timedOut ? timedOut : error;
     } finally {
