@@ -7,7 +7,17 @@ import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/test
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { channel, DEFAULT_ROUTE, END, type GraphAgent, START, StateGraph } from './index.ts';
+import {
+  append,
+  channel,
+  DEFAULT_ROUTE,
+  END,
+  type GraphAgent,
+  node,
+  type NodeContext,
+  START,
+  StateGraph,
+} from './index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
@@ -321,4 +331,38 @@ test('closing a graph closes what its nodes hold', async () => {
     .compile()
     .close();
   expect(closed).toEqual(['held']);
+});
+
+test('a node that another one runs writes the channels that this one may write', async () => {
+  const log = channel(z.array(z.string()), { reducer: append, default: [] });
+  const inner = node('inner', (input: string, context: NodeContext<object, { log: string[] }>) =>
+    context.update({ log: [input] }),
+  );
+  const graph = (writes: readonly 'log'[]) =>
+    new StateGraph({ name: 'g', channels: { log } })
+      .addNode(
+        'outer',
+        async (_: string, context) => void (await Promise.all(['a', 'b'].map((each) => context.runNode(inner, each)))),
+        { writes },
+      )
+      .addNode('tell', (_: unknown, context) => context.state.log)
+      .addEdge(START, 'outer')
+      .addEdge('outer', 'tell')
+      .addEdge('tell', END)
+      .compile();
+  expect(texts(await (await setUp(graph(['log']))).say('x'))).toEqual(['g: ["a","b"]']);
+  await expect((await setUp(graph([]))).say('x')).rejects.toThrow(/node "inner".*"log"/);
+});
+
+test('a node that is run twice with one key is an error that says so', async () => {
+  const inner = node('inner', (input: string) => input);
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('outer', async (_: string, context) => {
+      await context.runNode(inner, 'a', { key: 'k' });
+      return context.runNode(inner, 'b', { key: 'k' });
+    })
+    .addEdge(START, 'outer')
+    .addEdge('outer', END)
+    .compile();
+  await expect((await setUp(graph)).say('x')).rejects.toThrow(/node "outer": runs "inner" twice with the key "k"/);
 });

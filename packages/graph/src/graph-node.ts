@@ -56,14 +56,20 @@ const OPTIONS = new Set<string>([
 ] satisfies (keyof NodeOptions)[]);
 
 /**
- * A node outside of a graph: for `context.runNode`, or for `addNode` of several graphs.
+ * A node outside of a graph: for `context.runNode`, or for `addNode` of several graphs. One that another node runs may write the channels
+ * that this one may write; say which by the type of its context, `NodeContext<State, Updates>`.
  * @throws ConfigurationError, naming the node, for what cannot work
  */
-export function node<Input = unknown, Output = unknown>(
+export function node<
+  Input = unknown,
+  Output = unknown,
+  State = Readonly<Record<string, unknown>>,
+  Updates = Readonly<Record<string, never>>,
+>(
   name: string,
-  work: NodeFunction<Input, Output>,
+  work: NodeFunction<Input, Output, NodeContext<State, Updates>>,
   options?: NodeOptions,
-): GraphNode<Input, Output>;
+): GraphNode<Input, Awaited<Output>>;
 export function node(name: string, work: BaseAgent | BaseTool, options?: NodeOptions): GraphNode<unknown, unknown>;
 export function node(name: string, work: NodeWork, options?: NodeOptions): GraphNode {
   return createNode(name, work, options);

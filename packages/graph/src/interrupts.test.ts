@@ -2,11 +2,12 @@ import {
   type BaseSessionService,
   type Event,
   getFunctionCalls,
+  getFunctionResponses,
   InvalidMessageError,
   type ToolContext,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { SequentialAgent } from '@eventloom/multi-agent';
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
 import { Runner, type RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
@@ -304,4 +305,32 @@ test('a sequence waits for a graph in it, and goes on behind it', async () => {
   expect(said).toEqual([]);
   await answer([questionsIn(asked)[0]?.id, { result: 1 }]);
   expect(said).toEqual(['end']);
+});
+
+test('a graph that is called as a tool asks, and goes on in its call', async () => {
+  const ran: string[] = [];
+  let processes = 0;
+  const { ask, answer } = await setUp(() => {
+    const graph = new StateGraph({ name: 'order' })
+      .addNode('check', (input: string) => {
+        ran.push(`check ${input}`);
+        return input;
+      })
+      .addNode('size', (_: unknown, context) => context.requestInput({ message: 'Which size?' }))
+      .addEdge(START, 'check')
+      .addEdge('check', 'size')
+      .addEdge('size', END)
+      .compile();
+    const call = { calls: [{ name: 'order', args: { request: 'a shirt' } }] };
+    const model = new ScriptedModel(processes++ === 0 ? [call] : ['ordered']);
+    return new LlmAgent({ name: 'shop', model, tools: [new AgentTool({ agent: graph })] });
+  });
+  const [question] = questionsIn(await ask());
+  expect(question?.args?.['message']).toBe('Which size?');
+  const events = await answer([question?.id, { result: 'XL' }]);
+  expect(events.flatMap(getFunctionResponses).map(({ name, response }) => [name, response])).toEqual([
+    ['order', { result: 'XL' }],
+  ]);
+  expect(events.flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? [])).toContain('ordered');
+  expect(ran).toEqual(['check a shirt']);
 });

@@ -287,7 +287,7 @@ describe.each([false, true])('a graph that is killed, right after the commit: %s
       expect(inAnyOrder(told(events)), `killed at ${at}`).toEqual(inAnyOrder(told(whole.events)));
       expect(session?.state, `killed at ${at}`).toEqual(whole.session?.state);
     }
-  });
+  }, 60_000);
 });
 
 test('a function that is done and waits for its turn is not run again, nor its channels written twice', async () => {

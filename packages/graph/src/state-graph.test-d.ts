@@ -1,7 +1,7 @@
 import { FunctionTool } from '@eventloom/tools';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, node, START, StateGraph } from './index.ts';
+import { append, channel, END, node, type NodeContext, START, StateGraph } from './index.ts';
 
 const channels = {
   draft: channel(z.string()),
@@ -75,5 +75,11 @@ test('what a node gives that another one runs is known', () => {
     expectTypeOf(await context.runNode(tool, {})).toEqualTypeOf<unknown>();
     // @ts-expect-error -- it takes a number
     await context.runNode(double, 'x');
+    const slow = node('slow', async (input: number) => `${input}`);
+    expectTypeOf(await context.runNode(slow, 2)).toEqualTypeOf<string>();
+    const writes = node('writes', (_: unknown, inner: NodeContext<{ n: number }, { n: number }>) => {
+      inner.update({ n: inner.state.n + 1 });
+    });
+    await context.runNode(writes, null);
   });
 });

@@ -128,6 +128,7 @@ test.each([undefined, 1, 2, 3])(
     for (let seed = 1; seed <= 12; seed++)
       expect(said((await play(wideGraph(seed, maxConcurrency))).stored), `seed ${seed}`).toEqual(first);
   },
+  30_000,
 );
 
 test('agents side by side take turns: neither waits for the other to be done', async () => {
