@@ -109,8 +109,13 @@ export class GraphAgent extends BaseAgent {
     }).events();
   }
 
-  /** @throws InvalidRequestError for a message that is not what the graph takes */
+  /** @throws InvalidRequestError for a message that is not what the graph takes, an answer to a run that is over among them */
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
+    if (userContent?.parts?.some(({ functionResponse }) => functionResponse)) {
+      throw new InvalidRequestError(
+        `graph "${this.name}": the run that asked this is over, so nothing can go on with the answer; send a message to begin anew`,
+      );
+    }
     const text = contentText(userContent);
     const { input: schema } = this.#config.checks;
     if (!schema) return text;

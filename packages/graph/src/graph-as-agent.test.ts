@@ -366,3 +366,30 @@ test('a node that is run twice with one key is an error that says so', async () 
     .compile();
   await expect((await setUp(graph)).say('x')).rejects.toThrow(/node "outer": runs "inner" twice with the key "k"/);
 });
+
+test.each([
+  [
+    'reducer',
+    {
+      fails: true,
+      reducer: () => {
+        throw new TypeError('broken');
+      },
+    },
+  ],
+  ['router', { fails: false, reducer: (_: unknown, update: number) => update }],
+])('what a %s throws is the failure of the node, by its name', async (_, { fails, reducer }) => {
+  const agent = new StateGraph({ name: 'g', channels: { sum: channel(z.number(), { reducer }) } })
+    .addNode('add', (_input: string, context) => context.update({ sum: 1 }), { writes: ['sum'] })
+    .addEdge(START, 'add')
+    .addConditionalEdges(
+      'add',
+      () => {
+        if (!fails) throw new TypeError('broken');
+        return 'on';
+      },
+      { on: END },
+    )
+    .compile();
+  await expect((await setUp(agent)).say('x')).rejects.toMatchObject({ code: 'NODE', message: 'node "add": broken' });
+});

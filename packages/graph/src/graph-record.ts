@@ -59,6 +59,8 @@ export class GraphRecord {
     this.progress.complete(place.index, { output, next });
     if (!this.progress.isStepDone) return;
     this.progress.advance();
+    // Only nodes of the step ask for them.
+    this.inner.clear();
     this.lastOfStepBefore = event;
   }
 

@@ -334,3 +334,16 @@ test('a graph that is called as a tool asks, and goes on in its call', async () 
   expect(events.flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? [])).toContain('ordered');
   expect(ran).toEqual(['check a shirt']);
 });
+
+test('an answer to a run that was given up is refused, and runs nothing', async () => {
+  const ran: string[] = [];
+  const makeAgent = fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' }, ran);
+  const { ask, answer, sessionService, platform } = await setUp(makeAgent);
+  const asked = await ask();
+  const runner = new Runner({ appName: 'app', agent: makeAgent(), sessionService, platform });
+  await runner.closeRun({ ...IDS, invocationId: asked[0]?.invocationId ?? '', reason: 'given up' });
+  await expect(answer([questionsIn(asked)[0]?.id, { result: 1 }])).rejects.toThrow(
+    /graph "g": the run that asked this is over/,
+  );
+  expect(ran).toEqual(['before']);
+});

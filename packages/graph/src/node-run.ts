@@ -104,9 +104,18 @@ export class NodeRun {
     // What is done is not done again, should the process die before it can be committed.
     if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#seat.isNext)
       await this.ledger.recordOutcome(this.id, outcome);
-    await this.#seat.leave(() => this.#graph.commit(this, outcome));
+    await this.#seat.leave(() => this.#commit(outcome));
     if (!outcome.isWaiting) await this.#tell(ObjectType.graphNodeComplete, 'complete');
     return outcome;
+  }
+
+  /** What reducers and routers throw is the node's failure. */
+  async #commit(outcome: NodeOutcome): Promise<void> {
+    try {
+      await this.#graph.commit(this, outcome);
+    } catch (error) {
+      throw toNodeError(this.node.name, error);
+    }
   }
 
   async #work(given: JsonValue | undefined): Promise<NodeOutcome> {
