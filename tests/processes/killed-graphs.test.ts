@@ -96,4 +96,4 @@ test('kill -9 after each commit of a graph: it goes on in another process, to th
   // Two at a time: most of it is the start of processes.
   for (let commit = 1; commit <= whole.commits; commit += 2)
     await Promise.all([check(commit), ...(commit < whole.commits ? [check(commit + 1)] : [])]);
-}, 180_000);
+}, 300_000);
