@@ -1,4 +1,4 @@
-import { contentText, type Event, getFunctionResponses } from '@eventloom/core';
+import { BaseAgent, contentText, type Event, getFunctionResponses, type InvocationContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { Runner, type RunnerConfig } from '@eventloom/runner';
@@ -392,4 +392,22 @@ test.each([
     )
     .compile();
   await expect((await setUp(agent)).say('x')).rejects.toMatchObject({ code: 'NODE', message: 'node "add": broken' });
+});
+
+test('an answer that was cut off is no answer: the node failed', async () => {
+  class CutOff extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const content = { role: 'model', parts: [{ text: 'half of' }] };
+      yield context.createEvent({ content, errorCode: 'MAX_TOKENS', errorMessage: 'too long' });
+    }
+  }
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('writer', new CutOff({ name: 'cut_off' }))
+    .addEdge(START, 'writer')
+    .addEdge('writer', END)
+    .compile();
+  await expect((await setUp(agent)).say('x')).rejects.toMatchObject({
+    code: 'NODE',
+    message: 'node "writer": too long',
+  });
 });
