@@ -104,7 +104,9 @@ test('several nodes ask at once, and are answered together', async () => {
 
 test('several nodes ask at once, and are answered one after the other: each goes on with its own', async () => {
   const ran: string[] = [];
+  const begun: string[] = [];
   const asks = (name: string) => async (_: unknown, context: NodeContext) => {
+    begun.push(name);
     const answer = await context.requestInput();
     ran.push(name);
     return answer;
@@ -116,6 +118,8 @@ test('several nodes ask at once, and are answered one after the other: each goes
   const third = await answer([a?.id, { result: 1 }]);
   expect([ran, questionsIn(third), answerOf(third)]).toEqual([['b', 'a'], [], undefined]);
   expect(answerOf(await answer([c?.id, { result: 3 }]))).toEqual({ a: 1, b: 2, c: 3 });
+  // Nobody is run again for the answer of another.
+  expect(begun).toEqual(['a', 'b', 'c', 'b', 'a', 'c']);
 });
 
 test('a node asks for several things, at once and one after the other, each under a key', async () => {

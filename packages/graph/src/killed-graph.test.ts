@@ -350,3 +350,39 @@ test('a function that is done and waits for its turn is not run again, nor its c
   const end = events.findLast(({ actions }) => actions.agentState?.['run'] === 'end');
   expect(end?.actions.agentState?.['output']).toEqual(['quick was here', ['quick']]);
 });
+
+test.each([
+  [false, { error: 'interrupted' }, 1],
+  [true, 'done', 2],
+])('a tool that was cut off, idempotent: %s, gives %j', async (idempotent, output, times) => {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const gate = new Gate();
+  let runs = 0;
+  const makeAgent = () => {
+    const execute = async () => {
+      if (++runs === 1) await gate.pass();
+      return 'done';
+    };
+    const tool = new FunctionTool({ name: 'pay', description: '', idempotent, execute });
+    return new StateGraph({ name: 'g' })
+      .addNode('none', () => ({}))
+      .addNode(tool)
+      .addEdge(START, 'none')
+      .addEdge('none', 'pay')
+      .addEdge('pay', END)
+      .compile();
+  };
+  const runner = () => new Runner({ appName: 'app', agent: makeAgent(), sessionService, resumable: true });
+  const abort = new AbortController();
+  const stream = runner().runAsync({ ...HI, abortSignal: abort.signal });
+  const running = (async () => {
+    for await (const _ of stream);
+  })();
+  await gate.reached;
+  abort.abort();
+  await expect(running).rejects.toThrow();
+  const events = await runner().run({ ...IDS, invocationId: stream.invocationId });
+  const end = events.findLast(({ actions }) => actions.agentState?.['run'] === 'end');
+  expect([end?.actions.agentState?.['output'], runs]).toEqual([output, times]);
+});
