@@ -16,6 +16,7 @@ const neutralPackages = [
   'tools',
   'gemini',
   'multi-agent',
+  'graph',
   'llm-agent',
   'quickjs',
   'runner',

@@ -6,6 +6,7 @@ import { openPostgres } from './session-back-ends/postgres-back-end.ts';
 import { openSqlite } from './session-back-ends/sqlite-back-end.ts';
 import { agentCreation } from './workloads/agent-creation.ts';
 import { coldStart } from './workloads/cold-start.ts';
+import { graphs } from './workloads/graphs.ts';
 import { sessionGrowth } from './workloads/session-growth.ts';
 import { sessionThroughput } from './workloads/session-throughput.ts';
 import { sqliteSession } from './workloads/sqlite-session.ts';
@@ -20,6 +21,8 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'cold-start': coldStart,
   'sqlite-session': sqliteSession,
   'agent-creation': agentCreation,
+  'graphs/in-memory': () => graphs('in memory'),
+  'graphs/sqlite': () => graphs('SQLite'),
   'session-growth/in-memory': () => sessionGrowth(openInMemory),
   'session-growth/sqlite': () => sessionGrowth(openSqlite),
   'session-growth/postgres': () => sessionGrowth(() => openPostgres('on')),

@@ -9,6 +9,7 @@ import { openApiRoute } from './routes/open-api-route.ts';
 import { runBufferRoutes } from './routes/run-buffer-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { serverRoutes } from './routes/server-routes.ts';
+import { graphRoutes } from './routes/graph-routes.ts';
 import { historyRoutes } from './routes/history-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { GRACE_MS } from './runs/run-drain.ts';
@@ -68,6 +69,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     ...artifactRoutes,
     ...runRoutes,
     ...runBufferRoutes,
+    ...graphRoutes,
   ];
   addRoutes(app, [...routes, openApiRoute(routes, VERSION)], {
     ...options,

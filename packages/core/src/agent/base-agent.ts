@@ -11,6 +11,7 @@ import {
   type SingleAgentErrorCallback,
 } from './agent-callbacks.ts';
 import { indexSubAgents } from './agent-tree.ts';
+import type { RunDescription, RunQuery } from './run-description.ts';
 import { runResumable } from './run-resumable.ts';
 import { toList } from './to-list.ts';
 import type { TransferRules } from './transfer-rules.ts';
@@ -123,6 +124,11 @@ export abstract class BaseAgent {
 
   /** The agent's work: yields events until it is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
+
+  /** What there is to show of a run of this agent, read from stored events; undefined for an agent that shows nothing. */
+  describeRun(_query: RunQuery): RunDescription | undefined {
+    return undefined;
+  }
 
   /** Releases what the agent and those below it hold open. Nothing runs them any more afterwards. */
   close(): Promise<void> | void {

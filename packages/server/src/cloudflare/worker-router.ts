@@ -8,6 +8,7 @@ import { identify } from '../http/identify.ts';
 import { readRunBody } from '../http/read-run-body.ts';
 import type { Route } from '../http/route.ts';
 import { artifactRoutes } from '../routes/artifact-routes.ts';
+import { graphRoutes } from '../routes/graph-routes.ts';
 import { historyRoutes } from '../routes/history-routes.ts';
 import { openApiRoute } from '../routes/open-api-route.ts';
 import { runBufferRoutes } from '../routes/run-buffer-routes.ts';
@@ -52,7 +53,14 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     if (!Array.isArray(appNames))
       throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
     checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
-    const ofUsers = [...sessionRoutes, ...historyRoutes, ...artifactRoutes, ...runRoutes, ...runBufferRoutes];
+    const ofUsers = [
+      ...sessionRoutes,
+      ...historyRoutes,
+      ...artifactRoutes,
+      ...runRoutes,
+      ...runBufferRoutes,
+      ...graphRoutes,
+    ];
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
       ...ofUsers.map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
