@@ -1,8 +1,9 @@
 import type { SessionKey } from '@eventloom/core';
 import type { ObjectStorage } from './cloudflare-bindings.ts';
 
+/** Pieces are added to a row up to this size: a row is paid for each time it is written, and is written as a whole. */
+const ROW_CHARS = 64 * 1024;
 /** A row takes 2 MB; a character at most three bytes. */
-const CHUNK_CHARS = 512 * 1024;
 const MAX_TEXT_BYTES = 1_900_000;
 /** What is kept of one run, and of all: the oldest go first. */
 const MAX_RUN_CHARS = 4 * 1024 * 1024;
@@ -17,7 +18,8 @@ const TABLES = `
     invocation_id TEXT NOT NULL UNIQUE,
     ended_at REAL,
     is_lost INTEGER NOT NULL DEFAULT 0,
-    failure TEXT
+    failure TEXT,
+    left_out INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE INDEX IF NOT EXISTS eventloom_kept_run_ends ON eventloom_kept_runs (ended_at);
   CREATE TABLE IF NOT EXISTS eventloom_kept_run_chunks (
@@ -27,7 +29,7 @@ const TABLES = `
     chars INTEGER NOT NULL,
     texts TEXT NOT NULL,
     PRIMARY KEY (run, first_seq)
-  ) STRICT;
+  ) STRICT, WITHOUT ROWID;
 `;
 
 /** A run as it is stored. */
@@ -84,33 +86,23 @@ export class RunStore {
       let chunk: string[] = [];
       let chars = 0;
       const write = (): void => {
-        if (chunk.length > 0) this.#writeChunk(pk, seq - chunk.length, seq - 1, chunk);
+        if (chunk.length > 0) this.#write(pk, seq - chunk.length, seq - 1, chunk.join('\n'));
         chunk = [];
         chars = 0;
       };
       for (const text of texts) {
-        if (chars > 0 && chars + text.length > CHUNK_CHARS) write();
-        if (text.length > CHUNK_CHARS && this.#encoder.encode(text).length > MAX_TEXT_BYTES) {
-          write();
+        if (chars + text.length > ROW_CHARS) write();
+        if (text.length * 3 > MAX_TEXT_BYTES && this.#encoder.encode(text).length > MAX_TEXT_BYTES) {
           this.#all('DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)', pk);
-          seq += 1;
-          // Says that there were events up to here.
-          this.#writeChunk(pk, seq, seq - 1, []);
-          continue;
+          const leaveOut = 'UPDATE eventloom_kept_runs SET left_out = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)';
+          this.#all(leaveOut, pk, seq);
+        } else {
+          chunk.push(text);
+          chars += text.length;
         }
-        chunk.push(text);
-        chars += text.length;
         seq += 1;
       }
       write();
-      this.#all(
-        `DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND first_seq IN (
-           SELECT first_seq FROM (
-             SELECT first_seq, sum(chars) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
-             FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)
-           ) WHERE total > ${MAX_RUN_CHARS} AND place > 1)`,
-        pk,
-      );
     });
   }
 
@@ -121,7 +113,8 @@ export class RunStore {
 
   find({ appName, userId, sessionId }: SessionKey, invocationId: string): KeptRun | undefined {
     const [row] = this.#all(
-      `SELECT run.pk, ended_at, is_lost, failure, coalesce(min(first_seq), 1) AS first_seq, coalesce(max(last_seq), 0) AS last_seq
+      `SELECT run.pk, ended_at, is_lost, failure, coalesce(min(first_seq), left_out + 1) AS first_seq,
+         coalesce(max(last_seq), left_out) AS last_seq
        FROM eventloom_kept_runs AS run LEFT JOIN eventloom_kept_run_chunks ON run = run.pk
        WHERE invocation_id = ?1 AND app_name = ?2 AND user_id = ?3 AND session_id = ?4 GROUP BY run.pk`,
       invocationId,
@@ -182,16 +175,37 @@ export class RunStore {
     return typeof row?.['ended_at'] === 'number' ? row['ended_at'] : undefined;
   }
 
-  #writeChunk(pk: number, firstSeq: number, lastSeq: number, texts: readonly string[]): void {
-    const text = texts.join('\n');
+  /** Adds events to the newest row of the run, or begins one when it is full. */
+  #write(pk: number, firstSeq: number, lastSeq: number, texts: string): void {
+    const extended = this.#all(
+      `UPDATE eventloom_kept_run_chunks
+       SET last_seq = CAST(?3 AS INTEGER), chars = chars + CAST(?4 AS INTEGER), texts = texts || char(10) || ?5
+       WHERE run = CAST(?1 AS INTEGER)
+         AND first_seq = (SELECT max(first_seq) FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER))
+         AND last_seq = CAST(?2 AS INTEGER) - 1 AND chars + CAST(?4 AS INTEGER) <= ${ROW_CHARS} RETURNING 1`,
+      pk,
+      firstSeq,
+      lastSeq,
+      texts.length,
+      texts,
+    );
+    if (extended.length > 0) return;
     this.#all(
       `INSERT INTO eventloom_kept_run_chunks
        VALUES (CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), CAST(?4 AS INTEGER), ?5)`,
       pk,
       firstSeq,
       lastSeq,
-      text.length,
-      text,
+      texts.length,
+      texts,
+    );
+    this.#all(
+      `DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND first_seq IN (
+         SELECT first_seq FROM (
+           SELECT first_seq, sum(chars) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
+           FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)
+         ) WHERE total > ${MAX_RUN_CHARS} AND place > 1)`,
+      pk,
     );
   }
 
