@@ -1,4 +1,5 @@
 import type { R2ArtifactBucket } from '@eventloom/artifacts/r2';
+import type { LargeValueBucket } from '@eventloom/sessions/durable-object';
 
 /** What is used of a Durable Object's storage with SQLite: `ctx.storage`. */
 export interface ObjectStorage {
@@ -27,8 +28,8 @@ export interface CloudflareBindings {
   readonly EVENTLOOM_USERS: ObjectNamespace;
   /** The class `AppStateObject`: an object for each app. */
   readonly EVENTLOOM_APPS: ObjectNamespace;
-  /** Where artifacts are kept. Default: in the user's object, up to 16 MiB each. */
-  readonly EVENTLOOM_ARTIFACTS?: R2ArtifactBucket;
+  /** Where artifacts are kept, and what of sessions is too large for a row. Default: in the user's object, up to 16 MiB each. */
+  readonly EVENTLOOM_ARTIFACTS?: R2ArtifactBucket & LargeValueBucket;
   /** A rate limit, asked for each user, or for each address where nobody is authenticated. Default: none. */
   readonly EVENTLOOM_RATE_LIMIT?: { limit(options: { key: string }): Promise<{ success: boolean }> };
 }

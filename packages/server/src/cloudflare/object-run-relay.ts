@@ -1,6 +1,8 @@
 import type { SessionKey } from '@eventloom/core';
+import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import { RunHostLostError } from '../errors/run-host-lost-error.ts';
 import type {
+  NumberedEvent,
   RelayedRun,
   RelayHost,
   RemoteRun,
@@ -43,7 +45,10 @@ export class ObjectRunRelay implements RunRelay {
 
   publish(run: RelayedRun): RunPublication {
     const { key, invocationId, buffer } = run;
-    const pk = this.#store.open(key, invocationId);
+    const { firstSeq: beginSeq } = buffer;
+    const kept = run.isRetold ? this.#store.find(key, invocationId) : undefined;
+    const told = kept && this.#store.reopen(kept.pk, beginSeq);
+    const pk = kept?.pk ?? this.#store.open(key, invocationId, beginSeq);
     this.#running.add(invocationId);
     this.#onChange();
     let storedSeq = 0;
@@ -76,6 +81,7 @@ export class ObjectRunRelay implements RunRelay {
     };
     return {
       announced: Promise.resolve(),
+      ...(told && { told, earlier: (afterSeq) => this.#earlier(key, invocationId, afterSeq) }),
       notify: (isCommitted) => {
         if (run.isEnded) {
           attempt(() => {
@@ -97,8 +103,29 @@ export class ObjectRunRelay implements RunRelay {
 
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
     const kept = this.#store.find(key, invocationId);
-    const remote = kept && { firstSeq: kept.firstSeq, lastSeq: kept.lastSeq, end: endOf(kept, key, invocationId) };
-    return Promise.resolve(remote);
+    if (!kept) return Promise.resolve(undefined);
+    const { firstSeq, lastSeq } = kept;
+    const earlier = (afterSeq: number) => this.#earlier(key, invocationId, afterSeq);
+    return Promise.resolve({ firstSeq, lastSeq, end: endOf(kept, key, invocationId), earlier });
+  }
+
+  #earlier(key: SessionKey, invocationId: string, afterSeq: number): Iterator<NumberedEvent> | undefined {
+    const kept = this.#store.find(key, invocationId);
+    if (!kept || afterSeq >= kept.beginSeq - 1) return undefined;
+    if (afterSeq < kept.goneSeq) {
+      throw new RunEventsGoneError(
+        `what the run ${invocationId} said up to number ${kept.goneSeq} is more than is kept; read session ${JSON.stringify(key.sessionId)}, then follow the run from ${kept.goneSeq}`,
+      );
+    }
+    return this.#eventsBefore(kept, afterSeq);
+  }
+
+  *#eventsBefore({ pk, beginSeq }: KeptRun, afterSeq: number): Generator<NumberedEvent> {
+    for (const { firstSeq, texts } of this.#store.chunks(pk, afterSeq, beginSeq)) {
+      for (const [index, text] of texts.entries()) {
+        if (firstSeq + index > afterSeq) yield { seq: firstSeq + index, text };
+      }
+    }
   }
 
   lastSeqOf(key: SessionKey, invocationId: string): number | undefined {

@@ -4,9 +4,9 @@ import type { ObjectStorage } from './cloudflare-bindings.ts';
 /** Pieces are added to a row up to this size: a row is paid for each time it is written, and is written as a whole. */
 const ROW_CHARS = 64 * 1024;
 /** A row takes 2 MB; a character at most three bytes. */
-const MAX_TEXT_BYTES = 1_900_000;
+const PART_CHARS = 512 * 1024;
 /** What is kept of one run, and of all: the oldest go first. */
-const MAX_RUN_CHARS = 4 * 1024 * 1024;
+const MAX_RUN_CHARS = 16 * 1024 * 1024;
 const MAX_RUNS = 200;
 
 const TABLES = `
@@ -16,43 +16,52 @@ const TABLES = `
     user_id TEXT NOT NULL,
     session_id TEXT NOT NULL,
     invocation_id TEXT NOT NULL UNIQUE,
+    begin_seq INTEGER NOT NULL,
+    gone_seq INTEGER NOT NULL DEFAULT 0,
     ended_at REAL,
     is_lost INTEGER NOT NULL DEFAULT 0,
-    failure TEXT,
-    left_out INTEGER NOT NULL DEFAULT 0
+    failure TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS eventloom_kept_run_ends ON eventloom_kept_runs (ended_at);
   CREATE TABLE IF NOT EXISTS eventloom_kept_run_chunks (
     run INTEGER NOT NULL,
     first_seq INTEGER NOT NULL,
+    part INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
     chars INTEGER NOT NULL,
     texts TEXT NOT NULL,
-    PRIMARY KEY (run, first_seq)
-  ) STRICT, WITHOUT ROWID;
+    PRIMARY KEY (run, first_seq, part)
+  ) STRICT;
 `;
 
 /** A run as it is stored. */
 export interface KeptRun {
   readonly pk: number;
+  /** Of its last attempt, as `lastSeq`: the number of the oldest event; one past the last when there is none. */
   readonly firstSeq: number;
   readonly lastSeq: number;
+  /** The number of the first event of the last attempt. */
+  readonly beginSeq: number;
+  /** Events up to this number were more than is kept. */
+  readonly goneSeq: number;
   readonly isEnded: boolean;
   /** True when the object was evicted, or its machine was lost, while the run went on. */
   readonly isLost: boolean;
   readonly failureText: string | undefined;
 }
 
-/** Events of a run that lie in one row. */
+/** Events of a run that are stored together. */
 export interface KeptChunk {
   readonly firstSeq: number;
   readonly texts: readonly string[];
 }
 
-/** The events of runs in the SQL storage of a Durable Object, many to a row, kept for a short while. Bounded for each run and in all. */
+/**
+ * The events of runs in the SQL storage of a Durable Object, many to a row, kept for a short while. Bounded for each run and in all. The
+ * events of an attempt follow each other in number; between two attempts are numbers that nothing has.
+ */
 export class RunStore {
   readonly #storage: ObjectStorage;
-  readonly #encoder = new TextEncoder();
 
   /** @param nowMs when the runs that went on are taken to have ended */
   constructor(storage: ObjectStorage, nowMs: number) {
@@ -61,16 +70,18 @@ export class RunStore {
     this.#all('UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL', nowMs);
   }
 
-  /** A run that begins, or goes on: what was kept under its name goes, because one that goes on tells all of it anew. */
-  open({ appName, userId, sessionId }: SessionKey, invocationId: string): number {
+  /** A run whose events are numbered from `beginSeq`: it takes the place of what was kept under its name. */
+  open({ appName, userId, sessionId }: SessionKey, invocationId: string, beginSeq: number): number {
     return this.#storage.transactionSync(() => {
       this.#delete('invocation_id = ?1', invocationId);
       const [row] = this.#all(
-        'INSERT INTO eventloom_kept_runs (app_name, user_id, session_id, invocation_id) VALUES (?1, ?2, ?3, ?4) RETURNING pk',
+        `INSERT INTO eventloom_kept_runs (app_name, user_id, session_id, invocation_id, begin_seq)
+         VALUES (?1, ?2, ?3, ?4, CAST(?5 AS INTEGER)) RETURNING pk`,
         appName,
         userId,
         sessionId,
         invocationId,
+        beginSeq,
       );
       this.#delete(
         `ended_at IS NOT NULL AND pk <= (SELECT pk FROM eventloom_kept_runs ORDER BY pk DESC LIMIT 1 OFFSET ${MAX_RUNS})`,
@@ -79,31 +90,90 @@ export class RunStore {
     });
   }
 
-  /** Stores the next events of a run. One that no row takes is left out, with all before it. */
+  /**
+   * A kept run that goes on, with events from `beginSeq`: what it committed stays, and the pieces of an answer that it did not come to
+   * the end of go.
+   * @returns the ids of the events that stay
+   */
+  reopen(pk: number, beginSeq: number): ReadonlySet<string> {
+    return this.#storage.transactionSync(() => {
+      const ids = new Set<string>();
+      let unfinished: KeptChunk | undefined;
+      let committed = 0;
+      for (const chunk of this.chunks(pk, 0)) {
+        for (const [index, text] of chunk.texts.entries()) {
+          const { id, partial } = JSON.parse(text) as { readonly id: string; readonly partial?: boolean };
+          if (partial === true) continue;
+          ids.add(id);
+          unfinished = chunk;
+          committed = index + 1;
+        }
+      }
+      this.#deleteChunks('first_seq >= CAST(?2 AS INTEGER)', pk, unfinished?.firstSeq ?? 0);
+      if (unfinished) this.#writeChunk(pk, unfinished.firstSeq, unfinished.texts.slice(0, committed));
+      this.#all(
+        `UPDATE eventloom_kept_runs SET begin_seq = CAST(?2 AS INTEGER), ended_at = NULL, is_lost = 0, failure = NULL
+         WHERE pk = CAST(?1 AS INTEGER)`,
+        pk,
+        beginSeq,
+      );
+      return ids;
+    });
+  }
+
+  /** Stores the next events of a run. The oldest of what is more than is kept go. */
   append(pk: number, firstSeq: number, texts: readonly string[]): void {
     this.#storage.transactionSync(() => {
-      let seq = firstSeq;
-      let chunk: string[] = [];
+      let begin = 0;
       let chars = 0;
-      const write = (): void => {
-        if (chunk.length > 0) this.#write(pk, seq - chunk.length, seq - 1, chunk.join('\n'));
-        chunk = [];
-        chars = 0;
-      };
-      for (const text of texts) {
-        if (chars + text.length > ROW_CHARS) write();
-        if (text.length * 3 > MAX_TEXT_BYTES && this.#encoder.encode(text).length > MAX_TEXT_BYTES) {
-          this.#all('DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)', pk);
-          const leaveOut = 'UPDATE eventloom_kept_runs SET left_out = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)';
-          this.#all(leaveOut, pk, seq);
-        } else {
-          chunk.push(text);
-          chars += text.length;
+      for (const [index, { length }] of texts.entries()) {
+        if (chars > 0 && chars + length > ROW_CHARS) {
+          this.#add(pk, firstSeq + begin, texts.slice(begin, index));
+          begin = index;
+          chars = 0;
         }
-        seq += 1;
+        chars += length;
       }
-      write();
+      this.#add(pk, firstSeq + begin, texts.slice(begin));
     });
+  }
+
+  /** Adds events to the newest row of the run, or begins one: only then is it looked whether there are too many. */
+  #add(pk: number, firstSeq: number, texts: readonly string[]): void {
+    const text = texts.join('\n');
+    const extended = this.#all(
+      `UPDATE eventloom_kept_run_chunks
+       SET last_seq = CAST(?3 AS INTEGER), chars = chars + CAST(?4 AS INTEGER), texts = texts || char(10) || ?5
+       WHERE run = CAST(?1 AS INTEGER) AND part = 0
+         AND first_seq = (SELECT max(first_seq) FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER))
+         AND last_seq = CAST(?2 AS INTEGER) - 1 AND chars + CAST(?4 AS INTEGER) <= ${ROW_CHARS} RETURNING 1`,
+      pk,
+      firstSeq,
+      firstSeq + texts.length - 1,
+      text.length,
+      text,
+    );
+    if (extended.length > 0) return;
+    this.#writeChunk(pk, firstSeq, texts);
+    this.#trim(pk);
+  }
+
+  #trim(pk: number): void {
+    const [row] = this.#all(
+      `SELECT last_seq FROM (
+         SELECT last_seq, sum(sum(chars)) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
+         FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) GROUP BY first_seq
+       ) WHERE total > ${MAX_RUN_CHARS} AND place > 1 ORDER BY last_seq DESC LIMIT 1`,
+      pk,
+    );
+    if (!row) return;
+    const goneSeq = Number(row['last_seq']);
+    this.#deleteChunks('last_seq <= CAST(?2 AS INTEGER)', pk, goneSeq);
+    this.#all(
+      'UPDATE eventloom_kept_runs SET gone_seq = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)',
+      pk,
+      goneSeq,
+    );
   }
 
   end(pk: number, nowMs: number, failureText: string | undefined): void {
@@ -113,9 +183,9 @@ export class RunStore {
 
   find({ appName, userId, sessionId }: SessionKey, invocationId: string): KeptRun | undefined {
     const [row] = this.#all(
-      `SELECT run.pk, ended_at, is_lost, failure, coalesce(min(first_seq), left_out + 1) AS first_seq,
-         coalesce(max(last_seq), left_out) AS last_seq
-       FROM eventloom_kept_runs AS run LEFT JOIN eventloom_kept_run_chunks ON run = run.pk
+      `SELECT run.pk, begin_seq, gone_seq, ended_at, is_lost, failure, coalesce(min(first_seq), begin_seq) AS first_seq,
+         coalesce(max(last_seq), begin_seq - 1) AS last_seq
+       FROM eventloom_kept_runs AS run LEFT JOIN eventloom_kept_run_chunks ON run = run.pk AND first_seq >= begin_seq
        WHERE invocation_id = ?1 AND app_name = ?2 AND user_id = ?3 AND session_id = ?4 GROUP BY run.pk`,
       invocationId,
       appName,
@@ -127,24 +197,32 @@ export class RunStore {
       pk: Number(row['pk']),
       firstSeq: Number(row['first_seq']),
       lastSeq: Number(row['last_seq']),
+      beginSeq: Number(row['begin_seq']),
+      goneSeq: Number(row['gone_seq']),
       isEnded: row['ended_at'] !== null,
       isLost: row['is_lost'] === 1,
       failureText: typeof row['failure'] === 'string' ? row['failure'] : undefined,
     };
   }
 
-  /** The rows behind an event, in order. The first may hold events before it. */
-  *chunks(pk: number, afterSeq: number): Generator<KeptChunk> {
+  /** What is stored behind an event and before another, in order. The first may hold events before it. */
+  *chunks(pk: number, afterSeq: number, beforeSeq = Number.MAX_SAFE_INTEGER): Generator<KeptChunk> {
     for (let last = afterSeq; ;) {
-      const [row] = this.#all(
+      const rows = this.#all(
         `SELECT first_seq, last_seq, texts FROM eventloom_kept_run_chunks
-         WHERE run = CAST(?1 AS INTEGER) AND last_seq > CAST(?2 AS INTEGER) ORDER BY first_seq LIMIT 1`,
+         WHERE run = CAST(?1 AS INTEGER) AND first_seq = (
+           SELECT min(first_seq) FROM eventloom_kept_run_chunks
+           WHERE run = CAST(?1 AS INTEGER) AND last_seq > CAST(?2 AS INTEGER) AND first_seq < CAST(?3 AS INTEGER))
+         ORDER BY part`,
         pk,
         last,
+        beforeSeq,
       );
+      const [row] = rows;
       if (!row) return;
       last = Number(row['last_seq']);
-      yield { firstSeq: Number(row['first_seq']), texts: String(row['texts']).split('\n') };
+      const texts = rows.map((part) => String(part['texts'])).join('');
+      yield { firstSeq: Number(row['first_seq']), texts: texts.split('\n') };
     }
   }
 
@@ -175,38 +253,28 @@ export class RunStore {
     return typeof row?.['ended_at'] === 'number' ? row['ended_at'] : undefined;
   }
 
-  /** Adds events to the newest row of the run, or begins one when it is full. */
-  #write(pk: number, firstSeq: number, lastSeq: number, texts: string): void {
-    const extended = this.#all(
-      `UPDATE eventloom_kept_run_chunks
-       SET last_seq = CAST(?3 AS INTEGER), chars = chars + CAST(?4 AS INTEGER), texts = texts || char(10) || ?5
-       WHERE run = CAST(?1 AS INTEGER)
-         AND first_seq = (SELECT max(first_seq) FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER))
-         AND last_seq = CAST(?2 AS INTEGER) - 1 AND chars + CAST(?4 AS INTEGER) <= ${ROW_CHARS} RETURNING 1`,
-      pk,
-      firstSeq,
-      lastSeq,
-      texts.length,
-      texts,
-    );
-    if (extended.length > 0) return;
-    this.#all(
-      `INSERT INTO eventloom_kept_run_chunks
-       VALUES (CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), CAST(?4 AS INTEGER), ?5)`,
-      pk,
-      firstSeq,
-      lastSeq,
-      texts.length,
-      texts,
-    );
-    this.#all(
-      `DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND first_seq IN (
-         SELECT first_seq FROM (
-           SELECT first_seq, sum(chars) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
-           FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)
-         ) WHERE total > ${MAX_RUN_CHARS} AND place > 1)`,
-      pk,
-    );
+  /** An event that no row takes lies in several. */
+  #writeChunk(pk: number, firstSeq: number, texts: readonly string[]): void {
+    const text = texts.join('\n');
+    for (let part = 0, start = 0; start < text.length; part++) {
+      const end = wholeCharacters(text, start + PART_CHARS);
+      const piece = text.slice(start, end);
+      start = end;
+      this.#all(
+        `INSERT INTO eventloom_kept_run_chunks VALUES (CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER),
+           CAST(?4 AS INTEGER), CAST(?5 AS INTEGER), ?6)`,
+        pk,
+        firstSeq,
+        part,
+        firstSeq + texts.length - 1,
+        piece.length,
+        piece,
+      );
+    }
+  }
+
+  #deleteChunks(where: string, pk: number, seq: number): void {
+    this.#all(`DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND ${where}`, pk, seq);
   }
 
   #delete(where: string, ...bindings: (number | string)[]): void {
@@ -218,4 +286,10 @@ export class RunStore {
   #all(query: string, ...bindings: (null | number | string)[]): Record<string, unknown>[] {
     return this.#storage.sql.exec(query, ...bindings).toArray();
   }
+}
+
+/** Half of a character is no text. */
+function wholeCharacters(text: string, end: number): number {
+  const last = text.charCodeAt(end - 1);
+  return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }

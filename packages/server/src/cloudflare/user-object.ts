@@ -20,24 +20,25 @@ const RETRY_MS = 5000;
 /** An object has 128 MB: less is taken on than in a process of one's own. */
 const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
-  maxRunChars: 4 * 1024 * 1024,
-  maxKeptChars: 16 * 1024 * 1024,
+  maxKeptChars: 32 * 1024 * 1024,
 };
 
 /**
  * Everything of one user of one app: the sessions, the user's state, the runs and their buffers. Serves the routes that name
  * this user. A run belongs to the object: it goes on when its request ends, and an alarm keeps the object while there is one, or wakes
  * it when it died: then resumable runs go on. The same alarm delivers app state that could not be delivered, and deletes the buffers
- * of runs that ended.
+ * of runs that ended and large values that nothing refers to any more.
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
   readonly #platform = new ObjectPlatform();
+  readonly #sessions: DurableObjectSessionService;
   readonly #server: EventloomServer;
   readonly #runs: RunStore;
   readonly #relay: ObjectRunRelay;
   readonly #sync: AppStateSync;
   readonly #keepRunsMs: number;
+  readonly #report: (error: unknown) => void;
   /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
   readonly #ready: Promise<void>;
   /** When it is looked for unfinished runs again; infinite when there are none. */
@@ -49,9 +50,12 @@ export class UserObject<Env extends CloudflareBindings> {
     const { runners, authenticate, limits, onError = (error: unknown) => console.error(error), ...shared } = options;
     const platform = this.#platform;
     this.#storage = storage;
+    this.#report = onError;
     this.#keepRunsMs = limits?.keepRunsMs ?? DEFAULT_LIMITS.keepRunsMs;
-    const sessionService = new DurableObjectSessionService({ storage, platform });
     const bucket = env.EVENTLOOM_ARTIFACTS;
+    const prefix = `large-values/${id.toString()}/`;
+    const sessionService = new DurableObjectSessionService({ storage, platform, bucket, prefix });
+    this.#sessions = sessionService;
     const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
@@ -86,6 +90,7 @@ export class UserObject<Env extends CloudflareBindings> {
     this.#alarmMs = Infinity;
     this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#takeUpRuns();
+    await this.#sessions.sweep().catch(this.#report);
     await this.#sync.deliver();
     this.#setAlarm();
   }
@@ -108,7 +113,7 @@ export class UserObject<Env extends CloudflareBindings> {
     const now = this.#platform.now();
     const dueMs = Math.min(
       this.#relay.running > 0 ? now + KEEP_ALIVE_MS : Infinity,
-      this.#sync.hasPending ? now + RETRY_MS : Infinity,
+      this.#sync.hasPending || this.#sessions.hasLoose ? now + RETRY_MS : Infinity,
       this.#takeUpMs,
       Math.max(now, (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs),
     );

@@ -128,7 +128,7 @@ export class RunRegistry {
         `the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`,
       );
     }
-    const reader = new RunReader(run, from, this.#own, (closed) => this.#heartbeat.leave(closed));
+    const reader = new RunReader(run, afterSeq, this.#own, (closed) => this.#heartbeat.leave(closed));
     this.#heartbeat.join(reader);
     if (this.#isDraining) reader.say(sseRetry(RECONNECT_AFTER_MS));
     return reader;
