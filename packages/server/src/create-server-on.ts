@@ -22,7 +22,7 @@ import { RunRegistry } from './runs/run-registry.ts';
 import { UnfinishedRuns } from './runs/unfinished-runs.ts';
 import { within } from './runs/within.ts';
 import type { ServerContext } from './server-context.ts';
-import { DEFAULT_LIMITS } from './server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver } from './server-limits.ts';
 import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
@@ -56,7 +56,7 @@ export interface EventloomServer {
 export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {
   checkServerOptions(options);
   const platform = options.platform ?? systemPlatform;
-  const limits = { ...DEFAULT_LIMITS, ...withoutUndefined(options.limits ?? {}) };
+  const limits = limitsOver(DEFAULT_LIMITS, options.limits);
   const report = createReporter(options.onError ?? ((error) => console.error(error)));
   const server: ServerContext = {
     runners: new Map(options.runners.map((runner) => [runner.appName, runner])),
@@ -160,8 +160,4 @@ function createReporter(onError: (error: unknown) => void): (error: unknown) => 
     }
     onError(error);
   };
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }

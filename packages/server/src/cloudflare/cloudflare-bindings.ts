@@ -7,6 +7,7 @@ export interface ObjectStorage {
     exec(query: string, ...bindings: (null | number | string | Uint8Array)[]): { toArray(): Record<string, unknown>[] };
   };
   transactionSync<T>(work: () => T): T;
+  getAlarm(): Promise<number | null>;
   setAlarm(scheduledTimeMs: number): Promise<void>;
   sync(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import type { ObjectStorage } from './cloudflare-bindings.ts';
 export const noStorage: ObjectStorage = {
   sql: { exec: () => ({ toArray: () => [] }) },
   transactionSync: (work) => work(),
+  getAlarm: () => Promise.resolve(null),
   setAlarm: () => Promise.resolve(),
   sync: () => Promise.resolve(),
 };

@@ -1,13 +1,12 @@
 import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
+import { type DurableObjectStorage, env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import type { ObjectStorage } from './cloudflare-bindings.ts';
 import { RunStore } from './run-store.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 /** Gives a store over the storage of an object of its own. */
-function withStore(work: (store: RunStore, storage: ObjectStorage) => void): Promise<void> {
+function withStore(work: (store: RunStore, storage: DurableObjectStorage) => void): Promise<void> {
   const stub = env.EVENTLOOM_USERS.getByName(`run-store-${crypto.randomUUID()}`);
   return runInDurableObject(stub, (_instance, { storage }) => work(new RunStore(storage, 0), storage));
 }
@@ -20,7 +19,7 @@ function read(store: RunStore, pk: number, afterSeq = 0): [number, string][] {
     .filter(([seq]) => seq > afterSeq);
 }
 
-const rowsOf = (storage: ObjectStorage): number =>
+const rowsOf = (storage: DurableObjectStorage): number =>
   storage.sql.exec('SELECT 1 FROM eventloom_kept_run_chunks').toArray().length;
 
 test('events are read with their numbers, from any of them on, and small ones lie many to a row', async () => {
@@ -101,18 +100,17 @@ test('what is stored of a long run takes a few rows: storing a piece reads and w
   await withStore((store, storage) => {
     const pk = store.open(KEY, 'e-1', 1);
     let cost = { read: 0, written: 0 };
-    const sql: ObjectStorage['sql'] = {
-      exec: (query, ...bindings) => {
-        const cursor = (storage as DurableObjectStorage).sql.exec(query, ...bindings);
-        const rows = cursor.toArray();
-        cost = { read: cost.read + cursor.rowsRead, written: cost.written + cursor.rowsWritten };
-        return { toArray: () => rows };
-      },
+    const exec = (query: string, ...bindings: unknown[]) => {
+      const cursor = storage.sql.exec(query, ...bindings);
+      const rows = cursor.toArray();
+      cost = { read: cost.read + cursor.rowsRead, written: cost.written + cursor.rowsWritten };
+      return { toArray: () => rows };
     };
     const counted = new RunStore(
       {
-        sql,
+        sql: { exec },
         transactionSync: (work) => storage.transactionSync(work),
+        getAlarm: () => storage.getAlarm(),
         setAlarm: (ms) => storage.setAlarm(ms),
         sync: () => storage.sync(),
       },
