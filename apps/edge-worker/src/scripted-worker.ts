@@ -7,7 +7,7 @@ import { createAgent } from './agent.ts';
 const server = createCloudflareServer<CloudflareBindings>({
   runners: (_env, services) => {
     const model = new ScriptedModel([{ calls: [{ name: 'roll_die' }] }, 'There it is.']);
-    return [new Runner({ appName: 'dice', agent: createAgent(model), ...services })];
+    return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, ...services })];
   },
 });
 

@@ -44,7 +44,7 @@ export class AppStateObject {
     this.#take(sender, pending);
     const changes: AppStateChange[] = [];
     let version = knownVersion;
-    for (let chars = 0; chars < PAGE_CHARS && changes.length < PAGE_ROWS; ) {
+    for (let chars = 0; chars < PAGE_CHARS && changes.length < PAGE_ROWS;) {
       // One by one: a value takes up to two megabytes of the 128 that an object has.
       const [row] = this.#all(
         'SELECT key, value, version FROM eventloom_shared_state WHERE version > CAST(?1 AS INTEGER) ORDER BY version LIMIT 1',

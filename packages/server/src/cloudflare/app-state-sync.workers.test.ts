@@ -34,9 +34,9 @@ interface User {
   readonly platform: FixedPlatform;
   readonly reported: unknown[];
   /** As after the object lost its memory. */
-  again(): AppStateSync;
-  write(stateDelta: Record<string, unknown>, removedState?: string[]): Promise<void>;
-  state(): Promise<Record<string, unknown>>;
+  readonly again: () => AppStateSync;
+  readonly write: (stateDelta: Record<string, unknown>, removedState?: string[]) => Promise<void>;
+  readonly state: () => Promise<Record<string, unknown>>;
 }
 
 /** Runs work in the storage of a new user's object. */

@@ -89,7 +89,7 @@ export class DurableObjectAppState {
    */
   pending(appName: string, maxChars: number): PendingAppState[] {
     const changes: PendingAppState[] = [];
-    for (let chars = 0; chars < maxChars && changes.length < MAX_CHANGES; ) {
+    for (let chars = 0; chars < maxChars && changes.length < MAX_CHANGES;) {
       // One by one: a value takes up to two megabytes of the 128 that an object has.
       const [row] = this.#all(
         `SELECT seq, key, value, written_ms FROM eventloom_app_outbox
