@@ -96,6 +96,45 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       watcher.stop();
     }
   });
+
+  test('gives up a run in which wrangler dev is killed again and again, and says so in an event', async () => {
+    const watcher = await startWatcher();
+    const vars = { WATCHER: watcher.origin };
+    const session = '/apps/shop/users/bob/sessions/poison';
+    watcher.held = new Set(['/poison/answer']);
+    try {
+      for (const attempt of [1, 2, 3]) {
+        const atHalt = watcher.seen([...watcher.held]);
+        const server = await startDevServer(project, 'src/keyless-worker.ts', vars);
+        try {
+          if (attempt === 1) {
+            await (await post(server.origin, session, {})).text();
+            const newMessage = { role: 'user', parts: [{ text: 'poison' }] };
+            const run = { appName: 'shop', userId: 'bob', sessionId: 'poison', newMessage };
+            void post(server.origin, '/run_sse', run)
+              .then((response) => response.text())
+              .catch(() => undefined);
+          }
+          await atHalt;
+        } finally {
+          await server.stop();
+        }
+      }
+      const last = await startDevServer(project, 'src/keyless-worker.ts', vars);
+      try {
+        const events = await endedRun(`${last.origin}${session}`);
+        expect(events.at(-2)).toMatchObject({
+          errorCode: 'RUN_ABANDONED',
+          errorMessage: expect.stringContaining('3 attempts'),
+        });
+        expect(watcher.asked).toEqual(['/poison/work', '/poison/answer', '/poison/answer', '/poison/answer']);
+      } finally {
+        await last.stop();
+      }
+    } finally {
+      watcher.stop();
+    }
+  });
 });
 
 function post(origin: string, path: string, body: object): Promise<Response> {

@@ -78,7 +78,7 @@ export class Run {
     this.#runner = runner;
     this.#params = params;
     checkRunParams(params, runner.appName);
-    this.#config = toRunConfig(params, runner.resumable);
+    this.#config = toRunConfig(params, runner);
     this.#newId = invocationId;
     this.#resumedId = params.invocationId;
     const { userId, sessionId } = params;

@@ -4,12 +4,15 @@ import { expect, test } from 'vitest';
 import { RunStore } from './run-store.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const MEGABYTE = 1024 * 1024;
 
-/** Gives a store over the storage of an object of its own. */
-function withStore(work: (store: RunStore, storage: DurableObjectStorage) => void): Promise<void> {
-  const stub = env.EVENTLOOM_USERS.getByName(`run-store-${crypto.randomUUID()}`);
-  return runInDurableObject(stub, (_instance, { storage }) => work(new RunStore(storage, 0), storage));
+function inStore(work: (store: RunStore, storage: DurableObjectStorage) => void): Promise<void> {
+  const stub = env.EVENTLOOM_USERS.getByName(crypto.randomUUID());
+  return runInDurableObject(stub, (_instance, { storage }) => work(new RunStore(storage, 7), storage));
 }
+
+const textsOf = (store: RunStore, pk: number, afterSeq = 0): string[] =>
+  Array.from(store.chunks(pk, afterSeq)).flatMap(({ texts }) => texts);
 
 function read(store: RunStore, pk: number, afterSeq = 0): [number, string][] {
   return Array.from(store.chunks(pk, afterSeq))
@@ -23,7 +26,7 @@ const rowsOf = (storage: DurableObjectStorage): number =>
   storage.sql.exec('SELECT 1 FROM eventloom_kept_run_chunks').toArray().length;
 
 test('events are read with their numbers, from any of them on, and small ones lie many to a row', async () => {
-  await withStore((store, storage) => {
+  await inStore((store, storage) => {
     const pk = store.open(KEY, 'e-1', 1);
     for (let seq = 1; seq <= 99; seq += 2) store.append(pk, seq, [`a${seq}`, `a${seq + 1}`]);
     expect(rowsOf(storage)).toBe(1);
@@ -37,39 +40,8 @@ test('events are read with their numbers, from any of them on, and small ones li
   });
 });
 
-test('an event that no row takes lies in several, and nothing is added to them', async () => {
-  await withStore((store, storage) => {
-    const pk = store.open(KEY, 'e-1', 1);
-    store.append(pk, 1, ['one', 'é'.repeat(1_050_000), 'three']);
-    store.append(pk, 4, ['four']);
-    expect(read(store, pk)).toEqual([
-      [1, 'one'],
-      [2, '1050000'],
-      [3, 'three'],
-      [4, 'four'],
-    ]);
-    expect(rowsOf(storage)).toBe(5);
-    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 1, lastSeq: 4 });
-  });
-});
-
-test('of one run the newest 16 million characters are kept', async () => {
-  await withStore((store, storage) => {
-    const pk = store.open(KEY, 'e-1', 1);
-    for (let seq = 1; seq <= 300; seq++) store.append(pk, seq, ['x'.repeat(60_000)]);
-    const [row] = storage.sql.exec('SELECT sum(length(texts)) AS chars FROM eventloom_kept_run_chunks').toArray();
-    expect(Number(row?.['chars'])).toBeGreaterThan(16_700_000);
-    expect(Number(row?.['chars'])).toBeLessThan(16_900_000);
-    const { firstSeq = 0, lastSeq } = store.find(KEY, 'e-1') ?? {};
-    expect([lastSeq, read(store, pk)[0], read(store, pk).length]).toEqual([300, [firstSeq, '60000'], 301 - firstSeq]);
-    const other = store.open(KEY, 'e-2', 1);
-    store.append(other, 1, ['x'.repeat(500_000)]);
-    expect(read(store, pk)[0]).toEqual([firstSeq, '60000']);
-  });
-});
-
 test('of ended runs the newest 200 are kept, and a run that goes on is not counted out', async () => {
-  await withStore((store) => {
+  await inStore((store) => {
     store.open(KEY, 'e-on', 1);
     for (let run = 0; run < 201; run++) store.end(store.open(KEY, `e-${run}`, 1), run, undefined);
     expect(store.find(KEY, 'e-0')).toBeUndefined();
@@ -79,7 +51,7 @@ test('of ended runs the newest 200 are kept, and a run that goes on is not count
 });
 
 test('a session is forgotten with its ended runs, and no other', async () => {
-  await withStore((store, storage) => {
+  await inStore((store, storage) => {
     const end = (key: typeof KEY, id: string) => {
       const pk = store.open(key, id, 1);
       store.append(pk, 1, ['x']);
@@ -97,7 +69,7 @@ test('a session is forgotten with its ended runs, and no other', async () => {
 });
 
 test('what is stored of a long run takes a few rows: storing a piece reads and writes no more than the first one did', async () => {
-  await withStore((store, storage) => {
+  await inStore((store, storage) => {
     const pk = store.open(KEY, 'e-1', 1);
     let cost = { read: 0, written: 0 };
     const exec = (query: string, ...bindings: unknown[]) => {
@@ -123,3 +95,51 @@ test('what is stored of a long run takes a few rows: storing a piece reads and w
     expect(cost.read).toBeLessThan(1500);
   });
 });
+
+test('an event that no row takes is given back as it was, wherever its characters are cut', () =>
+  inStore((store) => {
+    const pk = store.open(KEY, 'e-1', 1);
+    const texts = ['"small"', `"${'🎈'.repeat(MEGABYTE)}"`, `"x${'🎈'.repeat(MEGABYTE)}"`, '"last"'];
+    store.append(pk, 1, texts);
+    const stored = textsOf(store, pk);
+    expect(stored.map((text, index) => text === texts[index])).toEqual([true, true, true, true]);
+    expect(textsOf(store, pk, 3)).toEqual(['"last"']);
+    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 1, lastSeq: 4, goneSeq: 0 });
+  }));
+
+test('of a run that says more than is kept the oldest events go, and it is known that they were there', () =>
+  inStore((store) => {
+    const pk = store.open(KEY, 'e-1', 1);
+    for (let seq = 1; seq <= 40; seq++) store.append(pk, seq, ['x'.repeat(MEGABYTE / 2)]);
+    const kept = store.find(KEY, 'e-1');
+    const { firstSeq = 0, lastSeq, goneSeq } = kept ?? {};
+    expect(lastSeq).toBe(40);
+    expect(goneSeq).toBe(firstSeq - 1);
+    expect(firstSeq).toBeGreaterThan(40 - 36);
+    expect(firstSeq).toBeLessThan(40 - 28);
+    expect(textsOf(store, pk)).toHaveLength(41 - firstSeq);
+  }));
+
+test('the newest event is kept however large it is', () =>
+  inStore((store) => {
+    const pk = store.open(KEY, 'e-1', 1);
+    store.append(pk, 1, ['"small"']);
+    store.append(pk, 2, ['x'.repeat(18 * MEGABYTE)]);
+    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 2, lastSeq: 2, goneSeq: 1 });
+    expect(textsOf(store, pk)[0]?.length).toBe(18 * MEGABYTE);
+  }));
+
+test('of a run that goes on what was committed stays with its numbers, and what was said of an unfinished answer goes', () =>
+  inStore((store) => {
+    const pk = store.open(KEY, 'e-1', 1);
+    const event = (id: string, partial?: boolean): string => JSON.stringify({ id, partial });
+    store.append(pk, 1, [event('p1', true), event('one')]);
+    store.append(pk, 3, [event('two'), event('p2', true)]);
+    store.append(pk, 5, [event('p3', true)]);
+    expect(store.reopen(pk, 1_000_001)).toEqual(new Set(['one', 'two']));
+    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 1_000_001, lastSeq: 1_000_000, isEnded: false });
+    expect(textsOf(store, pk)).toEqual([event('p1', true), event('one'), event('two')]);
+    store.append(pk, 1_000_001, [event('three')]);
+    expect(Array.from(store.chunks(pk, 2, 1_000_001)).map(({ firstSeq }) => firstSeq)).toEqual([1]);
+    expect(store.reopen(pk, 2_000_001)).toEqual(new Set(['one', 'two', 'three']));
+  }));
