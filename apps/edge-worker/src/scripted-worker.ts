@@ -6,7 +6,10 @@ import { DiceModel } from './dice-model.ts';
 /** The same without a model of somebody else's, and for localhost only: to try it, and to measure what the runtime itself takes. */
 const server = createCloudflareServer<CloudflareBindings>({
   appNames: ['dice'],
-  runners: (_env, services) => [new Runner({ appName: 'dice', agent: createAgent(new DiceModel()), ...services })],
+  runners: (_env, services) => {
+    const agent = createAgent(new DiceModel());
+    return [new Runner({ appName: 'dice', agent, resumable: true, ...services })];
+  },
 });
 
 export const { UserObject, AppStateObject } = server;

@@ -17,7 +17,7 @@ import { RunRegistry } from './runs/run-registry.ts';
 import { UnfinishedRuns } from './runs/unfinished-runs.ts';
 import { within } from './runs/within.ts';
 import type { ServerContext } from './server-context.ts';
-import { DEFAULT_LIMITS } from './server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver } from './server-limits.ts';
 import { checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
@@ -51,7 +51,7 @@ export interface EventloomServer {
 export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {
   checkServerOptions(options);
   const platform = options.platform ?? systemPlatform;
-  const limits = { ...DEFAULT_LIMITS, ...withoutUndefined(options.limits ?? {}) };
+  const limits = limitsOver(DEFAULT_LIMITS, options.limits);
   const report = createReporter(options.onError);
   const server: ServerContext = {
     runners: new Map(options.runners.map((runner) => [runner.appName, runner])),
@@ -91,8 +91,4 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
       await Promise.all([server.runs.drain(timeoutMs), stopped]);
     },
   };
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }

@@ -47,3 +47,9 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxResumedRuns: 32,
   unfinishedRunsEveryMs: 15_000,
 };
+
+/** The limits that are given, over others; undefined gives none. */
+export function limitsOver<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
+  const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
+  return { ...limits, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
+}

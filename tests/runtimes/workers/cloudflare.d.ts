@@ -5,11 +5,12 @@ declare module 'cloudflare:workers' {
     exec<T extends Record<string, ArrayBuffer | string | number | null>>(
       query: string,
       ...bindings: unknown[]
-    ): { toArray(): T[]; one(): T };
+    ): { toArray(): T[]; one(): T; readonly rowsRead: number; readonly rowsWritten: number };
   }
   export interface DurableObjectStorage {
     readonly sql: SqlStorage;
     transactionSync<T>(closure: () => T): T;
+    getAlarm(): Promise<number | null>;
     setAlarm(scheduledTimeMs: number): Promise<void>;
     sync(): Promise<void>;
   }

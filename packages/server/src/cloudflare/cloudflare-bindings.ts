@@ -4,6 +4,7 @@ import type { LargeValueBucket } from '@eventloom/sessions/durable-object';
 
 /** What is used of a Durable Object's storage with SQLite: `ctx.storage`. */
 export interface ObjectStorage extends DurableObjectStorage {
+  getAlarm(): Promise<number | null>;
   setAlarm(scheduledTimeMs: number): Promise<void>;
   sync(): Promise<void>;
 }

@@ -14,7 +14,7 @@ import type {
 import type { KeptRun, RunStore } from './run-store.ts';
 
 /** How long the pieces of an answer are gathered before they are stored, so that they lie many to a row. */
-const GATHER_MS = 200;
+const GATHER_MS = 1000;
 /** Characters of events that are stored at once. */
 const GATHER_CHARS = 128 * 1024;
 
@@ -66,26 +66,38 @@ export class ObjectRunRelay implements RunRelay {
       storedSeq = buffer.lastSeq;
       storedChars = buffer.chars;
     };
+    const forget = (): void => {
+      isForgotten = true;
+      this.#store.forget(invocationId);
+    };
+    /** The run goes on without its buffer when that cannot be stored. */
+    const attempt = (work: () => void): void => {
+      try {
+        work();
+      } catch (error) {
+        this.#host?.report(error);
+        if (!isForgotten) attempt(forget);
+      }
+    };
     return {
       announced: Promise.resolve(),
       ...(told && { told, earlier: (afterSeq) => this.#earlier(key, invocationId, afterSeq) }),
       notify: (isCommitted) => {
         if (run.isEnded) {
-          store();
-          if (!isForgotten) this.#store.end(pk, this.#now(), run.failureText);
+          attempt(() => {
+            store();
+            if (!isForgotten) this.#store.end(pk, this.#now(), run.failureText);
+          });
           this.#running.delete(invocationId);
           this.#onChange();
         } else if (isCommitted || buffer.chars - storedChars > GATHER_CHARS) {
           // In the turn in which the event was handed to readers: it is stored before any of them has it.
-          store();
+          attempt(store);
         } else {
-          callOff ??= this.#host?.platform.schedule(GATHER_MS, store);
+          callOff ??= this.#host?.platform.schedule(GATHER_MS, () => attempt(store));
         }
       },
-      forget: () => {
-        isForgotten = true;
-        this.#store.forget(invocationId);
-      },
+      forget: () => attempt(forget),
     };
   }
 

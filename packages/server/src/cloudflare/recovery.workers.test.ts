@@ -178,7 +178,7 @@ describe('a resumable run whose object dies', () => {
   test('tells nobody anew what was said of an answer that it did not finish', async () => {
     const run = await beginAndHalt('stream');
     const { seqs } = await seenOf(run);
-    await vi.waitUntil(async () => (await newestStored()) === seqs.at(-1));
+    await vi.waitUntil(async () => (await newestStored()) === seqs.at(-1), { timeout: 4000 });
     await abortAllDurableObjects();
     await wakeByAlarm();
     await isOver();

@@ -1,12 +1,8 @@
 import type { SessionKey } from '@eventloom/core';
 import type { ObjectStorage } from './cloudflare-bindings.ts';
+import { type KeptChunk, RunChunks } from './run-chunks.ts';
 
-/** A row takes 2 MB; a character at most three bytes. */
-const CHUNK_CHARS = 512 * 1024;
-/** What is kept of one run, and of all: the oldest go first. */
-const MAX_RUN_CHARS = 16 * 1024 * 1024;
-/** After so many characters more it is looked whether that is too much. */
-const TRIM_CHARS = 1024 * 1024;
+/** Runs that are kept: the oldest go first. */
 const MAX_RUNS = 200;
 
 const TABLES = `
@@ -23,15 +19,6 @@ const TABLES = `
     failure TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS eventloom_kept_run_ends ON eventloom_kept_runs (ended_at);
-  CREATE TABLE IF NOT EXISTS eventloom_kept_run_chunks (
-    run INTEGER NOT NULL,
-    first_seq INTEGER NOT NULL,
-    part INTEGER NOT NULL,
-    last_seq INTEGER NOT NULL,
-    chars INTEGER NOT NULL,
-    texts TEXT NOT NULL,
-    PRIMARY KEY (run, first_seq, part)
-  ) STRICT;
 `;
 
 /** A run as it is stored. */
@@ -50,24 +37,18 @@ export interface KeptRun {
   readonly failureText: string | undefined;
 }
 
-/** Events of a run that are stored together. */
-export interface KeptChunk {
-  readonly firstSeq: number;
-  readonly texts: readonly string[];
-}
-
 /**
  * The events of runs in the SQL storage of a Durable Object, many to a row, kept for a short while. Bounded for each run and in all. The
  * events of an attempt follow each other in number; between two attempts are numbers that nothing has.
  */
 export class RunStore {
   readonly #storage: ObjectStorage;
-  /** Characters that were stored of a run since it was looked. */
-  readonly #untrimmed = new Map<number, number>();
+  readonly #chunks: RunChunks;
 
   /** @param nowMs when the runs that went on are taken to have ended */
   constructor(storage: ObjectStorage, nowMs: number) {
     this.#storage = storage;
+    this.#chunks = new RunChunks(storage);
     this.#all(TABLES);
     this.#all('UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL', nowMs);
   }
@@ -100,19 +81,16 @@ export class RunStore {
   reopen(pk: number, beginSeq: number): ReadonlySet<string> {
     return this.#storage.transactionSync(() => {
       const ids = new Set<string>();
-      let unfinished: KeptChunk | undefined;
-      let committed = 0;
-      for (const chunk of this.chunks(pk, 0)) {
+      let committed: KeptChunk = { firstSeq: 0, texts: [] };
+      for (const chunk of this.#chunks.read(pk, 0)) {
         for (const [index, text] of chunk.texts.entries()) {
           const { id, partial } = JSON.parse(text) as { readonly id: string; readonly partial?: boolean };
           if (partial === true) continue;
           ids.add(id);
-          unfinished = chunk;
-          committed = index + 1;
+          committed = { firstSeq: chunk.firstSeq, texts: chunk.texts.slice(0, index + 1) };
         }
       }
-      this.#deleteChunks('first_seq >= CAST(?2 AS INTEGER)', pk, unfinished?.firstSeq ?? 0);
-      if (unfinished) this.#writeChunk(pk, unfinished.firstSeq, unfinished.texts.slice(0, committed));
+      this.#chunks.cutOff(pk, committed);
       this.#all(
         `UPDATE eventloom_kept_runs SET begin_seq = CAST(?2 AS INTEGER), ended_at = NULL, is_lost = 0, failure = NULL
          WHERE pk = CAST(?1 AS INTEGER)`,
@@ -126,43 +104,19 @@ export class RunStore {
   /** Stores the next events of a run. The oldest of what is more than is kept go. */
   append(pk: number, firstSeq: number, texts: readonly string[]): void {
     this.#storage.transactionSync(() => {
-      let begin = 0;
-      let chars = 0;
-      for (const [index, { length }] of texts.entries()) {
-        if (chars > 0 && chars + length > CHUNK_CHARS) {
-          this.#writeChunk(pk, firstSeq + begin, texts.slice(begin, index));
-          begin = index;
-          chars = 0;
-        }
-        chars += length;
-      }
-      this.#writeChunk(pk, firstSeq + begin, texts.slice(begin));
-      const untrimmed = texts.reduce((sum, { length }) => sum + length, this.#untrimmed.get(pk) ?? 0);
-      if (untrimmed > TRIM_CHARS) this.#trim(pk);
-      this.#untrimmed.set(pk, untrimmed > TRIM_CHARS ? 0 : untrimmed);
+      const goneSeq = this.#chunks.append(pk, firstSeq, texts);
+      if (goneSeq === undefined) return;
+      const query = 'UPDATE eventloom_kept_runs SET gone_seq = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)';
+      this.#all(query, pk, goneSeq);
     });
   }
 
-  #trim(pk: number): void {
-    const [row] = this.#all(
-      `SELECT last_seq FROM (
-         SELECT last_seq, sum(sum(chars)) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
-         FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) GROUP BY first_seq
-       ) WHERE total > ${MAX_RUN_CHARS} AND place > 1 ORDER BY last_seq DESC LIMIT 1`,
-      pk,
-    );
-    if (!row) return;
-    const goneSeq = Number(row['last_seq']);
-    this.#deleteChunks('last_seq <= CAST(?2 AS INTEGER)', pk, goneSeq);
-    this.#all(
-      'UPDATE eventloom_kept_runs SET gone_seq = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)',
-      pk,
-      goneSeq,
-    );
+  /** What is stored behind an event and before another, in order. The first may hold events before it. */
+  chunks(pk: number, afterSeq: number, beforeSeq?: number): Generator<KeptChunk> {
+    return this.#chunks.read(pk, afterSeq, beforeSeq);
   }
 
   end(pk: number, nowMs: number, failureText: string | undefined): void {
-    this.#untrimmed.delete(pk);
     const query = 'UPDATE eventloom_kept_runs SET ended_at = ?2, failure = ?3 WHERE pk = CAST(?1 AS INTEGER)';
     this.#all(query, pk, nowMs, failureText ?? null);
   }
@@ -189,27 +143,6 @@ export class RunStore {
       isLost: row['is_lost'] === 1,
       failureText: typeof row['failure'] === 'string' ? row['failure'] : undefined,
     };
-  }
-
-  /** What is stored behind an event and before another, in order. The first may hold events before it. */
-  *chunks(pk: number, afterSeq: number, beforeSeq = Number.MAX_SAFE_INTEGER): Generator<KeptChunk> {
-    for (let last = afterSeq; ;) {
-      const rows = this.#all(
-        `SELECT first_seq, last_seq, texts FROM eventloom_kept_run_chunks
-         WHERE run = CAST(?1 AS INTEGER) AND first_seq = (
-           SELECT min(first_seq) FROM eventloom_kept_run_chunks
-           WHERE run = CAST(?1 AS INTEGER) AND last_seq > CAST(?2 AS INTEGER) AND first_seq < CAST(?3 AS INTEGER))
-         ORDER BY part`,
-        pk,
-        last,
-        beforeSeq,
-      );
-      const [row] = rows;
-      if (!row) return;
-      last = Number(row['last_seq']);
-      const texts = rows.map((part) => String(part['texts'])).join('');
-      yield { firstSeq: Number(row['first_seq']), texts: texts.split('\n') };
-    }
   }
 
   forget(invocationId: string): void {
@@ -239,30 +172,6 @@ export class RunStore {
     return typeof row?.['ended_at'] === 'number' ? row['ended_at'] : undefined;
   }
 
-  /** An event that no row takes lies in several. */
-  #writeChunk(pk: number, firstSeq: number, texts: readonly string[]): void {
-    const text = texts.join('\n');
-    for (let part = 0, start = 0; start < text.length; part++) {
-      const end = wholeCharacters(text, start + CHUNK_CHARS);
-      const piece = text.slice(start, end);
-      start = end;
-      this.#all(
-        `INSERT INTO eventloom_kept_run_chunks VALUES (CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER),
-           CAST(?4 AS INTEGER), CAST(?5 AS INTEGER), ?6)`,
-        pk,
-        firstSeq,
-        part,
-        firstSeq + texts.length - 1,
-        piece.length,
-        piece,
-      );
-    }
-  }
-
-  #deleteChunks(where: string, pk: number, seq: number): void {
-    this.#all(`DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND ${where}`, pk, seq);
-  }
-
   #delete(where: string, ...bindings: (number | string)[]): void {
     const runs = `SELECT pk FROM eventloom_kept_runs WHERE ${where}`;
     this.#all(`DELETE FROM eventloom_kept_run_chunks WHERE run IN (${runs})`, ...bindings);
@@ -272,10 +181,4 @@ export class RunStore {
   #all(query: string, ...bindings: (null | number | string)[]): Record<string, unknown>[] {
     return this.#storage.sql.exec(query, ...bindings).toArray();
   }
-}
-
-/** Half of a character is no text. */
-function wholeCharacters(text: string, end: number): number {
-  const last = text.charCodeAt(end - 1);
-  return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }

@@ -3,7 +3,7 @@ import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
 import { createServerOn, type EventloomServer } from '../create-server-on.ts';
-import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver, type ServerLimits } from '../server-limits.ts';
 import { AppStateSync } from './app-state-sync.ts';
 import { checkAppNames } from './check-app-names.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
@@ -15,8 +15,8 @@ import { RunStore } from './run-store.ts';
 
 /** An object without requests is evicted after a minute or two: a run is looked after more often. */
 const KEEP_ALIVE_MS = 20_000;
-/** When what could not be delivered is tried again. */
-const RETRY_MS = 5000;
+/** When large values are swept that nothing refers to any more. */
+const SWEEP_MS = 5000;
 
 /** An object has 128 MB: less is taken on than in a process of one's own. */
 const OBJECT_LIMITS: Partial<ServerLimits> = {
@@ -44,6 +44,8 @@ export class UserObject<Env extends CloudflareBindings> {
   readonly #ready: Promise<void>;
   /** When it is looked for unfinished runs again; infinite when there are none. */
   #takeUpMs = Infinity;
+  /** When large values are swept; infinite when there are none. */
+  #sweepMs = Infinity;
   /** When the alarm rings; infinite when none is set. */
   #alarmMs = Infinity;
 
@@ -81,11 +83,17 @@ export class UserObject<Env extends CloudflareBindings> {
       authenticate: authenticate && ((request) => forwardedOf(request)?.user),
       // What has ended is read from storage, and no timer for it keeps the object in memory.
       // The alarm looks for unfinished runs, so that no timer does.
-      limits: { ...OBJECT_LIMITS, ...limits, maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
+      limits: { ...limitsOver(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
       relay: this.#relay,
     });
+    this.#ready = this.#begin();
+  }
+
+  async #begin(): Promise<void> {
+    // It may be the alarm that woke the object: one that is to ring is left as it is.
+    this.#alarmMs = (await this.#storage.getAlarm()) ?? Infinity;
+    await this.#takeUpRuns();
     this.#setAlarm();
-    this.#ready = this.#takeUpRuns();
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -98,7 +106,9 @@ export class UserObject<Env extends CloudflareBindings> {
   }
 
   async alarm(): Promise<void> {
+    await this.#ready;
     this.#alarmMs = Infinity;
+    this.#sweepMs = Infinity;
     this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#takeUpRuns();
     await this.#sessions.sweep().catch(this.#report);
@@ -110,26 +120,30 @@ export class UserObject<Env extends CloudflareBindings> {
   async #takeUpRuns(): Promise<void> {
     const againMs = await this.#server.takeUpUnfinishedRuns();
     this.#takeUpMs = againMs === undefined ? Infinity : this.#platform.now() + againMs;
-    this.#setAlarm();
   }
 
   /** Delivers what was written; the alarm is set first, in case that fails. An object without runs comes to rest. */
   #settle(): void {
     this.#setAlarm();
     if (this.#relay.running === 0) this.#platform.rest();
-    if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver());
+    if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver().then(() => this.#setAlarm()));
   }
 
   #setAlarm(): void {
     const now = this.#platform.now();
+    const isRunning = this.#relay.running > 0;
+    this.#sweepMs = this.#sessions.hasLoose ? Math.min(this.#sweepMs, now + SWEEP_MS) : Infinity;
     const dueMs = Math.min(
-      this.#relay.running > 0 ? now + KEEP_ALIVE_MS : Infinity,
-      this.#sync.hasPending || this.#sessions.hasLoose ? now + RETRY_MS : Infinity,
+      isRunning ? now + KEEP_ALIVE_MS : Infinity,
+      this.#sync.dueMs,
+      this.#sweepMs,
       this.#takeUpMs,
-      Math.max(now, (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs),
+      (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs,
     );
-    if (dueMs >= this.#alarmMs) return;
-    this.#alarmMs = dueMs;
-    this.#platform.background(this.#storage.setAlarm(dueMs));
+    // An object that rests is not woken before it has something to do. One whose time has come rings, and is set again then.
+    const isTooSoon = dueMs > this.#alarmMs && dueMs < Infinity && this.#alarmMs > now && !isRunning;
+    if (dueMs >= this.#alarmMs && !isTooSoon) return;
+    this.#alarmMs = Math.max(now, dueMs);
+    this.#platform.background(this.#storage.setAlarm(this.#alarmMs));
   }
 }

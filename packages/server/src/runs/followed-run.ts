@@ -6,6 +6,8 @@ import type { NumberedEvent } from './run-relay.ts';
 export interface RunFollower {
   /** There is more to read, or the run ended. */
   notify(): void;
+  /** Others want its place: it leaves soon, unless it goes on reading. */
+  probe(): void;
 }
 
 /** A run as its readers see it, whichever process drives it: its events, its end, and its followers. */

@@ -21,6 +21,8 @@ export interface RunEvents {
   /** Known before the first event. */
   readonly invocationId: string;
   next(): Promise<IteratorResult<Event, void>>;
+  /** Ends the run, if it goes on. */
+  return(): Promise<unknown>;
 }
 
 /**
@@ -174,6 +176,8 @@ export class HostedRun extends FollowedRun {
       }
     } catch (error) {
       this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : toError(error);
+      // What the run itself did not throw leaves it with its session.
+      await stream.return().catch(() => undefined);
     }
     this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);

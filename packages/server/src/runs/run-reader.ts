@@ -11,6 +11,8 @@ import { SSE_HEARTBEAT, sseFrame, sseNotice } from './sse-frame.ts';
 const MAX_WRITE_CHARS = 64 * 1024;
 /** Heartbeats that a reader may leave unread before it is let go. */
 const MAX_MISSED_BEATS = 2;
+/** How long a reader whose place others want may take nothing. */
+const PROBE_MS = 1000;
 
 /**
  * One connection that reads a run as server-sent events. It keeps no events of its own, only its place among the run's: a
@@ -35,6 +37,8 @@ export class RunReader implements RunFollower {
   /** True from a write to the end of its tick: what comes meanwhile waits. */
   #isGathering = false;
   #hasWritten = false;
+  /** Set while it is looked whether the connection goes on reading: true when it did. */
+  #probed: boolean | undefined;
   #missedBeats = 0;
   #isClosed = false;
 
@@ -78,10 +82,18 @@ export class RunReader implements RunFollower {
       this.#enqueue(SSE_HEARTBEAT);
       this.#hasWritten = false;
     } else if (++this.#missedBeats >= MAX_MISSED_BEATS) {
-      const error = new SlowReaderError('the reader took nothing for so long that it was let go');
-      this.#detach();
-      this.#controller?.error(error);
+      this.#letGo('the reader took nothing for so long that it was let go');
     }
+  }
+
+  probe(): void {
+    if (this.#probed !== undefined) return;
+    this.#probed = false;
+    if (this.#wanting) this.#enqueue(SSE_HEARTBEAT);
+    this.#host.schedule(PROBE_MS, () => {
+      if (!this.#probed && !this.#isClosed) this.#letGo('the reader took nothing, and others want its place');
+      this.#probed = undefined;
+    });
   }
 
   /** Says something that is no event of the run. */
@@ -90,6 +102,7 @@ export class RunReader implements RunFollower {
   }
 
   #pull(): Promise<void> | undefined {
+    if (this.#probed === false) this.#probed = true;
     const run = this.#run;
     if (this.#hasMore && (!this.#isGathering || run.isEnded) && this.#write()) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -171,6 +184,11 @@ export class RunReader implements RunFollower {
     this.#controller?.close();
     this.#wanting?.();
     this.#wanting = undefined;
+  }
+
+  #letGo(why: string): void {
+    this.#detach();
+    this.#controller?.error(new SlowReaderError(why));
   }
 
   #detach(): void {

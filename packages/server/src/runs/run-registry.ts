@@ -122,6 +122,8 @@ export class RunRegistry {
     const from = seqInAttempt(afterSeq, run.buffer.firstSeq);
     if (!run.buffer.hasAllAfter(from)) throw goneError(run, from + 1);
     if (run.followers.size >= this.#limits.maxReadersPerRun) {
+      // Who went away from a silent run is still among them, until something is sent.
+      for (const follower of run.followers) follower.probe();
       throw new TooManyReadersError(
         `the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`,
       );

@@ -82,8 +82,11 @@ export class SqlState {
   #write(set: ByScope, appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
     for (const write of writes) {
       const { scope, key, value } = write;
-      if (value === undefined) this.#remove[scope].run(appName, userId, pk, key);
-      else set[scope].run(appName, userId, pk, key, this.#toText(write));
+      if (value === undefined) {
+        // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
+        if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
+        this.#remove[scope].run(appName, userId, pk, key);
+      } else set[scope].run(appName, userId, pk, key, this.#toText(write));
     }
   }
 
