@@ -1,103 +1,59 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HeapWatch } from './heap-watch.ts';
+import { startDevServer } from './dev-server.ts';
 
 /*
  * What a session of 100,000 events takes of the memory of a Durable Object, in workerd under `wrangler dev`: the heap of the isolate, garbage
- * included, at the highest while a request was answered. All objects are in one isolate with the Worker.
+ * included, at the highest while a request was answered that an object answers first. The objects and the Worker are in one isolate.
  */
 const EVENTS = 100_000;
 const BATCH = 2000;
-const BODY = { userId: 'ann', sessionId: 's' };
+
+type Ask = (path: string, method?: string, body?: object) => Promise<void>;
+
+const session = (app: string): string => `/apps/${app}/users/ann/sessions/s`;
+const say = (ask: Ask, appName: string, text: string): Promise<void> =>
+  ask('/run_sse', 'POST', { appName, userId: 'ann', sessionId: 's', newMessage: { role: 'user', parts: [{ text }] } });
+
+const REQUESTS: Readonly<Record<string, (ask: Ask) => Promise<void>>> = {
+  'the list of sessions': (ask) => ask('/apps/window/users/ann/sessions'),
+  'GET the session': (ask) => ask(session('window')),
+  'GET 1,000 of its events': (ask) => ask(`${session('window')}/events?limit=1000`),
+  'PATCH its state': (ask) => ask(session('window'), 'PATCH', { stateDelta: { key: 1 } }),
+  'a run that reads 200 events': (ask) => say(ask, 'window', 'hi'),
+  'a run that reads all events': (ask) => say(ask, 'whole', 'hi'),
+};
 
 const state = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
-const inspectorPort = await freePort();
-const child = spawn(
-  'wrangler',
-  [
-    'dev',
-    '--local',
-    '--ip',
-    '127.0.0.1',
-    '--port',
-    '0',
-    '--inspector-port',
-    String(inspectorPort),
-    '--persist-to',
-    state,
-  ],
-  {
-    cwd: import.meta.dirname,
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' },
-    // A group of its own: the runtime is a child of a child.
-    detached: true,
-  },
-);
 try {
-  const origin = await new Promise<string>((resolve, reject) => {
-    let output = '';
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      const ready = /Ready on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
-      if (ready !== undefined) resolve(ready);
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.once('exit', () => reject(new TypeError(`wrangler dev ended: ${output}`)));
-  });
-  const session = (app: string): string => `${origin}/apps/${app}/users/ann/sessions/s`;
-  const say = async (app: string, text: string): Promise<void> => {
-    const body = JSON.stringify({ ...BODY, appName: app, newMessage: { role: 'user', parts: [{ text }] } });
-    await drain(await fetch(`${origin}/run_sse`, { method: 'POST', body }));
-  };
-  const heap = await HeapWatch.open(`http://127.0.0.1:${inspectorPort}`);
   for (const app of ['window', 'whole']) {
-    await drain(await fetch(session(app), { method: 'POST', body: '{}' }));
-    const first = await heap.used();
-    console.log(`${app}: ${megabytes(first)} MB with an empty session`);
-    // The events of a run are kept for its readers: in batches these are few.
-    for (let count = 0; count < EVENTS; count += BATCH) {
-      const t = Date.now();
-      await say(app, String(BATCH - 2));
-      console.error(count, Date.now() - t, await heap.used());
-    }
-    await report(heap, 'after they were written');
-    await report(heap, 'GET the session', async () => drain(await fetch(session(app))));
-    await report(heap, 'GET 1,000 of its events', async () => drain(await fetch(`${session(app)}/events?limit=1000`)));
-    const patch = { method: 'PATCH', body: JSON.stringify({ stateDelta: { key: 1 } }) };
-    await report(heap, 'PATCH its state', async () => drain(await fetch(session(app), patch)));
-    await report(heap, 'a run', () => say(app, 'hi'));
+    await onServer(async (ask) => {
+      await ask(session(app), 'POST', {});
+      // A user message and a last answer with each.
+      for (let count = 0; count < EVENTS; count += BATCH) await say(ask, app, String(BATCH - 2));
+    });
   }
-  heap.close();
+  for (const [name, request] of Object.entries(REQUESTS)) {
+    const highest = await onServer(request);
+    console.log(`${name}: ${(highest / 1e6).toFixed(1)} MB`);
+  }
 } finally {
-  if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }
 
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-async function report(heap: HeapWatch, what: string, work?: () => Promise<void>): Promise<void> {
-  const highest = work && (await heap.highest(work));
-  const peak = highest === undefined ? '' : `highest ${megabytes(highest)} MB, `;
-  console.log(`  ${what}: ${peak}then ${megabytes(await heap.used())} MB`);
-}
-
-async function drain(response: Response): Promise<void> {
-  if (!response.ok) throw new TypeError(`${response.status}: ${await response.text()}`);
-  for await (const _chunk of response.body ?? []);
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
+/** Does work on a server that has just started. @returns the highest that its heap was */
+async function onServer(work: (ask: Ask) => Promise<void>): Promise<number> {
+  const { origin, heap, stop } = await startDevServer(state);
+  const ask: Ask = async (path, method = 'GET', body) => {
+    const response = await fetch(`${origin}${path}`, { method, ...(body && { body: JSON.stringify(body) }) });
+    if (!response.ok) throw new TypeError(`${response.status}: ${await response.text()}`);
+    for await (const _chunk of response.body ?? []);
+  };
+  try {
+    return await heap.highest(() => work(ask));
+  } finally {
+    heap.close();
+    await stop();
+  }
 }

@@ -3,6 +3,9 @@ import type { EventWindow } from '../session-driver.ts';
 import type { RowTexts, SqlRow } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
+/** Rows that are read at once. */
+const RANGE = 1000;
+
 /** Where an event goes. */
 export interface EventPlace {
   /** Of the session. */
@@ -94,8 +97,14 @@ export class SqlEvents {
     return typeof end === 'number' ? end : undefined;
   }
 
+  /** Of a long range a part after the other, so that the rows of all of it are never in memory. */
   #range(pk: number, first: number, last: number): Event[] {
-    return this.#sql.events.all(pk, first, last).map(this.#toEvent);
+    const events: Event[] = [];
+    for (let from = first; from <= last; from += RANGE) {
+      const rows = this.#sql.events.all(pk, from, Math.min(from + RANGE - 1, last));
+      for (const row of rows) events.push(this.#toEvent(row));
+    }
+    return events;
   }
 
   /** The newest events of a range in order that count. */
