@@ -16,10 +16,12 @@ const neutralPackages = [
   'tools',
   'gemini',
   'multi-agent',
+  'graph',
   'llm-agent',
   'quickjs',
   'runner',
   'eventloom',
+  'testing',
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 

@@ -6,6 +6,7 @@ import { openPostgres } from './session-back-ends/postgres-back-end.ts';
 import { openSqlite } from './session-back-ends/sqlite-back-end.ts';
 import { agentCreation } from './workloads/agent-creation.ts';
 import { coldStart } from './workloads/cold-start.ts';
+import { graphs } from './workloads/graphs.ts';
 import { liveAllocation } from './workloads/live-allocation.ts';
 import { liveCalls } from './workloads/live-calls.ts';
 import { liveLatency } from './workloads/live-latency.ts';
@@ -34,6 +35,8 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'live-memory': liveMemory,
   'live-server': liveServer,
   'live-wire': liveWire,
+  'graphs/in-memory': () => graphs('in memory'),
+  'graphs/sqlite': () => graphs('SQLite'),
   'session-growth/in-memory': () => sessionGrowth(openInMemory),
   'session-growth/sqlite': () => sessionGrowth(openSqlite),
   'session-growth/postgres': () => sessionGrowth(() => openPostgres('on')),

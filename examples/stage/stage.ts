@@ -28,7 +28,7 @@ export class Stage {
   readonly #print: NonNullable<StageOptions['print']>;
   readonly #events: Event[] = [];
 
-  constructor({ agent }: Story, { models, print, sessionService }: StageOptions) {
+  constructor({ agent, resumable = false }: Story, { models, print, sessionService }: StageOptions) {
     this.#runner = new Runner({
       appName: 'example',
       agent,
@@ -36,6 +36,7 @@ export class Stage {
       sessionService: sessionService ?? new InMemorySessionService(),
       memoryService: new InMemoryMemoryService(),
       autoCreateSession: true,
+      resumable,
     });
     this.#print = print ?? (() => undefined);
   }

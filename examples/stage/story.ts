@@ -9,6 +9,8 @@ export interface Story {
   readonly replies: Readonly<Record<string, readonly ScriptedStep[]>>;
   /** Sessions are kept in a file, for a later process. Default false. */
   readonly keepsSessions?: boolean;
+  /** Runs can be resumed: a run that asks waits, and goes on with the answer. Default false. */
+  readonly resumable?: boolean;
   /** @param args what stands behind the name of the example on the command line */
   tell(stage: Stage, args: readonly string[]): Promise<void>;
 }

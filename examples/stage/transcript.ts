@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, getFunctionResponses, ObjectType, type Part } from 'eventloom';
+import { type Event, getFunctionCalls, getFunctionResponses, type NodeEvent, ObjectType, type Part } from 'eventloom';
 
 const SPEAKER_WIDTH = 14;
 const MAX_CHARACTERS = 100;
@@ -12,7 +12,8 @@ export function describeMessage(text: string): string[] {
 export function describeEvent(event: Event): string[] {
   // The hand-over that it announces is an event of its own.
   if (event.object === ObjectType.agentTransfer) return [];
-  // On a branch with an @ is what an agent does that was called as a tool.
+  if (event.nodeEvent) return under(event.author, `· ${describeNode(event.nodeEvent)}`);
+  // On a branch with an @ is what an agent does that was called as a tool, or is a node of a graph.
   const isInner = event.branch?.includes('@') === true;
   const name = event.author === 'user' ? 'you' : event.author;
   const speaker = isInner ? `  ${name}` : name;
@@ -33,6 +34,11 @@ export function describeEvent(event: Event): string[] {
     ...(event.interrupted === true ? ['  is cut off'] : []),
     ...(event.errorMessage === undefined ? [] : [`! ${event.errorMessage}`]),
   ].flatMap((line) => under(speaker, line));
+}
+
+function describeNode({ category, eventType, progress, message = '', payload }: NodeEvent): string {
+  if (category === 'progress') return `${progress} % ${message}`;
+  return category === 'text' ? message : `${eventType} ${brief(payload)}`;
 }
 
 function textsOf({ content }: Event, withResponses: boolean): string[] {

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Event } from '@eventloom/core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { sendRaw } from './send-raw.ts';
 import { startWatcher } from './watcher.ts';
 import { createWorkerProject, runIn, startDevServer } from './worker-project.ts';
 
@@ -19,7 +20,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
 
   test.each([
     ['the runtime behind a route', 60_000, 'runtime.jsonc'],
-    ['the Worker of the example, with Gemini', 140_000, 'wrangler.jsonc'],
+    ['the Worker of the example, with Gemini', 146_000, 'wrangler.jsonc'],
   ])('%s can be deployed, and takes at most %i bytes (gzip)', async (_name, bytes, config) => {
     const output = await runIn(project, 'wrangler', ['deploy', '--dry-run', '--config', config]);
     expect(Number(UPLOAD.exec(output)?.[1]) * 1024).toBeLessThanOrEqual(bytes);
@@ -83,6 +84,32 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
+  test('answers through raw sockets what a server of one process answers', async () => {
+    const server = await startDevServer(project, 'src/keyless-worker.ts');
+    const sessions = '/apps/app/users/raw/sessions';
+    const ask = async (line: string, host = 'localhost', body = '') => {
+      const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
+      const head = `${line} HTTP/1.1\r\nHost: ${host}\r\n${length}Connection: close\r\n\r\n`;
+      const answer = await sendRaw(server.origin, head + body);
+      return [answer.status, /"code":"(\w+)"/.exec(answer.body)?.[1]];
+    };
+    try {
+      expect(await ask('GET /health', 'agents.example')).toEqual([200, undefined]);
+      expect(await ask('GET /list-apps', 'agents.example')).toEqual([403, 'FORBIDDEN']);
+      expect(await ask(`POST ${sessions}/s`, 'localhost', '{}')).toEqual([200, undefined]);
+      expect(await ask(`GET ${sessions}/s/`)).toEqual([404, 'ROUTE_NOT_FOUND']);
+      expect(await ask('POST /run/', 'localhost', '{}')).toEqual([404, 'ROUTE_NOT_FOUND']);
+      const large = 'x'.repeat(21 * 1024 * 1024);
+      expect(await ask(`POST ${sessions}/large`, 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
+      expect(await ask('POST /run', 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
+      expect(await ask('GET /apps/%ff/users/raw/sessions')).toEqual([400, 'INVALID_REQUEST']);
+      // The one difference: the runtime has resolved steps before the Worker is asked.
+      expect(await ask(`GET /x/%2e%2e${sessions}/s`)).toEqual([200, undefined]);
+    } finally {
+      await server.stop();
+    }
+  });
+
   test('goes on by itself with the runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
     const watcher = await startWatcher();
     const names = ['tool', 'commits', 'stream'];
@@ -125,6 +152,45 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       }
     } finally {
       await second.stop();
+      watcher.stop();
+    }
+  });
+
+  test('gives up a run in which wrangler dev is killed again and again, and says so in an event', async () => {
+    const watcher = await startWatcher();
+    const vars = { WATCHER: watcher.origin };
+    const session = '/apps/shop/users/bob/sessions/poison';
+    watcher.held = new Set(['/poison/answer']);
+    try {
+      for (const attempt of [1, 2, 3]) {
+        const atHalt = watcher.seen([...watcher.held]);
+        const server = await startDevServer(project, 'src/keyless-worker.ts', vars);
+        try {
+          if (attempt === 1) {
+            await (await post(server.origin, session, {})).text();
+            const newMessage = { role: 'user', parts: [{ text: 'poison' }] };
+            const run = { appName: 'shop', userId: 'bob', sessionId: 'poison', newMessage };
+            void post(server.origin, '/run_sse', run)
+              .then((response) => response.text())
+              .catch(() => undefined);
+          }
+          await atHalt;
+        } finally {
+          await server.stop();
+        }
+      }
+      const last = await startDevServer(project, 'src/keyless-worker.ts', vars);
+      try {
+        const events = await endedRun(`${last.origin}${session}`);
+        expect(events.at(-2)).toMatchObject({
+          errorCode: 'RUN_ABANDONED',
+          errorMessage: expect.stringContaining('3 attempts'),
+        });
+        expect(watcher.asked).toEqual(['/poison/work', '/poison/answer', '/poison/answer', '/poison/answer']);
+      } finally {
+        await last.stop();
+      }
+    } finally {
       watcher.stop();
     }
   });

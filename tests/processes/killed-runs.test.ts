@@ -1,4 +1,4 @@
-import { type Event, getFunctionResponses, InvalidRequestError } from '@eventloom/core';
+import { type Event, getFunctionCalls, getFunctionResponses, InvalidRequestError } from '@eventloom/core';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -84,6 +84,30 @@ test('kill -9 after each commit of a run with tools that are not idempotent: non
   }
   expect(interrupted).toBeGreaterThan(3);
 }, 120_000);
+
+test('kill -9 after each commit up to the answers of the tools, in a run that cannot be resumed: the next message is answered', async () => {
+  const { userId, sessionId } = KEY;
+  let cutOff = 0;
+  for (let commit = 1; commit <= 7; commit++) {
+    const file = join(folder, `not-resumable-${commit}.db`);
+    const ranFile = join(folder, `not-resumed-${commit}`);
+    const fixture = startFixture('dying-process', [file, ranFile, String(commit), 'false', 'false']);
+    expect(await fixture.ended).toEqual({ faults: '', code: null });
+    const service = new SqliteSessionService({ path: file });
+    const left = (await service.getSession(KEY))?.events ?? [];
+    if (left.flatMap(getFunctionCalls).length > left.flatMap(getFunctionResponses).length) cutOff++;
+    const newMessage = { parts: [{ text: 'next' }] };
+    const events = await createResumableRunner(service, ranFile, false, false).run({
+      userId,
+      sessionId,
+      newMessage,
+      runConfig: { onBusy: 'interrupt' },
+    });
+    expect(events.length, `killed at ${commit}`).toBeGreaterThan(0);
+    service.close();
+  }
+  expect(cutOff).toBeGreaterThan(3);
+}, 60_000);
 
 /** Runs, and confirms, in a process that kills itself after a commit (0: never); then resumes the run in this one, and confirms it here. */
 async function askKilledAt(commit: number) {

@@ -11,6 +11,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/credentials': ['.', './sqlite', './conformance'],
   '@eventloom/tools': ['.'],
   '@eventloom/multi-agent': ['.'],
+  '@eventloom/graph': ['.'],
   '@eventloom/llm-agent': ['.'],
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],

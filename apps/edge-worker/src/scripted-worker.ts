@@ -1,13 +1,14 @@
 import { Runner } from '@eventloom/runner';
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
-import { ScriptedModel } from '@eventloom/testing';
 import { createAgent } from './agent.ts';
+import { DiceModel } from './dice-model.ts';
 
 /** The same without a model of somebody else's, and for localhost only: to try it, and to measure what the runtime itself takes. */
 const server = createCloudflareServer<CloudflareBindings>({
+  appNames: ['dice'],
   runners: (_env, services) => {
-    const model = new ScriptedModel([{ calls: [{ name: 'roll_die' }] }, 'There it is.']);
-    return [new Runner({ appName: 'dice', agent: createAgent(model), ...services })];
+    const agent = createAgent(new DiceModel());
+    return [new Runner({ appName: 'dice', agent, resumable: true, ...services })];
   },
 });
 

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import worker, { AppStateObject, UserObject } from './worker.ts';
 
@@ -14,6 +16,18 @@ test('the Worker says that it answers, and hands nobody to an object who does no
   expect((await ask('/health')).status).toBe(200);
   expect((await ask('/list-apps')).status).toBe(401);
   expect((await ask('/apps/helper/users/ann/sessions')).status).toBe(401);
+});
+
+test('the token that the example prints is believed', async () => {
+  const options = { env: { ...process.env, JWT_SECRET: env.JWT_SECRET }, encoding: 'utf8' } as const;
+  const token = execFileSync(process.execPath, [join(import.meta.dirname, '../token.ts'), 'bob'], options).trim();
+  const ask = (path: string) =>
+    worker.fetch(
+      new Request(`https://my-agents.example${path}`, { headers: { authorization: `Bearer ${token}` } }),
+      env,
+    );
+  expect(await (await ask('/list-apps')).json()).toEqual(['helper']);
+  expect((await ask('/apps/helper/users/ann/sessions')).status).toBe(403);
 });
 
 test('the classes of the bindings are exported', () => {

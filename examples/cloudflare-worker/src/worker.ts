@@ -9,7 +9,11 @@ interface Env extends CloudflareBindings {
 }
 
 const server = createCloudflareServer<Env>({
-  runners: (env, services) => [new Runner({ appName: 'helper', agent: createAgent(env.GEMINI_API_KEY), ...services })],
+  appNames: ['helper'],
+  runners: (env, services) => {
+    const agent = createAgent(env.GEMINI_API_KEY);
+    return [new Runner({ appName: 'helper', agent, resumable: true, ...services })];
+  },
   authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'my-login', audience: 'my-agents' }),
 });
 

@@ -77,6 +77,7 @@ export type {
 } from './agent/agent-callbacks.ts';
 export type { BaseAgentConfig } from './agent/base-agent.ts';
 export { BaseAgent } from './agent/base-agent.ts';
+export type { RunDescription, RunQuery } from './agent/run-description.ts';
 export { isBaseAgent } from './agent/is-base-agent.ts';
 export type { TransferRules } from './agent/transfer-rules.ts';
 export { toList } from './agent/to-list.ts';
@@ -92,7 +93,7 @@ export { InvocationContext } from './context/invocation-context.ts';
 export { requestInput } from './context/request-input.ts';
 export type { InvocationProgress } from './context/invocation-progress.ts';
 export { type AgentPast, type InvocationPast, LOOP_COUNT, type PastExecution } from './context/invocation-past.ts';
-export type { SubInvocation } from './context/sub-invocation.ts';
+export type { InTurn, SubInvocation } from './context/sub-invocation.ts';
 export type { ReadonlyState } from './context/readonly-context.ts';
 export { ReadonlyContext } from './context/readonly-context.ts';
 export type { ToolContextParams, ToolListener } from './context/tool-context.ts';
@@ -109,7 +110,7 @@ export type { ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { FunctionDeclaration } from './tool/function-declaration.ts';
 export type { InputRequestParams } from './tool/input-request.ts';
-export { inputOf, inputRequestOf, inputRequestPart } from './tool/input-request.ts';
+export { inputOf, inputRequestOf, inputRequestPart, toInputRequest } from './tool/input-request.ts';
 export {
   askedCallId,
   isPersonRequest,
@@ -246,6 +247,7 @@ export { BasePlugin } from './plugin/base-plugin.ts';
 export type { PluginHook } from './plugin/plugin-manager.ts';
 export { PluginManager } from './plugin/plugin-manager.ts';
 
+export type { DurableObjectStorage } from './platform/durable-object-storage.ts';
 export type { Platform } from './platform/platform.ts';
 export { systemPlatform } from './platform/platform.ts';
 

@@ -4,6 +4,7 @@ import * as artifacts from '@eventloom/artifacts';
 import * as core from '@eventloom/core';
 import * as credentials from '@eventloom/credentials';
 import * as gemini from '@eventloom/gemini';
+import * as graph from '@eventloom/graph';
 import * as llmAgent from '@eventloom/llm-agent';
 import * as memory from '@eventloom/memory';
 import * as multiAgent from '@eventloom/multi-agent';
@@ -33,7 +34,19 @@ const leftOut = [
 ];
 
 test.each(
-  Object.entries({ core, tools, multiAgent, llmAgent, gemini, runner, sessions, artifacts, memory, credentials }),
+  Object.entries({
+    core,
+    tools,
+    multiAgent,
+    graph,
+    llmAgent,
+    gemini,
+    runner,
+    sessions,
+    artifacts,
+    memory,
+    credentials,
+  }),
 )('everything of %s is here, and the same', (_name, module) => {
   const expected = Object.fromEntries(Object.entries(module).filter(([name]) => !leftOut.includes(name)));
   expect({ ...eventloom }).toMatchObject(expected);

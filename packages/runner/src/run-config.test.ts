@@ -175,3 +175,23 @@ test('without the option the user’s data stays in the message', async () => {
   await run({}, { parts: [png] });
   expect((await stored())[0]?.content?.parts).toEqual([png]);
 });
+
+// What is read of the session.
+
+test('a run reads of the session what it says, else what its runner says', async () => {
+  const seen: number[] = [];
+  const { run } = await setUp(
+    async function* ({ session }) {
+      seen.push(session.events.length);
+    },
+    { getSessionConfig: { numRecentEvents: 1 } },
+  );
+  for (let turn = 1; turn <= 3; turn++) await run();
+  await run({ getSessionConfig: { numRecentEvents: 2 } });
+  expect(seen).toEqual([1, 2, 2, 3]);
+});
+
+test('a runner refuses a window that makes no sense', async () => {
+  const getSessionConfig = { numRecentEvents: 'many' } as unknown as { numRecentEvents: number };
+  await expect(setUp(async function* () {}, { getSessionConfig })).rejects.toThrow(ConfigurationError);
+});

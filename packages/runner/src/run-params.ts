@@ -93,15 +93,16 @@ const NO_CONFIG: RunConfig = {};
 
 /**
  * The run's config, checked, with a copy of the metadata: the caller may go on changing its own.
- * @param resumable what goes for runs that do not say
+ * @param defaults what goes for runs that do not say
  * @throws ConfigurationError
  */
 export function toRunConfig(
   { runConfig: given = NO_CONFIG, customMetadata }: RunAsyncParams,
-  resumable = false,
+  { resumable, getSessionConfig }: Pick<RunConfig, 'resumable' | 'getSessionConfig'> = NO_CONFIG,
 ): RunConfig {
   checkRunConfig(given);
-  const runConfig = resumable && given.resumable === undefined ? { ...given, resumable } : given;
+  let runConfig = resumable === true && given.resumable === undefined ? { ...given, resumable } : given;
+  if (getSessionConfig && given.getSessionConfig === undefined) runConfig = { ...runConfig, getSessionConfig };
   if (customMetadata === undefined && runConfig.customMetadata === undefined) return runConfig;
   const copied = copyJson({ ...runConfig.customMetadata, ...customMetadata });
   if ('fault' in copied) throw new ConfigurationError(`customMetadata.${copied.fault.path}: ${copied.fault.reason}`);

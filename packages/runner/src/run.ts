@@ -85,7 +85,7 @@ export class Run {
     this.#params = params;
     if (live) this.#queue = takeQueue(live, runner);
     else checkRunParams(params, runner.appName);
-    this.#config = toRunConfig(params, runner.resumable && !live);
+    this.#config = toRunConfig(params, live ? { getSessionConfig: runner.getSessionConfig } : runner);
     this.#newId = invocationId;
     this.#resumedId = params.invocationId;
     const { userId, sessionId } = params;

@@ -8,7 +8,9 @@ import {
   checkContextCacheConfig,
   ConfigurationError,
   type ContextCacheConfig,
+  checkRunConfig,
   type EventsCompactionConfig,
+  type GetSessionConfig,
   isBaseEventsSummarizer,
   type ModelResolver,
   type Platform,
@@ -55,6 +57,8 @@ export interface RunnerConfig {
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /** Whether runs can be resumed that do not say it themselves: see `RunConfig.resumable`. Default false. */
   readonly resumable?: boolean | undefined;
+  /** Which of a session's events runs read that do not say it themselves: see `RunConfig.getSessionConfig`. Default: all that count. */
+  readonly getSessionConfig?: GetSessionConfig | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
   readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
 }
@@ -76,6 +80,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'eventsCompaction',
   'contextCacheConfig',
   'resumable',
+  'getSessionConfig',
 ]);
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
@@ -95,6 +100,8 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError(
       'Runner: eventsCompaction.summarizer must be a summarizer, such as a LlmEventSummarizer',
     );
+  const { getSessionConfig } = config;
+  if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);
   for (const option of ['leaseTtlMs', 'requestTtlMs'] as const) {
     const value = config[option];

@@ -8,6 +8,7 @@ import {
   type Event,
   type EventloomError,
   type EventsCompactor,
+  type GetSessionConfig,
   type InvocationContext,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
@@ -63,6 +64,8 @@ export class Runner {
   readonly requestTtlMs: number | undefined;
   /** What goes for runs that do not say whether they can be resumed. */
   readonly resumable: boolean;
+  /** What goes for runs that do not say which of the session's events they read. */
+  readonly getSessionConfig: GetSessionConfig | undefined;
   readonly #support: RunSupport;
   readonly #compactor: EventsCompactor | undefined;
 
@@ -77,6 +80,7 @@ export class Runner {
     this.credentialService = config.credentialService;
     this.requestTtlMs = config.requestTtlMs;
     this.resumable = config.resumable ?? false;
+    this.getSessionConfig = config.getSessionConfig;
     this.pluginManager = new PluginManager(config.plugins);
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;

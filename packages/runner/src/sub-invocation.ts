@@ -21,6 +21,7 @@ export async function* runSubInvocation(
 ): AsyncGenerator<Event, void, void> {
   const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
   const own = committer.within(context);
+  const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
   if (context.past) {
     for (const event of pastEvents(context, own.session)) {
@@ -29,7 +30,8 @@ export async function* runSubInvocation(
       request.onPast?.(event);
     }
   } else {
-    await own.append(own.stamp(context.createEvent({ author: 'user', content: request.userContent })));
+    const said = context.createEvent({ author: 'user', content: request.userContent });
+    await inTurn(() => own.append(own.stamp(said)));
   }
   const route = new Route(context.forAgent(request.agent));
   let isOver = false;
@@ -39,7 +41,8 @@ export async function* runSubInvocation(
       if (!event) break;
       // Nobody may be waiting any more: an aborted run does not wait for a tool.
       context.throwIfAborted();
-      const committed = await own.commit(event);
+      const waits = event.partial !== true && !event.nodeEvent && !context.progress.isCommitted(event);
+      const committed = waits ? await inTurn(() => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
     isOver = true;
@@ -48,6 +51,10 @@ export async function* runSubInvocation(
     // An agent that fails is over; one that is left, or ends its invocation, is closed.
     if (!isOver || context.isEnded) await route.events.return();
   }
+}
+
+function atOnce<T>(commit: () => Promise<T>): Promise<T> {
+  return commit();
 }
 
 /** What the agent did before the run was cut off or paused, and what people answered it since then. */
@@ -67,7 +74,7 @@ function pastEvents(
   return [...before, ...since];
 }
 
-function partOf(invocation: Invocation, { agent, userContent, streaming }: SubInvocation): Invocation {
+function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn }: SubInvocation): Invocation {
   const { runConfig, session } = invocation;
   return {
     ...invocation,
@@ -75,6 +82,7 @@ function partOf(invocation: Invocation, { agent, userContent, streaming }: SubIn
     userContent,
     // An agent that is called as a tool is told and answers in text, also in a live run.
     liveRequestQueue: undefined,
+    inTurn: inTurn ?? invocation.inTurn,
     session: { ...session, events: [] },
     derived: new Map(),
     runConfig: streaming ? runConfig : { ...runConfig, streamingMode: StreamingMode.NONE },

@@ -1,15 +1,10 @@
-import { EventloomError, systemPlatform } from '@eventloom/core';
+import { systemPlatform } from '@eventloom/core';
 import type { Hono } from 'hono';
-import { cors } from 'hono/cors';
-import { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
-import { RouteNotFoundError } from './errors/route-not-found-error.ts';
-import { Call } from './http/call.ts';
-import { errorResponse } from './http/error-response.ts';
-import { errorStatus } from './http/error-status.ts';
+import { addRoutes } from './http/add-routes.ts';
+import { createReporter } from './http/create-reporter.ts';
 import { identify } from './http/identify.ts';
-import { guardRequest, isAllowedOrigin, type RequestGuardOptions } from './http/request-guard.ts';
+import { guardOf, guardRequest } from './http/request-guard.ts';
 import type { Route } from './http/route.ts';
-import { INVOCATION_ID_HEADER } from './http/sse-response.ts';
 import { admitLive } from './live/admit-live.ts';
 import { LiveCalls } from './live/live-calls.ts';
 import type { LiveAdmission } from './live/live-socket.ts';
@@ -19,6 +14,7 @@ import { openApiRoute } from './routes/open-api-route.ts';
 import { runBufferRoutes } from './routes/run-buffer-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { serverRoutes } from './routes/server-routes.ts';
+import { graphRoutes } from './routes/graph-routes.ts';
 import { historyRoutes } from './routes/history-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { GRACE_MS } from './runs/run-drain.ts';
@@ -26,7 +22,7 @@ import { RunRegistry } from './runs/run-registry.ts';
 import { UnfinishedRuns } from './runs/unfinished-runs.ts';
 import { within } from './runs/within.ts';
 import type { ServerContext } from './server-context.ts';
-import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver, type ServerLimits } from './server-limits.ts';
 import { checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
@@ -67,8 +63,8 @@ export interface EventloomServer {
 export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {
   checkServerOptions(options);
   const platform = options.platform ?? systemPlatform;
-  const limits = { ...DEFAULT_LIMITS, ...withoutUndefined(options.limits ?? {}) };
-  const report = createReporter(options.onError ?? ((error) => console.error(error)));
+  const limits = limitsOver(DEFAULT_LIMITS, options.limits);
+  const report = createReporter(options.onError);
   const server: ServerContext = {
     runners: new Map(options.runners.map((runner) => [runner.appName, runner])),
     runs: new RunRegistry(platform, limits, report, options.relay),
@@ -79,22 +75,21 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   };
   const { onUnfinishedRuns: action = 'resume', runners } = options;
   const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
-  const guard = guardOf(options);
-  addGuards(app, guard);
-  const routes = [
+  const routes: Route[] = [
     ...serverRoutes,
     ...sessionRoutes,
     ...historyRoutes,
     ...artifactRoutes,
     ...runRoutes,
     ...runBufferRoutes,
+    ...graphRoutes,
     ...liveRoutes,
   ];
-  addRoutes(app, [...routes, openApiRoute(routes, VERSION)], server, options);
-  app.notFound(({ req }) => errorResponse(new RouteNotFoundError(`there is nothing at ${req.method} ${req.path}`)));
-  app.onError((error) => {
-    report(error);
-    return errorResponse(error);
+  addRoutes(app, [...routes, openApiRoute(routes, VERSION)], {
+    ...options,
+    server,
+    identify: (request) => identify(request, options),
+    report,
   });
   unfinished.start();
   return {
@@ -105,7 +100,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
         request,
         server,
         () => {
-          guardRequest(request, guard);
+          guardRequest(request, guardOf(options));
           return identify(request, options);
         },
         report,
@@ -121,59 +116,4 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
       await Promise.all([server.runs.drain(timeoutMs), server.calls.drain(timeoutMs), stopped]);
     },
   };
-}
-
-function guardOf({ authenticate, allowUnauthenticated = false, origins = [] }: ServerOptions): RequestGuardOptions {
-  return { isLoopbackOnly: !authenticate && !allowUnauthenticated, origins };
-}
-
-function addGuards(app: Hono, guard: RequestGuardOptions): void {
-  const { origins } = guard;
-  app.use(async (context, next) => {
-    guardRequest(context.req.raw, guard);
-    await next();
-  });
-  if (origins.length === 0) return;
-  app.use(
-    cors({
-      origin: (origin) => (isAllowedOrigin(origin, '', origins) ? origin : undefined),
-      allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
-      exposeHeaders: [INVOCATION_ID_HEADER, 'Eventloom-Next-Cursor', 'Retry-After'],
-      maxAge: 600,
-    }),
-  );
-}
-
-function addRoutes(app: Hono, routes: readonly Route[], server: ServerContext, options: ServerOptions): void {
-  const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
-  for (const [path, group] of byPath) {
-    for (const route of group) {
-      app.on(route.method, path, async (context) => {
-        const user = route.isPublic ? undefined : await identify(context.req.raw, options);
-        return route.handle(new Call(server, context, user));
-      });
-    }
-    const methods = group.map(({ method }) => method.toUpperCase());
-    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
-    app.all(path, ({ req }) =>
-      errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow }),
-    );
-  }
-}
-
-/** Reports the failures that are the server's own, each once: a run's failure is also the answer to its request. */
-function createReporter(onError: (error: unknown) => void): (error: unknown) => void {
-  const reported = new WeakSet<object>();
-  return (error) => {
-    if (EventloomError.isInstance(error) && errorStatus(error.code) < 500) return;
-    if (typeof error === 'object' && error !== null) {
-      if (reported.has(error)) return;
-      reported.add(error);
-    }
-    onError(error);
-  };
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }

@@ -4,13 +4,21 @@ import type { LiveCalls } from './live/live-calls.ts';
 import type { RunRegistry } from './runs/run-registry.ts';
 import type { ServerLimits } from './server-limits.ts';
 
+/** What requests are checked against, also where somebody else answers them. */
+export interface FrontContext {
+  /** The apps there are, by name. */
+  readonly runners: { has(appName: string): boolean; keys(): Iterable<string> };
+  readonly runs: { readonly isDraining: boolean };
+  readonly limits: Pick<ServerLimits, 'maxBodyBytes'>;
+  /** What `/version` answers. */
+  readonly version: Readonly<Record<string, string>>;
+}
+
 /** What all requests to one server share. */
-export interface ServerContext {
+export interface ServerContext extends FrontContext {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly runs: RunRegistry;
   readonly calls: LiveCalls;
   readonly limits: ServerLimits;
   readonly platform: Platform;
-  /** What `/version` answers. */
-  readonly version: Readonly<Record<string, string>>;
 }

@@ -59,3 +59,9 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxLiveFrameBytes: 2 * 1024 * 1024,
   maxLiveWaitingBytes: 1024 * 1024,
 };
+
+/** The limits that are given, over others; undefined gives none. */
+export function limitsOver<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
+  const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
+  return { ...limits, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
+}

@@ -107,6 +107,7 @@ function createWorker({ WATCHER = '' }: Env): LlmAgent {
 }
 
 const server = createCloudflareServer<Env>({
+  appNames: ['app', 'voice', 'shop'],
   runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
     new Runner({ appName: 'voice', agent: new LlmAgent({ name: 'parrot', model: new LiveEcho() }), ...services }),

@@ -5,11 +5,12 @@ declare module 'cloudflare:workers' {
     exec<T extends Record<string, ArrayBuffer | string | number | null>>(
       query: string,
       ...bindings: unknown[]
-    ): { toArray(): T[]; one(): T };
+    ): { toArray(): T[]; one(): T; readonly rowsRead: number; readonly rowsWritten: number };
   }
   export interface DurableObjectStorage {
     readonly sql: SqlStorage;
     transactionSync<T>(closure: () => T): T;
+    getAlarm(): Promise<number | null>;
     setAlarm(scheduledTimeMs: number): Promise<void>;
     sync(): Promise<void>;
   }
@@ -98,6 +99,8 @@ declare module 'cloudflare:workers' {
     readonly EVENTLOOM_APPS: DurableObjectNamespace;
     readonly ARTIFACTS: R2Bucket;
   };
+  /** What the Worker itself exports. */
+  export const exports: { readonly default: { fetch(request: Request): Promise<Response> } };
 }
 
 declare module 'cloudflare:test' {

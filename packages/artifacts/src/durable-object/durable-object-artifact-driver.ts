@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64, SizeLimitError, USER_PREFIX } from '@eventloom/core';
+import { decodeBase64, type DurableObjectStorage, encodeBase64, SizeLimitError, USER_PREFIX } from '@eventloom/core';
 import type {
   ArtifactDriver,
   ArtifactOwner,
@@ -7,7 +7,6 @@ import type {
   ArtifactRecord,
   StoredArtifact,
 } from '../artifact-driver.ts';
-import type { DurableObjectArtifactStorage } from './durable-object-artifact-storage.ts';
 import { migrateArtifacts } from './schema.ts';
 
 /** A version's bytes and its record together. Loading one takes four times as much of the 128 MB that an object has. */
@@ -21,9 +20,9 @@ const decoder = new TextDecoder();
 
 /** Artifacts in the SQL storage of a Durable Object, see `schema.ts`. Nothing else runs during synchronous work. */
 export class DurableObjectArtifactDriver implements ArtifactDriver {
-  readonly #storage: DurableObjectArtifactStorage;
+  readonly #storage: DurableObjectStorage;
 
-  constructor(storage: DurableObjectArtifactStorage) {
+  constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     migrateArtifacts(storage);
   }

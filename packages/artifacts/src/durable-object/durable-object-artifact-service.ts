@@ -1,11 +1,11 @@
+import type { DurableObjectStorage } from '@eventloom/core';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { DurableObjectArtifactDriver } from './durable-object-artifact-driver.ts';
-import type { DurableObjectArtifactStorage } from './durable-object-artifact-storage.ts';
 
 /** Options of `DurableObjectArtifactService`. */
 export interface DurableObjectArtifactServiceOptions extends DriverArtifactServiceOptions {
   /** `ctx.storage` of an object whose class has SQLite storage. The tables of this package begin with `eventloom_`. */
-  readonly storage: DurableObjectArtifactStorage;
+  readonly storage: DurableObjectStorage;
 }
 
 /**

@@ -1,5 +1,4 @@
 // Artifacts in the SQL storage of a Durable Object. Needs nothing but what is handed in.
 
-export type { DurableObjectArtifactStorage } from './durable-object-artifact-storage.ts';
 export type { DurableObjectArtifactServiceOptions } from './durable-object-artifact-service.ts';
 export { DurableObjectArtifactService } from './durable-object-artifact-service.ts';

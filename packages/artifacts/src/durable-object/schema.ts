@@ -1,5 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
-import type { DurableObjectArtifactStorage } from './durable-object-artifact-storage.ts';
+import { ConfigurationError, type DurableObjectStorage } from '@eventloom/core';
 
 /**
  * `session_id` is empty for an artifact of the user's. `next` is the number of the next version, and stays when the versions are
@@ -39,7 +38,7 @@ const MIGRATIONS: readonly string[] = [FIRST];
  * Brings the artifact tables to the version of this program, once, in one transaction. Other tables are left alone.
  * @throws ConfigurationError when a newer program made them
  */
-export function migrateArtifacts(storage: DurableObjectArtifactStorage): void {
+export function migrateArtifacts(storage: DurableObjectStorage): void {
   const version = versionOf(storage);
   if (version === MIGRATIONS.length) return;
   if (version > MIGRATIONS.length) {
@@ -53,7 +52,7 @@ export function migrateArtifacts(storage: DurableObjectArtifactStorage): void {
   });
 }
 
-function versionOf({ sql }: DurableObjectArtifactStorage): number {
+function versionOf({ sql }: DurableObjectStorage): number {
   const [table] = sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").toArray();
   const [row] = table ? sql.exec("SELECT value FROM eventloom_meta WHERE key = 'artifacts.schema'").toArray() : [];
   return Number(row?.['value'] ?? 0);

@@ -11,6 +11,7 @@ import {
   type SingleAgentErrorCallback,
 } from './agent-callbacks.ts';
 import { indexSubAgents } from './agent-tree.ts';
+import type { RunDescription, RunQuery } from './run-description.ts';
 import { runResumable } from './run-resumable.ts';
 import { toList } from './to-list.ts';
 import type { TransferRules } from './transfer-rules.ts';
@@ -136,6 +137,11 @@ export abstract class BaseAgent {
   /** True for an agent that can run live. */
   get canRunLive(): boolean {
     return this.runLiveImpl !== BaseAgent.prototype.runLiveImpl;
+  }
+
+  /** What there is to show of a run of this agent, read from stored events; undefined for an agent that shows nothing. */
+  describeRun(_query: RunQuery): RunDescription | undefined {
+    return undefined;
   }
 
   /** Releases what the agent and those below it hold open. Nothing runs them any more afterwards. */

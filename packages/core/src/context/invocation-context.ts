@@ -130,7 +130,7 @@ export class InvocationContext {
    * The context in which a sub-invocation starts, for whoever runs it: a tree of its own, in an enclosure of its own. It ends for
    * itself; its model calls count with those of the run, and while it waits for a person, so does the agent that called it.
    */
-  forSubInvocation({ agent, callId }: SubInvocation, invocation: Invocation): InvocationContext {
+  forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#heardExecutionId;
     const past = invocation.past?.claim({ parentExecutionId, branch, after: this.#position });
@@ -144,7 +144,7 @@ export class InvocationContext {
       isHeard: true,
       parent: this,
       branch,
-      abort: this.#abort,
+      abort: abort ?? this.#abort,
     });
   }
 

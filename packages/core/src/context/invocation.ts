@@ -15,7 +15,7 @@ import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import type { InvocationPast } from './invocation-past.ts';
-import type { SubInvocation } from './sub-invocation.ts';
+import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
 /** What a message answers of what tools asked a person. */
 export interface MessageAnswers {
@@ -66,6 +66,11 @@ export interface Invocation {
   readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
   /** What the session's tool ledger has of an invocation. */
   readonly listToolCalls?: ((invocationId: string) => Promise<readonly ToolLedgerEntry[]>) | undefined;
+  /**
+   * Puts the commits of agents that run at the same time in an order that does not depend on how fast they are. Absent where no
+   * order is kept.
+   */
+  readonly inTurn?: InTurn | undefined;
   /** Runs the context's agent and then whomever it hands over to. Without one, nobody is handed over to. */
   readonly driveAgent?: ((context: InvocationContext) => AsyncGenerator<Event, void, void>) | undefined;
   /** Runs an agent as a world of its own; see `InvocationContext.runSubInvocation`. */

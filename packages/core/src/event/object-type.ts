@@ -8,6 +8,10 @@ export const ObjectType = {
   toolResponse: 'tool.response',
   agentTransfer: 'agent.transfer',
   codeExecution: 'postprocessing.code_execution',
+  graphNodeCustom: 'graph.node.custom',
+  graphNodeStart: 'graph.node.start',
+  graphNodeComplete: 'graph.node.complete',
+  graphNodeError: 'graph.node.error',
   runnerCompletion: 'runner.completion',
   runnerEnd: 'runner.end',
 } as const;

@@ -37,6 +37,18 @@ const answers = (responses: Readonly<Record<string, unknown>>): Content => ({
   parts: Object.entries(responses).map(([id, result]) => ({ functionResponse: answer(id, { result }) })),
 });
 
+const cutOff = (id: string): Content => ({
+  role: 'user',
+  parts: [
+    {
+      functionResponse: answer(id, {
+        error: 'interrupted',
+        message: 'The call was cut off while it ran. It may have had its effect or not.',
+      }),
+    },
+  ],
+});
+
 // Rule 1: rewinds.
 
 test('a rewind takes back its invocation and all that came after it', () => {
@@ -123,7 +135,7 @@ test('thoughts beside an answer stay, and so does an empty text with a signature
 
 test('a question of the runtime beside a call leaves the call', () => {
   const events = [functionCallEvent('bot', [call('c1'), call('c2', 'adk_request_confirmation')])];
-  expect(contentsOf(events)).toEqual([calls('c1')]);
+  expect(contentsOf(events)).toEqual([calls('c1'), cutOff('c1')]);
 });
 
 // Rule 3: compaction.
@@ -316,9 +328,47 @@ test('a response without a call is dropped, and what stands beside it is not', (
   expect(contentsOf([userEvent('hi'), event])).toEqual([said('user', 'hi'), said('user', 'and this')]);
 });
 
-test('a call that is still open gets no made-up response', () => {
+test('a call without a response is told to be cut off: services refuse it otherwise', () => {
   const events = [calling('c1', 'c2'), answering('bot', { c1: 1 }), userEvent('next')];
-  expect(contentsOf(events)).toEqual([calls('c1', 'c2'), answers({ c1: 1 }), said('user', 'next')]);
+  const [{ parts: [told] = [] }] = [cutOff('c2')];
+  expect(contentsOf(events)).toEqual([
+    calls('c1', 'c2'),
+    { role: 'user', parts: [...(answers({ c1: 1 }).parts ?? []), told] },
+    said('user', 'next'),
+  ]);
+  const twice = [calling('c1'), userEvent('next'), calling('c1'), modelEvent('bot', 'Hm.'), userEvent('and?')];
+  expect(contentsOf(twice)).toEqual([
+    calls('c1'),
+    cutOff('c1'),
+    said('user', 'next'),
+    calls('c1'),
+    cutOff('c1'),
+    said('model', 'Hm.'),
+    said('user', 'and?'),
+  ]);
+});
+
+test('a call whose answer comes later is told to be pending until it comes, and then it is answered in its place', () => {
+  const builder = new ContentsBuilder('bot', undefined);
+  const events = [
+    functionCallEvent('bot', [call('adk-1')], { longRunningToolIds: ['adk-1'] }),
+    modelEvent('bot', 'Wait.'),
+    userEvent('next'),
+  ];
+  const pending = { status: 'pending', message: 'There is no result yet.' };
+  const later = [said('model', 'Wait.'), said('user', 'next')];
+  expect(builder.build(events)).toEqual([
+    { role: 'model', parts: [{ functionCall: call(undefined) }] },
+    { role: 'user', parts: [{ functionResponse: answer(undefined, pending) }] },
+    ...later,
+  ]);
+  events.push(answering('user', { 'adk-1': 'done' }));
+  const answered = [
+    { role: 'model', parts: [{ functionCall: call(undefined) }] },
+    { role: 'user', parts: [{ functionResponse: answer(undefined, { result: 'done' }) }] },
+    ...later,
+  ];
+  expect([builder.build(events), contentsOf(events)]).toEqual([answered, answered]);
 });
 
 test('a response belongs to the newest call of its id, because some models use ids again', () => {

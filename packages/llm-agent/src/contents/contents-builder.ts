@@ -2,12 +2,14 @@ import {
   type Content,
   effectiveEvents,
   type Event,
+  type FunctionCall,
   type FunctionResponse,
   isVisibleOn,
   type Part,
   rewritesHistory,
 } from '@eventloom/core';
 import type { CodeStyle } from '../code-execution/code-part-text.ts';
+import { INTERRUPTED } from '../step/earlier-run.ts';
 import { callsToRun } from '../step/open-calls.ts';
 import {
   isFrameworkPart,
@@ -19,11 +21,16 @@ import {
   withoutClientId,
 } from './event-content.ts';
 
+/** What is told of a call whose answer comes later. */
+const PENDING = { status: 'pending', message: 'There is no result yet.' };
+
 /** The calls of one content and what they were answered, kept together whenever the answers came. */
 interface CallGroup {
-  /** Where the calls stand in the contents; their responses, once there are any, stand right behind. */
+  /** Where the calls stand in the contents; their responses stand right behind. */
   index: number;
-  readonly callIds: readonly string[];
+  readonly calls: readonly FunctionCall[];
+  /** Those whose answers come later. */
+  readonly longRunningIds: readonly string[];
   readonly responses: Map<string, Part>;
   placed: boolean;
 }
@@ -42,6 +49,8 @@ export class ContentsBuilder {
   readonly #codeStyle: CodeStyle | undefined;
   #contents: Content[] = [];
   #groups = new Map<string, CallGroup>();
+  /** The newest calls while nothing stands behind them. */
+  #unanswered: CallGroup | undefined;
   #seen = 0;
   /** How long the contents were when they were handed out. */
   #length = 0;
@@ -58,7 +67,8 @@ export class ContentsBuilder {
   }
 
   /**
-   * The contents of these events, of which the ones seen before are a prefix.
+   * The contents of these events, of which the ones seen before are a prefix. Models refuse a call without a response: one that has none
+   * in the session is told to wait for its answer, or to be cut off.
    * @param goingOn an invocation that is resumed: it is told as it is, also when a summary tells of it
    */
   build(events: readonly Event[], goingOn?: string): Content[] {
@@ -74,6 +84,7 @@ export class ContentsBuilder {
     } else {
       for (const event of added) this.#addEvent(event);
     }
+    this.#tellUnanswered();
     this.#seen = events.length;
     this.#length = this.#contents.length;
     return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
@@ -82,6 +93,7 @@ export class ContentsBuilder {
   #reset(): void {
     this.#contents = [];
     this.#groups = new Map();
+    this.#unanswered = undefined;
     this.#spoken = undefined;
     this.#isSummarized = false;
   }
@@ -127,13 +139,20 @@ export class ContentsBuilder {
   }
 
   #addSaid(event: Event, content: Content): void {
-    this.#push(content);
     // The ids are the event's own: those of the content were stripped where the runtime made them.
-    const calls = event.author === this.#agentName ? callsToRun(event.content?.parts) : [];
+    const calls = event.author === this.#agentName ? callsToRun(event.content?.parts).filter(isForModel) : [];
+    if (calls.length > 0) this.#tellUnanswered();
+    this.#push(content);
     if (calls.length === 0) return;
-    const callIds = calls.map((call) => call.id ?? '');
-    const group: CallGroup = { index: this.#contents.length - 1, callIds, responses: new Map(), placed: false };
-    for (const id of callIds) this.#groups.set(id, group);
+    const index = this.#contents.length - 1;
+    const { longRunningToolIds: longRunningIds = [] } = event;
+    const group: CallGroup = { index, calls, longRunningIds, responses: new Map(), placed: false };
+    for (const { id = '' } of calls) this.#groups.set(id, group);
+    this.#unanswered = group;
+  }
+
+  #tellUnanswered(): void {
+    if (this.#unanswered) this.#placeResponses(this.#unanswered);
   }
 
   /** Puts each response right behind its call, the latest one of an id in place of an earlier one. Orphans are dropped. */
@@ -162,7 +181,9 @@ export class ContentsBuilder {
   }
 
   #placeResponses(group: CallGroup): void {
-    const content: Content = { role: 'user', parts: group.callIds.flatMap((id) => group.responses.get(id) ?? []) };
+    if (group === this.#unanswered) this.#unanswered = undefined;
+    const parts = group.calls.map((call) => group.responses.get(call.id ?? '') ?? toldOpen(call, group));
+    const content: Content = { role: 'user', parts };
     const at = group.index + 1;
     if (group.placed) {
       this.#contents[at] = content;
@@ -176,6 +197,15 @@ export class ContentsBuilder {
     this.#contents.splice(at, 0, content);
     for (const other of new Set(this.#groups.values())) if (other.index >= at) other.index++;
   }
+}
+
+function isForModel(functionCall: FunctionCall): boolean {
+  return !isFrameworkPart({ functionCall });
+}
+
+function toldOpen({ id = '', name = '' }: FunctionCall, { longRunningIds }: CallGroup): Part {
+  const response = longRunningIds.includes(id) ? PENDING : INTERRUPTED;
+  return withoutClientId({ functionResponse: { id, name, response } });
 }
 
 /** A response without its call, as text: services refuse it as a part. */

@@ -75,7 +75,7 @@ test('the current turn begins with the newest message of the user', () => {
     userEvent('three'),
     functionCallEvent('bot', [{ id: 'c', name: 'f' }]),
   ];
-  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['three', undefined]);
+  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['three', undefined, undefined]);
 });
 
 test('the current turn begins with what another agent said last', () => {

@@ -9,6 +9,11 @@ const FRESH_MS = 1000;
 const WAIT_MS = 1000;
 /** Characters of changes in one delivery. */
 const DELIVERY_CHARS = 1_000_000;
+/** How long the object of the app may take for one answer. */
+const ANSWER_MS = 10_000;
+/** What could not be delivered is tried again after this time, later and later while that fails. */
+const RETRY_MS = 5000;
+const MAX_RETRY_MS = 300_000;
 
 /** Carries app state between a user's object and the object of the app. One exchange of an app at a time: the next sees its result. */
 export class AppStateSync {
@@ -19,8 +24,9 @@ export class AppStateSync {
   readonly #report: (error: unknown) => void;
   readonly #exchanges = new Map<string, Promise<void>>();
   readonly #freshUntilMs = new Map<string, number>();
+  readonly #failures = new Map<string, { readonly sinceMs: number; readonly againMs: number }>();
 
-  /** @param report told of what failed; it is tried again */
+  /** @param report told of what failed, once until it works again */
   constructor(
     replica: DurableObjectAppState,
     sender: string,
@@ -40,46 +46,90 @@ export class AppStateSync {
     return this.#replica.pendingApps().length > 0;
   }
 
-  /** Learns what others wrote, unless that was done a second ago. Waits a second at most: then what is known must do. Never rejects. */
+  /** When what was written here has to be delivered, if that was not done before; infinite when nothing waits. */
+  get dueMs(): number {
+    const due = this.#replica
+      .pendingApps()
+      .map(({ appName, sinceMs }) => this.#failures.get(appName)?.againMs ?? sinceMs + RETRY_MS);
+    return Math.min(...due, Infinity);
+  }
+
+  /**
+   * Learns what others wrote, unless that was done a second ago or fails just now. Waits a second at most: then what is known must do.
+   * Never rejects.
+   */
   async refresh(appName: string): Promise<void> {
     if (this.#platform.now() < (this.#freshUntilMs.get(appName) ?? 0)) return;
     const late = Promise.withResolvers<void>();
-    const callOff = this.#platform.schedule(WAIT_MS, late.resolve);
+    const callOff = this.#platform.schedule(WAIT_MS, () => {
+      // One request waits for an object that does not answer, and not all that come meanwhile.
+      this.#freshUntilMs.set(appName, this.#platform.now() + ANSWER_MS);
+      late.resolve();
+    });
     await Promise.race([this.#exchange(appName), late.promise]);
     callOff();
   }
 
-  /** Delivers what waits. Never rejects; what could not be delivered still waits. */
+  /** Delivers what waits, except where that fails just now. Never rejects; what could not be delivered still waits. */
   async deliver(): Promise<void> {
-    await Promise.all(this.#replica.pendingApps().map((appName) => this.#exchange(appName)));
+    await Promise.all(this.#replica.pendingApps().map(({ appName }) => this.#exchange(appName)));
   }
 
   #exchange(appName: string): Promise<void> {
     const running = this.#exchanges.get(appName);
     if (running) return running;
+    if (this.#platform.now() < (this.#failures.get(appName)?.againMs ?? 0)) return Promise.resolve();
     const exchange = this.#exchangeAll(appName)
-      .catch(this.#report)
+      .catch((error: unknown) => this.#failed(appName, error))
       .finally(() => this.#exchanges.delete(appName));
     this.#exchanges.set(appName, exchange);
     return exchange;
   }
 
+  #failed(appName: string, error: unknown): void {
+    const now = this.#platform.now();
+    const before = this.#failures.get(appName);
+    if (!before) this.#report(error);
+    // What waits tells of failures that the object does not remember.
+    const waiting = this.#replica.pendingApps().find((app) => app.appName === appName);
+    const sinceMs = before?.sinceMs ?? Math.min(now, waiting?.sinceMs ?? now);
+    const waitMs = Math.min(Math.max(now - sinceMs, RETRY_MS), MAX_RETRY_MS);
+    this.#failures.set(appName, { sinceMs, againMs: Math.ceil(now + waitMs * (0.75 + Math.random() / 2)) });
+  }
+
   async #exchangeAll(appName: string): Promise<void> {
-    const app = this.#apps.getByName(appName);
     for (;;) {
       const pending = this.#replica.pending(appName, DELIVERY_CHARS);
       const knownVersion = this.#replica.version(appName);
-      const exchange: AppStateExchange = { sender: this.#sender, knownVersion, pending };
-      const response = await app.fetch(
-        new Request('https://app.internal/', { method: 'POST', body: JSON.stringify(exchange) }),
-      );
-      if (!response.ok) throw new AppStateUnreachableError(`the object of app ${appName} answered ${response.status}`);
-      const { changes, version, hasMore } = (await response.json()) as AppStateAnswer;
+      const { changes, version, hasMore } = await this.#ask(appName, { sender: this.#sender, knownVersion, pending });
       const lastSeq = pending.at(-1)?.seq;
       if (lastSeq !== undefined) this.#replica.settle(appName, lastSeq);
       if (version !== knownVersion) this.#replica.apply(appName, version, changes);
       if (!hasMore && this.#replica.pending(appName, 1).length === 0) break;
     }
+    this.#failures.delete(appName);
     this.#freshUntilMs.set(appName, this.#platform.now() + FRESH_MS);
+  }
+
+  async #ask(appName: string, exchange: AppStateExchange): Promise<AppStateAnswer> {
+    const controller = new AbortController();
+    const late = Promise.withResolvers<never>();
+    const callOff = this.#platform.schedule(ANSWER_MS, () => {
+      const error = new AppStateUnreachableError(`the object of app ${appName} did not answer within ${ANSWER_MS} ms`);
+      late.reject(error);
+      controller.abort(error);
+    });
+    try {
+      return await Promise.race([this.#send(appName, exchange, controller.signal), late.promise]);
+    } finally {
+      callOff();
+    }
+  }
+
+  async #send(appName: string, exchange: AppStateExchange, signal: AbortSignal): Promise<AppStateAnswer> {
+    const request = new Request('https://app.internal/', { method: 'POST', body: JSON.stringify(exchange), signal });
+    const response = await this.#apps.getByName(appName).fetch(request);
+    if (!response.ok) throw new AppStateUnreachableError(`the object of app ${appName} answered ${response.status}`);
+    return (await response.json()) as AppStateAnswer;
   }
 }

@@ -1,11 +1,10 @@
+import type { DurableObjectStorage } from '@eventloom/core';
 import type { R2ArtifactBucket } from '@eventloom/artifacts/r2';
+import type { LargeValueBucket } from '@eventloom/sessions/durable-object';
 
 /** What is used of a Durable Object's storage with SQLite: `ctx.storage`. */
-export interface ObjectStorage {
-  readonly sql: {
-    exec(query: string, ...bindings: (null | number | string | Uint8Array)[]): { toArray(): Record<string, unknown>[] };
-  };
-  transactionSync<T>(work: () => T): T;
+export interface ObjectStorage extends DurableObjectStorage {
+  getAlarm(): Promise<number | null>;
   setAlarm(scheduledTimeMs: number): Promise<void>;
   sync(): Promise<void>;
 }
@@ -27,8 +26,8 @@ export interface CloudflareBindings {
   readonly EVENTLOOM_USERS: ObjectNamespace;
   /** The class `AppStateObject`: an object for each app. */
   readonly EVENTLOOM_APPS: ObjectNamespace;
-  /** Where artifacts are kept. Default: in the user's object, up to 16 MiB each. */
-  readonly EVENTLOOM_ARTIFACTS?: R2ArtifactBucket;
-  /** A rate limit, asked for each user, or for each address where nobody is authenticated. Default: none. */
+  /** Where artifacts are kept, and what of sessions is too large for a row. Default: in the user's object, up to 16 MiB each. */
+  readonly EVENTLOOM_ARTIFACTS?: R2ArtifactBucket & LargeValueBucket;
+  /** A rate limit, asked at every route but the probes: for each user, or for each address where nobody is authenticated. Default: none. */
   readonly EVENTLOOM_RATE_LIMIT?: { limit(options: { key: string }): Promise<{ success: boolean }> };
 }

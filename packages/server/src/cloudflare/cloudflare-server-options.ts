@@ -16,7 +16,9 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   ServerOptions,
   'allowUnauthenticated' | 'origins' | 'limits' | 'version' | 'onError' | 'onUnfinishedRuns'
 > {
-  /** Makes the apps, over the services of one user. Called once for each object, and once in the Worker, which only asks for the names. */
+  /** The names of the apps: the Worker makes none of them. */
+  readonly appNames: readonly string[];
+  /** Makes the apps, over the services of one user: those that `appNames` names. Called once for each object. */
   readonly runners: (env: Env, services: CloudflareServices) => readonly Runner[];
   /**
    * Makes the hook that says who a request comes from; called once for each environment, so that keys that it loads are kept. Without it

@@ -1,3 +1,5 @@
+import { createReporter } from '../http/create-reporter.ts';
+import { errorResponse } from '../http/error-response.ts';
 import { AppStateObject } from './app-state-object.ts';
 import type { CloudflareBindings, ObjectState } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
@@ -30,21 +32,31 @@ export interface CloudflareServer<Env> {
  * answers the routes of `createServer`. Needs no compatibility flag.
  *
  * A request that names a user costs a request to that user's object and, once a second at most, one to the app's object for what
- * other users wrote under `app:`. Bodies are read in the Worker where they name the user: `/run` and `/run_sse`.
+ * other users wrote under `app:`. Bodies are read in the Worker, up to `limits.maxBodyBytes`.
  *
- * Nothing is checked before the first request: what cannot work throws ConfigurationError then.
+ * Nothing is checked before the first request: what cannot work is told to `onError` then, and each request is answered with 500.
  */
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,
 ): CloudflareServer<Env> {
+  const report = createReporter(options.onError);
   const routers = new WeakMap<Env, WorkerRouter<Env>>();
   const routerOf = (env: Env): WorkerRouter<Env> => {
-    const router = routers.get(env) ?? new WorkerRouter(env, options);
+    const router = routers.get(env) ?? new WorkerRouter(env, options, report);
     routers.set(env, router);
     return router;
   };
   return {
-    handler: { fetch: async (request, env) => routerOf(env).fetch(request) },
+    handler: {
+      async fetch(request, env) {
+        try {
+          return await routerOf(env).fetch(request);
+        } catch (error) {
+          report(error);
+          return errorResponse(error);
+        }
+      },
+    },
     UserObject: class extends UserObject<Env> {
       constructor(state: ObjectState, env: Env) {
         super(state, env, options);

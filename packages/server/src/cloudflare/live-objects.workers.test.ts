@@ -65,7 +65,7 @@ test('when the object dies in mid-call its client is cut off, and a new call goe
 
 test('a token among the protocols opens a call with the object of its user, and no other one', async () => {
   const authenticate = () => jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
-  const { handler } = createCloudflareServer<CloudflareBindings>({ runners, authenticate });
+  const { handler } = createCloudflareServer<CloudflareBindings>({ appNames: ['voice'], runners, authenticate });
   const jwt = new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).setSubject(user).setExpirationTime('1h');
   const token = await jwt.setIssuer('issuer').setAudience('agents').sign(new TextEncoder().encode(SECRET));
   const headers = { 'sec-websocket-protocol': `eventloom, bearer.${token}`, 'eventloom-forwarded': 'forged' };
@@ -83,7 +83,7 @@ test('a token among the protocols opens a call with the object of its user, and 
 });
 
 test('without a hook a Worker under a name of its own refuses, and reaches no object', async () => {
-  const { handler } = createCloudflareServer<CloudflareBindings>({ runners });
+  const { handler } = createCloudflareServer<CloudflareBindings>({ appNames: ['voice'], runners });
   const client = await callWorker(
     (request) => handler.fetch(new Request(request.url.replace('localhost', 'agents.example'), request), env),
     query,
@@ -97,7 +97,11 @@ test('a rate limit is asked for each call', async () => {
     ...env,
     EVENTLOOM_RATE_LIMIT: { limit: ({ key }: { key: string }) => Promise.resolve({ success: keys.push(key) === 0 }) },
   };
-  const { handler } = createCloudflareServer<typeof limited>({ runners, authenticate: () => () => ({ userId: user }) });
+  const { handler } = createCloudflareServer<typeof limited>({
+    appNames: ['voice'],
+    runners,
+    authenticate: () => () => ({ userId: user }),
+  });
   const headers = { 'sec-websocket-protocol': 'eventloom' };
   const client = await callWorker((request) => handler.fetch(request, limited), query, headers);
   expect(client.protocol).toBe('eventloom');

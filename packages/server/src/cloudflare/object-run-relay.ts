@@ -1,6 +1,8 @@
 import type { SessionKey } from '@eventloom/core';
+import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import { RunHostLostError } from '../errors/run-host-lost-error.ts';
 import type {
+  NumberedEvent,
   RelayedRun,
   RelayHost,
   RemoteRun,
@@ -12,7 +14,7 @@ import type {
 import type { KeptRun, RunStore } from './run-store.ts';
 
 /** How long the pieces of an answer are gathered before they are stored, so that they lie many to a row. */
-const GATHER_MS = 200;
+const GATHER_MS = 1000;
 /** Characters of events that are stored at once. */
 const GATHER_CHARS = 128 * 1024;
 
@@ -43,7 +45,10 @@ export class ObjectRunRelay implements RunRelay {
 
   publish(run: RelayedRun): RunPublication {
     const { key, invocationId, buffer } = run;
-    const pk = this.#store.open(key, invocationId);
+    const { firstSeq: beginSeq } = buffer;
+    const kept = run.isRetold ? this.#store.find(key, invocationId) : undefined;
+    const told = kept && this.#store.reopen(kept.pk, beginSeq);
+    const pk = kept?.pk ?? this.#store.open(key, invocationId, beginSeq);
     this.#running.add(invocationId);
     this.#onChange();
     let storedSeq = 0;
@@ -61,32 +66,66 @@ export class ObjectRunRelay implements RunRelay {
       storedSeq = buffer.lastSeq;
       storedChars = buffer.chars;
     };
+    const forget = (): void => {
+      isForgotten = true;
+      this.#store.forget(invocationId);
+    };
+    /** The run goes on without its buffer when that cannot be stored. */
+    const attempt = (work: () => void): void => {
+      try {
+        work();
+      } catch (error) {
+        this.#host?.report(error);
+        if (!isForgotten) attempt(forget);
+      }
+    };
     return {
       announced: Promise.resolve(),
+      ...(told && { told, earlier: (afterSeq) => this.#earlier(key, invocationId, afterSeq) }),
       notify: (isCommitted) => {
         if (run.isEnded) {
-          store();
-          if (!isForgotten) this.#store.end(pk, this.#now(), run.failureText);
+          attempt(() => {
+            store();
+            if (!isForgotten) this.#store.end(pk, this.#now(), run.failureText);
+          });
           this.#running.delete(invocationId);
           this.#onChange();
         } else if (isCommitted || buffer.chars - storedChars > GATHER_CHARS) {
           // In the turn in which the event was handed to readers: it is stored before any of them has it.
-          store();
+          attempt(store);
         } else {
-          callOff ??= this.#host?.platform.schedule(GATHER_MS, store);
+          callOff ??= this.#host?.platform.schedule(GATHER_MS, () => attempt(store));
         }
       },
-      forget: () => {
-        isForgotten = true;
-        this.#store.forget(invocationId);
-      },
+      forget: () => attempt(forget),
     };
   }
 
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
     const kept = this.#store.find(key, invocationId);
-    const remote = kept && { firstSeq: kept.firstSeq, lastSeq: kept.lastSeq, end: endOf(kept, key, invocationId) };
-    return Promise.resolve(remote);
+    if (!kept) return Promise.resolve(undefined);
+    const { firstSeq, lastSeq } = kept;
+    const earlier = (afterSeq: number) => this.#earlier(key, invocationId, afterSeq);
+    return Promise.resolve({ firstSeq, lastSeq, end: endOf(kept, key, invocationId), earlier });
+  }
+
+  #earlier(key: SessionKey, invocationId: string, afterSeq: number): Iterator<NumberedEvent> | undefined {
+    const kept = this.#store.find(key, invocationId);
+    if (!kept || afterSeq >= kept.beginSeq - 1) return undefined;
+    if (afterSeq < kept.goneSeq) {
+      throw new RunEventsGoneError(
+        `what the run ${invocationId} said up to number ${kept.goneSeq} is more than is kept; read session ${JSON.stringify(key.sessionId)}, then follow the run from ${kept.goneSeq}`,
+      );
+    }
+    return this.#eventsBefore(kept, afterSeq);
+  }
+
+  *#eventsBefore({ pk, beginSeq }: KeptRun, afterSeq: number): Generator<NumberedEvent> {
+    for (const { firstSeq, texts } of this.#store.chunks(pk, afterSeq, beginSeq)) {
+      for (const [index, text] of texts.entries()) {
+        if (firstSeq + index > afterSeq) yield { seq: firstSeq + index, text };
+      }
+    }
   }
 
   lastSeqOf(key: SessionKey, invocationId: string): number | undefined {

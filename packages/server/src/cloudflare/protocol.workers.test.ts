@@ -1,16 +1,30 @@
+import { reset } from 'cloudflare:test';
+import { exports } from 'cloudflare:workers';
 import { systemPlatform } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { env } from 'cloudflare:workers';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { protocolRunners } from './fixtures/protocol-runners.ts';
 import { protocolTranscript } from './fixtures/protocol-transcript.ts';
-import { protocolServer } from './fixtures/protocol-worker.ts';
+import { refusalsTranscript } from './fixtures/refusals-transcript.ts';
+
+const fetch = (request: Request): Promise<Response> => exports.default.fetch(request);
+const open = { fetch, origin: 'http://localhost' };
+const guarded = { fetch, origin: 'https://guarded.example' };
+afterEach(reset);
 
 test('the Worker answers every route with the bytes that a server of one process answers', async () => {
-  const transcript = await protocolTranscript((request) => protocolServer.handler.fetch(request, env));
+  await expect(await protocolTranscript(open)).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
+});
+
+test('so does one that asks who a request comes from', async () => {
+  const transcript = await protocolTranscript({ ...guarded, headers: { authorization: 'ann' } });
   await expect(transcript).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
+});
+
+test('it refuses others with the bytes of a server of one process', async () => {
+  await expect(await refusalsTranscript(guarded)).toMatchFileSnapshot('./fixtures/refusals.snap.txt');
 });
 
 test.each(['/version', '/openapi.json'])('the Worker answers %s as a server of one process does', async (path) => {
@@ -21,6 +35,6 @@ test.each(['/version', '/openapi.json'])('the Worker answers %s as a server of o
   };
   const server = createServer({ runners: protocolRunners(services) });
   const request = new Request(`http://localhost${path}`);
-  const [here, there] = [await protocolServer.handler.fetch(request, env), await server.fetch(request)];
+  const [here, there] = [await fetch(request), await server.fetch(request)];
   expect([here.status, await here.text()]).toEqual([there.status, await there.text()]);
 });

@@ -1,4 +1,4 @@
-import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test';
+import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import type { Event } from '@eventloom/core';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -80,17 +80,38 @@ async function readOn(run: string, afterSeq: number): Promise<Sent> {
   return sent(await (await ask(run, { headers: { 'last-event-id': String(afterSeq) } })).text());
 }
 
-/** The newest number of a run that goes on. */
-async function newestSeq(run: string): Promise<number> {
-  const reader = (await ask(run)).body?.getReader();
-  const { seqs } = sent(new TextDecoder().decode((await reader?.read())?.value));
+/** What a reader has of a run that came to a halt. */
+async function seenOf(run: string, afterSeq = 0): Promise<Sent> {
+  const reader = (await ask(run, { headers: { 'last-event-id': String(afterSeq) } })).body?.getReader();
+  const seen = sent(new TextDecoder().decode((await reader?.read())?.value));
   await reader?.cancel();
-  return seqs.at(-1) ?? 0;
+  return seen;
+}
+
+/** The newest number that is in storage. */
+function newestStored(): Promise<unknown> {
+  const query = 'SELECT max(last_seq) AS seq FROM eventloom_kept_run_chunks';
+  return runInDurableObject(objectOf(), (_instance, { storage }) => storage.sql.exec(query).one()['seq']);
+}
+
+/** Whoever has any part of what was seen, and reads on behind it, has everything that was committed once, in order. */
+async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
+  const stored = (await history()).slice(1, -1);
+  for (let at = 0; at <= seqs.length; at++) {
+    const rest = await readOn(run, seqs[at - 1] ?? 0);
+    expect([...events.slice(0, at), ...rest.events].filter(isStored)).toEqual(stored);
+    const numbers = [...seqs.slice(0, at), ...rest.seqs];
+    expect(numbers).toEqual(Array.from(new Set(numbers)).sort((one, other) => one - other));
+  }
 }
 
 const partsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts ?? []);
 const isStored = ({ partial }: Event): boolean => partial !== true;
 
+/**
+ * An object with a run that goes on cannot be evicted: `evictDurableObject` waits 30 seconds and then refuses, because the run holds
+ * references. It can only die, as by `abort`; between runs, and behind them, it is evicted.
+ */
 describe('a resumable run whose object dies', () => {
   test.each(WORK_STEPS)('goes on by itself at the alarm, when it had come to "%s"', async (step) => {
     await beginAndHalt(step);
@@ -115,25 +136,56 @@ describe('a resumable run whose object dies', () => {
     expect(events.filter(isStored)).toEqual((await history()).slice(1, -1));
   });
 
-  test('is read on from any number of any attempt: nothing is missed, and what has a number of the last attempt comes once', async () => {
+  test.each(WORK_STEPS)(
+    'tells who reads on what was committed once and in order, when it had come to "%s"',
+    async (step) => {
+      const run = await beginAndHalt(step);
+      const seen = step === 'ask' ? { seqs: [], events: [] } : await seenOf(run);
+      await abortAllDurableObjects();
+      await wakeByAlarm();
+      await isOver();
+      await expectRest(run, seen);
+      await evictDurableObject(objectOf());
+      await expectRest(run, seen);
+      const whole = await readOn(run, 0);
+      await expectRest(run, whole);
+      const end = await ask(run, { headers: { 'last-event-id': String(whole.seqs.at(-1)) } });
+      expect([end.status, await end.text()]).toEqual([204, '']);
+    },
+  );
+
+  test('is read on from any number of any attempt while the last one goes on', async () => {
     const run = await beginAndHalt('stream');
+    const first = await seenOf(run);
     await abortAllDurableObjects();
-    await wakeByAlarm('answer');
+    await wakeByAlarm('said');
     await isHalted();
-    const before = await newestSeq(run);
+    const second = await seenOf(run);
+    expect(second.events.filter(isStored)).toEqual((await history()).slice(1));
+    await abortAllDurableObjects();
+    await wakeByAlarm('end');
+    await isHalted();
+    const stored = (await history()).slice(1);
+    for (const { seqs, events } of [first, second]) {
+      for (const [index, seq] of seqs.entries()) {
+        if (seq === second.seqs.at(-1)) continue;
+        const rest = await seenOf(run, seq);
+        expect([...events.slice(0, index + 1), ...rest.events].filter(isStored)).toEqual(stored);
+      }
+    }
+  });
+
+  test('tells nobody anew what was said of an answer that it did not finish', async () => {
+    const run = await beginAndHalt('stream');
+    const { seqs } = await seenOf(run);
+    await vi.waitUntil(async () => (await newestStored()) === seqs.at(-1), { timeout: 4000 });
     await abortAllDurableObjects();
     await wakeByAlarm();
     await isOver();
-    const stored = (await history()).slice(1, -1);
-    await evictDurableObject(objectOf());
-    const whole = await readOn(run, 0);
-    expect(whole.events.filter(isStored)).toEqual(stored);
-    // Of the attempt before, and of the first one.
-    for (const seq of [before, 2]) expect(await readOn(run, seq)).toEqual(whole);
-    for (const [at, seq] of whole.seqs.entries()) {
-      const rest = await readOn(run, seq);
-      expect(rest).toEqual({ seqs: whole.seqs.slice(at + 1), events: whole.events.slice(at + 1) });
-    }
+    const { events } = await readOn(run, 0);
+    expect(events.filter((event) => !isStored(event)).map(({ content }) => content?.parts)).toEqual([
+      [{ text: 'so ' }],
+    ]);
   });
 
   test('is closed by itself at the alarm, when that is what the server is told', async () => {

@@ -1,11 +1,8 @@
 import type { SessionKey } from '@eventloom/core';
 import type { ObjectStorage } from './cloudflare-bindings.ts';
+import { type KeptChunk, RunChunks } from './run-chunks.ts';
 
-/** A row takes 2 MB; a character at most three bytes. */
-const CHUNK_CHARS = 512 * 1024;
-const MAX_TEXT_BYTES = 1_900_000;
-/** What is kept of one run, and of all: the oldest go first. */
-const MAX_RUN_CHARS = 4 * 1024 * 1024;
+/** Runs that are kept: the oldest go first. */
 const MAX_RUNS = 200;
 
 const TABLES = `
@@ -15,60 +12,59 @@ const TABLES = `
     user_id TEXT NOT NULL,
     session_id TEXT NOT NULL,
     invocation_id TEXT NOT NULL UNIQUE,
+    begin_seq INTEGER NOT NULL,
+    gone_seq INTEGER NOT NULL DEFAULT 0,
     ended_at REAL,
     is_lost INTEGER NOT NULL DEFAULT 0,
     failure TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS eventloom_kept_run_ends ON eventloom_kept_runs (ended_at);
-  CREATE TABLE IF NOT EXISTS eventloom_kept_run_chunks (
-    run INTEGER NOT NULL,
-    first_seq INTEGER NOT NULL,
-    last_seq INTEGER NOT NULL,
-    chars INTEGER NOT NULL,
-    texts TEXT NOT NULL,
-    PRIMARY KEY (run, first_seq)
-  ) STRICT;
 `;
 
 /** A run as it is stored. */
 export interface KeptRun {
   readonly pk: number;
+  /** Of its last attempt, as `lastSeq`: the number of the oldest event; one past the last when there is none. */
   readonly firstSeq: number;
   readonly lastSeq: number;
+  /** The number of the first event of the last attempt. */
+  readonly beginSeq: number;
+  /** Events up to this number were more than is kept. */
+  readonly goneSeq: number;
   readonly isEnded: boolean;
   /** True when the object was evicted, or its machine was lost, while the run went on. */
   readonly isLost: boolean;
   readonly failureText: string | undefined;
 }
 
-/** Events of a run that lie in one row. */
-export interface KeptChunk {
-  readonly firstSeq: number;
-  readonly texts: readonly string[];
-}
-
-/** The events of runs in the SQL storage of a Durable Object, many to a row, kept for a short while. Bounded for each run and in all. */
+/**
+ * The events of runs in the SQL storage of a Durable Object, many to a row, kept for a short while. Bounded for each run and in all. The
+ * events of an attempt follow each other in number; between two attempts are numbers that nothing has.
+ */
 export class RunStore {
   readonly #storage: ObjectStorage;
-  readonly #encoder = new TextEncoder();
+  readonly #chunks: RunChunks;
 
   /** @param nowMs when the runs that went on are taken to have ended */
   constructor(storage: ObjectStorage, nowMs: number) {
     this.#storage = storage;
+    this.#chunks = new RunChunks(storage);
     this.#all(TABLES);
     this.#all('UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL', nowMs);
   }
 
-  /** A run that begins, or goes on: what was kept under its name goes, because one that goes on tells all of it anew. */
-  open({ appName, userId, sessionId }: SessionKey, invocationId: string): number {
+  /** A run whose events are numbered from `beginSeq`: it takes the place of what was kept under its name. */
+  open({ appName, userId, sessionId }: SessionKey, invocationId: string, beginSeq: number): number {
     return this.#storage.transactionSync(() => {
       this.#delete('invocation_id = ?1', invocationId);
       const [row] = this.#all(
-        'INSERT INTO eventloom_kept_runs (app_name, user_id, session_id, invocation_id) VALUES (?1, ?2, ?3, ?4) RETURNING pk',
+        `INSERT INTO eventloom_kept_runs (app_name, user_id, session_id, invocation_id, begin_seq)
+         VALUES (?1, ?2, ?3, ?4, CAST(?5 AS INTEGER)) RETURNING pk`,
         appName,
         userId,
         sessionId,
         invocationId,
+        beginSeq,
       );
       this.#delete(
         `ended_at IS NOT NULL AND pk <= (SELECT pk FROM eventloom_kept_runs ORDER BY pk DESC LIMIT 1 OFFSET ${MAX_RUNS})`,
@@ -77,41 +73,47 @@ export class RunStore {
     });
   }
 
-  /** Stores the next events of a run. One that no row takes is left out, with all before it. */
+  /**
+   * A kept run that goes on, with events from `beginSeq`: what it committed stays, and the pieces of an answer that it did not come to
+   * the end of go.
+   * @returns the ids of the events that stay
+   */
+  reopen(pk: number, beginSeq: number): ReadonlySet<string> {
+    return this.#storage.transactionSync(() => {
+      const ids = new Set<string>();
+      let committed: KeptChunk = { firstSeq: 0, texts: [] };
+      for (const chunk of this.#chunks.read(pk, 0)) {
+        for (const [index, text] of chunk.texts.entries()) {
+          const { id, partial } = JSON.parse(text) as { readonly id: string; readonly partial?: boolean };
+          if (partial === true) continue;
+          ids.add(id);
+          committed = { firstSeq: chunk.firstSeq, texts: chunk.texts.slice(0, index + 1) };
+        }
+      }
+      this.#chunks.cutOff(pk, committed);
+      this.#all(
+        `UPDATE eventloom_kept_runs SET begin_seq = CAST(?2 AS INTEGER), ended_at = NULL, is_lost = 0, failure = NULL
+         WHERE pk = CAST(?1 AS INTEGER)`,
+        pk,
+        beginSeq,
+      );
+      return ids;
+    });
+  }
+
+  /** Stores the next events of a run. The oldest of what is more than is kept go. */
   append(pk: number, firstSeq: number, texts: readonly string[]): void {
     this.#storage.transactionSync(() => {
-      let seq = firstSeq;
-      let chunk: string[] = [];
-      let chars = 0;
-      const write = (): void => {
-        if (chunk.length > 0) this.#writeChunk(pk, seq - chunk.length, seq - 1, chunk);
-        chunk = [];
-        chars = 0;
-      };
-      for (const text of texts) {
-        if (chars > 0 && chars + text.length > CHUNK_CHARS) write();
-        if (text.length > CHUNK_CHARS && this.#encoder.encode(text).length > MAX_TEXT_BYTES) {
-          write();
-          this.#all('DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)', pk);
-          seq += 1;
-          // Says that there were events up to here.
-          this.#writeChunk(pk, seq, seq - 1, []);
-          continue;
-        }
-        chunk.push(text);
-        chars += text.length;
-        seq += 1;
-      }
-      write();
-      this.#all(
-        `DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND first_seq IN (
-           SELECT first_seq FROM (
-             SELECT first_seq, sum(chars) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
-             FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER)
-           ) WHERE total > ${MAX_RUN_CHARS} AND place > 1)`,
-        pk,
-      );
+      const goneSeq = this.#chunks.append(pk, firstSeq, texts);
+      if (goneSeq === undefined) return;
+      const query = 'UPDATE eventloom_kept_runs SET gone_seq = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)';
+      this.#all(query, pk, goneSeq);
     });
+  }
+
+  /** What is stored behind an event and before another, in order. The first may hold events before it. */
+  chunks(pk: number, afterSeq: number, beforeSeq?: number): Generator<KeptChunk> {
+    return this.#chunks.read(pk, afterSeq, beforeSeq);
   }
 
   end(pk: number, nowMs: number, failureText: string | undefined): void {
@@ -121,8 +123,9 @@ export class RunStore {
 
   find({ appName, userId, sessionId }: SessionKey, invocationId: string): KeptRun | undefined {
     const [row] = this.#all(
-      `SELECT run.pk, ended_at, is_lost, failure, coalesce(min(first_seq), 1) AS first_seq, coalesce(max(last_seq), 0) AS last_seq
-       FROM eventloom_kept_runs AS run LEFT JOIN eventloom_kept_run_chunks ON run = run.pk
+      `SELECT run.pk, begin_seq, gone_seq, ended_at, is_lost, failure, coalesce(min(first_seq), begin_seq) AS first_seq,
+         coalesce(max(last_seq), begin_seq - 1) AS last_seq
+       FROM eventloom_kept_runs AS run LEFT JOIN eventloom_kept_run_chunks ON run = run.pk AND first_seq >= begin_seq
        WHERE invocation_id = ?1 AND app_name = ?2 AND user_id = ?3 AND session_id = ?4 GROUP BY run.pk`,
       invocationId,
       appName,
@@ -134,25 +137,12 @@ export class RunStore {
       pk: Number(row['pk']),
       firstSeq: Number(row['first_seq']),
       lastSeq: Number(row['last_seq']),
+      beginSeq: Number(row['begin_seq']),
+      goneSeq: Number(row['gone_seq']),
       isEnded: row['ended_at'] !== null,
       isLost: row['is_lost'] === 1,
       failureText: typeof row['failure'] === 'string' ? row['failure'] : undefined,
     };
-  }
-
-  /** The rows behind an event, in order. The first may hold events before it. */
-  *chunks(pk: number, afterSeq: number): Generator<KeptChunk> {
-    for (let last = afterSeq; ;) {
-      const [row] = this.#all(
-        `SELECT first_seq, last_seq, texts FROM eventloom_kept_run_chunks
-         WHERE run = CAST(?1 AS INTEGER) AND last_seq > CAST(?2 AS INTEGER) ORDER BY first_seq LIMIT 1`,
-        pk,
-        last,
-      );
-      if (!row) return;
-      last = Number(row['last_seq']);
-      yield { firstSeq: Number(row['first_seq']), texts: String(row['texts']).split('\n') };
-    }
   }
 
   forget(invocationId: string): void {
@@ -180,19 +170,6 @@ export class RunStore {
   oldestEndMs(): number | undefined {
     const [row] = this.#all('SELECT min(ended_at) AS ended_at FROM eventloom_kept_runs');
     return typeof row?.['ended_at'] === 'number' ? row['ended_at'] : undefined;
-  }
-
-  #writeChunk(pk: number, firstSeq: number, lastSeq: number, texts: readonly string[]): void {
-    const text = texts.join('\n');
-    this.#all(
-      `INSERT INTO eventloom_kept_run_chunks
-       VALUES (CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), CAST(?4 AS INTEGER), ?5)`,
-      pk,
-      firstSeq,
-      lastSeq,
-      text.length,
-      text,
-    );
   }
 
   #delete(where: string, ...bindings: (number | string)[]): void {

@@ -4,26 +4,26 @@ import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/s
 import { Hono } from 'hono/tiny';
 import { createServerOn, type EventloomServer } from '../create-server-on.ts';
 import { isLiveRequest } from '../live/admit-live.ts';
-import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver, type ServerLimits } from '../server-limits.ts';
 import { acceptLive } from './accept-live.ts';
 import { AppStateSync } from './app-state-sync.ts';
+import { checkAppNames } from './check-app-names.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
-import { forwardedOf } from './forwarded-user.ts';
+import { forwardedOf } from './forwarded.ts';
 import { ObjectPlatform } from './object-platform.ts';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
 
 /** An object without requests is evicted after a minute or two: a run is looked after more often. */
 const KEEP_ALIVE_MS = 20_000;
-/** When what could not be delivered is tried again. */
-const RETRY_MS = 5000;
+/** When large values are swept that nothing refers to any more. */
+const SWEEP_MS = 5000;
 
 /** An object has 128 MB: less is taken on than in a process of one's own. */
 const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
-  maxRunChars: 4 * 1024 * 1024,
-  maxKeptChars: 16 * 1024 * 1024,
+  maxKeptChars: 32 * 1024 * 1024,
   maxLiveCalls: 4,
   // Of a client that answers no pings it is known that it took something when it says something: here somebody may listen for long.
   maxLiveWaitingBytes: 8 * 1024 * 1024,
@@ -33,32 +33,49 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
  * Everything of one user of one app: the sessions, the user's state, the runs and their buffers. Serves the routes that name
  * this user. A run belongs to the object: it goes on when its request ends, and an alarm keeps the object while there is one, or wakes
  * it when it died: then resumable runs go on. The same alarm delivers app state that could not be delivered, and deletes the buffers
- * of runs that ended.
+ * of runs that ended and large values that nothing refers to any more.
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
   readonly #platform = new ObjectPlatform();
+  readonly #sessions: DurableObjectSessionService;
   readonly #server: EventloomServer;
   readonly #runs: RunStore;
   readonly #relay: ObjectRunRelay;
   readonly #sync: AppStateSync;
   readonly #keepRunsMs: number;
+  readonly #report: (error: unknown) => void;
   /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
   readonly #ready: Promise<void>;
   #calls = 0;
   /** When it is looked for unfinished runs again; infinite when there are none. */
   #takeUpMs = Infinity;
+  /** When large values are swept; infinite when there are none. */
+  #sweepMs = Infinity;
   /** When the alarm rings; infinite when none is set. */
   #alarmMs = Infinity;
 
   constructor({ id, storage }: ObjectState, env: Env, options: CloudflareServerOptions<Env>) {
-    const { runners, authenticate, limits, onError = (error: unknown) => console.error(error), ...shared } = options;
+    const {
+      appNames,
+      runners: createRunners,
+      authenticate,
+      limits,
+      origins: _origins,
+      onError = (error: unknown) => console.error(error),
+      ...shared
+    } = options;
     const platform = this.#platform;
     this.#storage = storage;
+    this.#report = onError;
     this.#keepRunsMs = limits?.keepRunsMs ?? DEFAULT_LIMITS.keepRunsMs;
-    const sessionService = new DurableObjectSessionService({ storage, platform });
     const bucket = env.EVENTLOOM_ARTIFACTS;
+    const prefix = `large-values/${id.toString()}/`;
+    const sessionService = new DurableObjectSessionService({ storage, platform, bucket, prefix });
+    this.#sessions = sessionService;
     const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
+    const runners = createRunners(env, { sessionService, artifactService, platform });
+    checkAppNames(appNames, runners);
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
     this.#runs = new RunStore(storage, platform.now());
@@ -68,15 +85,21 @@ export class UserObject<Env extends CloudflareBindings> {
       ...shared,
       onError,
       platform,
-      runners: runners(env, { sessionService, artifactService, platform }),
+      runners,
       authenticate: authenticate && ((request) => forwardedOf(request)?.user),
       // What has ended is read from storage, and no timer for it keeps the object in memory.
       // The alarm looks for unfinished runs, so that no timer does.
-      limits: { ...OBJECT_LIMITS, ...limits, maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
+      limits: { ...limitsOver(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
       relay: this.#relay,
     });
+    this.#ready = this.#begin();
+  }
+
+  async #begin(): Promise<void> {
+    // It may be the alarm that woke the object: one that is to ring is left as it is.
+    this.#alarmMs = (await this.#storage.getAlarm()) ?? Infinity;
+    await this.#takeUpRuns();
     this.#setAlarm();
-    this.#ready = this.#takeUpRuns();
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -91,9 +114,12 @@ export class UserObject<Env extends CloudflareBindings> {
   }
 
   async alarm(): Promise<void> {
+    await this.#ready;
     this.#alarmMs = Infinity;
+    this.#sweepMs = Infinity;
     this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#takeUpRuns();
+    await this.#sessions.sweep().catch(this.#report);
     await this.#sync.deliver();
     this.#setAlarm();
   }
@@ -102,7 +128,6 @@ export class UserObject<Env extends CloudflareBindings> {
   async #takeUpRuns(): Promise<void> {
     const againMs = await this.#server.takeUpUnfinishedRuns();
     this.#takeUpMs = againMs === undefined ? Infinity : this.#platform.now() + againMs;
-    this.#setAlarm();
   }
 
   /** Looks after a call while it lasts. What it wrote is delivered at its end. */
@@ -123,19 +148,24 @@ export class UserObject<Env extends CloudflareBindings> {
   #settle(): void {
     this.#setAlarm();
     if (this.#running === 0) this.#platform.rest();
-    if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver());
+    if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver().then(() => this.#setAlarm()));
   }
 
   #setAlarm(): void {
     const now = this.#platform.now();
+    const isRunning = this.#running > 0;
+    this.#sweepMs = this.#sessions.hasLoose ? Math.min(this.#sweepMs, now + SWEEP_MS) : Infinity;
     const dueMs = Math.min(
-      this.#running > 0 ? now + KEEP_ALIVE_MS : Infinity,
-      this.#sync.hasPending ? now + RETRY_MS : Infinity,
+      isRunning ? now + KEEP_ALIVE_MS : Infinity,
+      this.#sync.dueMs,
+      this.#sweepMs,
       this.#takeUpMs,
-      Math.max(now, (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs),
+      (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs,
     );
-    if (dueMs >= this.#alarmMs) return;
-    this.#alarmMs = dueMs;
-    this.#platform.background(this.#storage.setAlarm(dueMs));
+    // An object that rests is not woken before it has something to do. One whose time has come rings, and is set again then.
+    const isTooSoon = dueMs > this.#alarmMs && dueMs < Infinity && this.#alarmMs > now && !isRunning;
+    if (dueMs >= this.#alarmMs && !isTooSoon) return;
+    this.#alarmMs = Math.max(now, dueMs);
+    this.#platform.background(this.#storage.setAlarm(this.#alarmMs));
   }
 }

@@ -1,8 +1,9 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
+import { BUCKET_USER } from './fixtures/bucket-user.ts';
 import { waiting } from './fixtures/protocol-runners.ts';
 import { protocolServer } from './fixtures/protocol-worker.ts';
 
@@ -149,6 +150,97 @@ test('the pieces of an answer lie in one row, and the alarm deletes them when th
   expect(await runDurableObjectAlarm(stub)).toBe(false);
 });
 
+test('a run whose buffer cannot be stored comes to its end, and its session is free', async () => {
+  await open(user);
+  const response = await tell('wait');
+  await runInDurableObject(objectOf(user), (_instance, { storage }) => {
+    storage.sql.exec('ALTER TABLE eventloom_kept_run_chunks RENAME TO not_there');
+    waiting.gate.resolve();
+  });
+  expect(await response.text()).toContain('id: 4\n');
+  await runInDurableObject(objectOf(user), (_instance, { storage }) => {
+    storage.sql.exec('ALTER TABLE not_there RENAME TO eventloom_kept_run_chunks');
+  });
+  expect((await tell('hello', user, 's', '/run')).status).toBe(200);
+  expect((await ask(`${sessionOf(user)}/runs/${idOf(response)}`)).status).toBe(410);
+});
+
+test('a turn leaves the alarm that deletes its buffer, and no earlier one', async () => {
+  await open(user);
+  const before = Date.now();
+  await (await tell('motto x')).text();
+  await ask(sessionOf(user));
+  const alarm = await runInDurableObject(objectOf(user), (_instance, { storage }) => storage.getAlarm());
+  expect(alarm).toBeGreaterThanOrEqual(before + 300_000);
+});
+
+test('an object that its alarm woke leaves the alarm as it is until it rings', async () => {
+  await runInDurableObject(objectOf(user), async (_instance, { id, storage }) => {
+    const set: number[] = [];
+    const ringing = {
+      sql: storage.sql,
+      transactionSync: <T>(work: () => T) => storage.transactionSync(work),
+      getAlarm: () => Promise.resolve(set.at(-1) ?? 1),
+      setAlarm: (dueMs: number) => Promise.resolve(void set.push(dueMs)),
+      sync: () => storage.sync(),
+    };
+    const store = new RunStore(storage, 1);
+    store.end(store.open({ appName: 'app', userId: user, sessionId: 's' }, 'e-1', 1), Date.now(), undefined);
+    const woken = new protocolServer.UserObject({ id, storage: ringing }, env);
+    await woken.fetch(new Request(`http://localhost${sessionOf(user)}`));
+    expect(set).toEqual([]);
+    await woken.alarm?.();
+    expect(set).toHaveLength(1);
+  });
+});
+
+test('app state that cannot be delivered is delivered at the alarm, by an object that knows nothing else of it', async () => {
+  await open(user);
+  const word = crypto.randomUUID();
+  await runInDurableObject(objectOf(user), async (_instance, { id, storage }) => {
+    const down = { getByName: () => ({ fetch: () => Promise.reject(new TypeError('down')) }) };
+    const cutOff = new protocolServer.UserObject({ id, storage }, { ...env, EVENTLOOM_APPS: down });
+    const newMessage = { role: 'user', parts: [{ text: `motto ${word}` }] };
+    const body = JSON.stringify({ appName: 'app', userId: user, sessionId: 's', newMessage });
+    await (await cutOff.fetch(new Request('http://localhost/run', { method: 'POST', body }))).text();
+    expect(await storage.getAlarm()).toBeLessThan(Date.now() + 10_000);
+    await new protocolServer.UserObject({ id, storage }, env).alarm?.();
+  });
+  const other = `${user}-other`;
+  await open(other);
+  expect((await stateOf(other))['app:motto']).toBe(word);
+});
+
+test('an object takes on as many runs as an object does, also when that limit is given as undefined', async () => {
+  await open(user);
+  const runs = Array.from({ length: 100 }, () => tell('wait'));
+  await runs[0];
+  await vi.waitUntil(async () => (await tell('hello', user, 's', '/run')).status === 503);
+  await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
+  const texts = await Promise.all(runs.map(async (run) => (await run).text()));
+  expect(texts.filter((text) => text.includes('one two three'))).toHaveLength(100);
+});
+
+test('the runs of a session that is deleted are forgotten', async () => {
+  await open(user);
+  const response = await tell('hello');
+  await response.text();
+  const run = `${sessionOf(user)}/runs/${idOf(response)}`;
+  await (await ask(sessionOf(user), { method: 'DELETE' })).text();
+  await open(user);
+  expect((await askAnew(run)).status).toBe(404);
+});
+
+test('artifacts lie in the bucket where there is one', async () => {
+  user = `${BUCKET_USER}-${user}`;
+  await open(user);
+  await (await tell('file content', user, 's', '/run')).text();
+  const { objects } = await env.ARTIFACTS.list();
+  const keys = objects.map(({ key }) => key).filter((key) => key.includes(user));
+  expect(keys).not.toEqual([]);
+  expect(await (await ask(`${sessionOf(user)}/artifacts/note.txt`)).json()).toEqual({ text: 'content' });
+});
+
 test('runs of one session follow each other, and those of another session do not wait', async () => {
   await open(user);
   await open(user, 'other');
@@ -183,9 +275,9 @@ test('a change of app state that is delivered twice counts once, and an old one 
     const body = JSON.stringify({ sender, knownVersion, pending });
     return (await app.fetch(new Request('https://app.internal/', { method: 'POST', body }))).json();
   };
-  await exchange('a', 0, [{ seq: 1, key: 'k', value: '1' }]);
-  await exchange('b', 0, [{ seq: 1, key: 'k', value: '2' }]);
-  const again = await exchange('a', 0, [{ seq: 1, key: 'k', value: '1' }]);
+  await exchange('a', 0, [{ seq: 1, key: 'k', value: '1', writtenMs: 1 }]);
+  await exchange('b', 0, [{ seq: 1, key: 'k', value: '2', writtenMs: 2 }]);
+  const again = await exchange('a', 0, [{ seq: 1, key: 'k', value: '1', writtenMs: 1 }]);
   expect(again).toEqual({ changes: [{ key: 'k', value: '2' }], version: 2, hasMore: false });
   expect(await exchange('a', 2, [])).toEqual({ changes: [], version: 2, hasMore: false });
 });

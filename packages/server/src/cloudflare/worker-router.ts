@@ -1,28 +1,36 @@
-import { EventloomError, systemPlatform } from '@eventloom/core';
-import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
-import { DurableObjectSessionService } from '@eventloom/sessions/durable-object';
+import { ConfigurationError } from '@eventloom/core';
 import { Hono } from 'hono/tiny';
-import { createServerOn, type EventloomServer } from '../create-server-on.ts';
 import { RateLimitedError } from '../errors/rate-limited-error.ts';
-import { checkId } from '../http/check-id.ts';
-import { errorResponse } from '../http/error-response.ts';
-import { readBytes } from '../http/read-json-body.ts';
-import { guardRequest } from '../http/request-guard.ts';
+import { UserObjectError } from '../errors/user-object-error.ts';
+import { addRoutes } from '../http/add-routes.ts';
+import type { Call } from '../http/call.ts';
+import { checkAppName } from '../http/check-app-name.ts';
+import { confine } from '../http/confine.ts';
+import { identify } from '../http/identify.ts';
+import { readRunBody } from '../http/read-run-body.ts';
+import { guardOf, guardRequest, type RequestGuardOptions } from '../http/request-guard.ts';
 import type { Route } from '../http/route.ts';
 import { isLiveRequest, liveProtocolOf, refuseLive } from '../live/admit-live.ts';
-import { ownerInLiveQuery } from '../live/live-query.ts';
+import { parseLiveQuery } from '../live/live-query.ts';
 import { artifactRoutes } from '../routes/artifact-routes.ts';
+import { graphRoutes } from '../routes/graph-routes.ts';
 import { historyRoutes } from '../routes/history-routes.ts';
+import { liveRoutes } from '../routes/live-routes.ts';
+import { openApiRoute } from '../routes/open-api-route.ts';
 import { runBufferRoutes } from '../routes/run-buffer-routes.ts';
 import { runRoutes } from '../routes/run-routes.ts';
+import { serverRoutes } from '../routes/server-routes.ts';
 import { sessionRoutes } from '../routes/session-routes.ts';
+import type { FrontContext } from '../server-context.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
-import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
-import { acceptLive, openPair } from './accept-live.ts';
+import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from '../server-options.ts';
+import { VERSION } from '../version.ts';
+import { openPair } from './accept-live.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
-import { forwardedHeaders } from './forwarded-user.ts';
-import { noStorage } from './no-storage.ts';
+import { forwardedHeaders } from './forwarded.ts';
+
+type FrontCall = Call<FrontContext>;
 
 /** Whom a request is about. */
 interface Owner {
@@ -31,43 +39,56 @@ interface Owner {
 }
 
 /**
- * Hands each request on to the object of the user it names. What names none, and what is wrong with a request, is answered here, by
- * a server over the same apps that has no sessions: so both answer alike. Keeps nothing between requests.
+ * Lets requests in as every server does, and hands each on to the object of the user it names. No object is asked for what is refused,
+ * and what names no user is answered here. Keeps nothing between requests.
  */
 export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #env: Env;
-  readonly #options: CloudflareServerOptions<Env>;
   readonly #authenticate: ServerOptions['authenticate'];
-  readonly #appNames: ReadonlySet<string>;
-  readonly #front: EventloomServer;
+  readonly #guard: RequestGuardOptions;
+  readonly #front: FrontContext;
+  readonly #report: (error: unknown) => void;
   readonly #app = new Hono();
 
-  /** @throws ConfigurationError for what cannot work */
-  constructor(env: Env, options: CloudflareServerOptions<Env>) {
+  /**
+   * @param report told of what failed
+   * @throws ConfigurationError for what cannot work
+   */
+  constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
+    const { appNames, runners: _runners, authenticate, ...shared } = options;
     this.#env = env;
-    this.#options = options;
-    this.#authenticate = options.authenticate?.(env);
-    const { runners: createRunners, authenticate: _authenticate, ...shared } = options;
-    const runners = createRunners(env, {
-      sessionService: new DurableObjectSessionService({ storage: noStorage }),
-      artifactService: new DurableObjectArtifactService({ storage: noStorage }),
-      platform: systemPlatform,
-    });
-    this.#appNames = new Set(runners.map(({ appName }) => appName));
-    this.#front = createServerOn(new Hono(), {
+    this.#authenticate = authenticate?.(env);
+    this.#report = report;
+    if (!Array.isArray(appNames))
+      throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
+    checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
+    this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
+    this.#front = {
+      runners: new Set(appNames),
+      runs: { isDraining: false },
+      limits: { maxBodyBytes: shared.limits?.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes },
+      version: { version: VERSION, language: 'typescript', ...shared.version },
+    };
+    const ofUsers = [
+      ...sessionRoutes,
+      ...historyRoutes,
+      ...artifactRoutes,
+      ...runRoutes,
+      ...runBufferRoutes,
+      ...graphRoutes,
+    ];
+    const routes: Route<FrontContext>[] = [
+      ...serverRoutes,
+      ...ofUsers.map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
+      ...liveRoutes,
+    ];
+    addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION)], {
       ...shared,
-      // The runs are those of the objects.
-      limits: { ...shared.limits, unfinishedRunsEveryMs: 0 },
-      runners,
       authenticate: this.#authenticate,
+      server: this.#front,
+      identify: (request) => this.#identify(request),
+      report,
     });
-    for (const route of [...sessionRoutes, ...historyRoutes, ...artifactRoutes, ...runBufferRoutes]) {
-      this.#app.on(route.method, pathOf(route), ({ req }) =>
-        this.#handOn(req.raw, { appName: req.param('appName') ?? '', userId: req.param('userId') ?? '' }),
-      );
-    }
-    for (const route of runRoutes) this.#app.on(route.method, pathOf(route), ({ req }) => this.#handOnRun(req.raw));
-    this.#app.all('*', ({ req }) => this.#front.fetch(req.raw));
   }
 
   fetch(request: Request): Response | Promise<Response> {
@@ -76,96 +97,72 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 
   /** Why there is no call is said through a WebSocket too, of this Worker's own. */
   async #handOnCall(request: Request): Promise<Response> {
-    const owner = ownerInLiveQuery(new URL(request.url).searchParams);
-    const user = await this.#admit(request);
-    if (user === 'refused' || !this.#isOwner(owner, user)) return acceptLive(request, this.#front);
-    const limited = await this.#limited(request, user);
-    if (!limited) return this.#send(request, owner, user);
-    return openPair({ protocol: liveProtocolOf(request), open: (socket) => refuseLive(limited, socket) });
-  }
-
-  async #handOn(request: Request, owner: Owner): Promise<Response> {
-    const user = await this.#admit(request);
-    if (user === 'refused' || !this.#isOwner(owner, user)) return this.#front.fetch(request);
-    return (await this.#refusal(request, user)) ?? this.#send(request, owner, user);
-  }
-
-  /** The body names the user: it is read to its end, as far as the limit allows. */
-  async #handOnRun(request: Request): Promise<Response> {
-    const user = await this.#admit(request);
-    if (user === 'refused') return this.#front.fetch(request);
-    const limited = await this.#refusal(request, user);
-    if (limited) return limited;
-    let bytes: Uint8Array<ArrayBuffer>;
     try {
-      bytes = await readBytes(request, this.#options.limits?.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes);
+      guardRequest(request, this.#guard);
+      const user = await this.#identify(request);
+      const { key } = parseLiveQuery(new URL(request.url).searchParams);
+      confine(user, key.userId);
+      return await this.#send({ ...key, appName: checkAppName(this.#front, key.appName) }, request, user);
     } catch (error) {
-      return errorResponse(error);
-    }
-    const whole = new Request(request.url, { method: request.method, headers: request.headers, body: bytes });
-    const owner = ownerIn(bytes);
-    return owner && this.#isOwner(owner, user) ? this.#send(whole, owner, user) : this.#front.fetch(whole);
-  }
-
-  /** Who the request comes from, once it is allowed to ask anything; the server in front answers one that is refused. */
-  async #admit(request: Request): Promise<AuthenticatedUser | undefined | 'refused'> {
-    const { allowUnauthenticated = false, origins = [] } = this.#options;
-    try {
-      guardRequest(request, { isLoopbackOnly: !this.#authenticate && !allowUnauthenticated, origins });
-      if (!this.#authenticate) return undefined;
-      const user = await this.#authenticate(request);
-      return typeof user?.userId === 'string' ? user : 'refused';
-    } catch {
-      return 'refused';
+      this.#report(error);
+      return openPair({ protocol: liveProtocolOf(request), open: (socket) => refuseLive(error, socket) });
     }
   }
 
-  /** False for what no object should be made for. */
-  #isOwner({ appName, userId }: Owner, user: AuthenticatedUser | undefined): boolean {
-    if (!this.#appNames.has(appName) || (user && user.userId !== userId)) return false;
+  /** Who is known is limited by name, everybody else by address. @throws RateLimitedError, and what `identify` throws */
+  async #identify(request: Request): Promise<AuthenticatedUser | undefined> {
+    const address = `address:${request.headers.get('cf-connecting-ip') ?? ''}`;
+    let user: AuthenticatedUser | undefined;
     try {
-      checkId('userId', userId);
-      return new TextEncoder().encode(userId).length <= 256;
+      user = await identify(request, { authenticate: this.#authenticate });
     } catch (error) {
-      if (EventloomError.isInstance(error)) return false;
+      await this.#limit(address);
       throw error;
     }
+    await this.#limit(user ? `user:${user.userId}` : address);
+    return user;
   }
 
-  async #refusal(request: Request, user: AuthenticatedUser | undefined): Promise<Response | undefined> {
-    const limited = await this.#limited(request, user);
-    return limited && errorResponse(limited);
+  /** A limit that fails limits nobody: it is there to save, and not to protect. */
+  async #limit(key: string): Promise<void> {
+    let isAllowed = true;
+    try {
+      isAllowed = (await this.#env.EVENTLOOM_RATE_LIMIT?.limit({ key }))?.success ?? true;
+    } catch (error) {
+      this.#report(error);
+    }
+    if (!isAllowed) throw new RateLimitedError('more requests than the rate limit allows; wait');
   }
 
-  async #limited(request: Request, user: AuthenticatedUser | undefined): Promise<RateLimitedError | undefined> {
-    const limit = this.#env.EVENTLOOM_RATE_LIMIT;
-    if (!limit) return undefined;
-    const key = user ? `user:${user.userId}` : `address:${request.headers.get('cf-connecting-ip') ?? ''}`;
-    const { success } = await limit.limit({ key });
-    return success ? undefined : new RateLimitedError('more requests than the rate limit allows; wait');
+  async #handOn({ path, body }: Route, call: FrontCall): Promise<Response> {
+    const owner = path.includes('{userId}') ? ownerInPath(path, call) : await readRunBody(call);
+    return this.#send(owner, call.request, call.user, body && (await call.bytes()));
   }
 
-  #send(request: Request, { appName, userId }: Owner, user: AuthenticatedUser | undefined): Promise<Response> {
+  /** The body was read: one that is too large, or has no end, is refused before an object is asked. */
+  async #send(
+    { appName, userId }: Owner,
+    { url, method, headers }: Request,
+    user: AuthenticatedUser | undefined,
+    body?: Uint8Array<ArrayBuffer>,
+  ): Promise<Response> {
     const object = this.#env.EVENTLOOM_USERS.getByName(JSON.stringify([appName, userId]));
-    return object.fetch(new Request(request, { headers: forwardedHeaders(request.headers, { appName, user }) }));
+    const forwarded = forwardedHeaders(headers, { appName, user });
+    try {
+      return await object.fetch(new Request(url, { method, headers: forwarded, body: body ?? null }));
+    } catch (cause) {
+      const isOverloaded = cause instanceof Error && 'overloaded' in cause && cause.overloaded === true;
+      throw new UserObjectError(
+        'the object of the user did not answer; what was asked for may have been done: look before you ask again',
+        { cause, retryable: !isOverloaded },
+      );
+    }
   }
 }
 
-function pathOf({ path }: Route): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-/** Undefined when the body does not say: what is wrong with it is for a server to tell. */
-function ownerIn(bytes: Uint8Array): Owner | undefined {
-  try {
-    const body: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    if (typeof body !== 'object' || body === null) return undefined;
-    const { appName, app_name, userId, user_id } = body as Record<string, unknown>;
-    const owner = { appName: appName ?? app_name, userId: userId ?? user_id };
-    return typeof owner.appName === 'string' && typeof owner.userId === 'string'
-      ? { appName: owner.appName, userId: owner.userId }
-      : undefined;
-  } catch {
-    return undefined;
-  }
+/** @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError */
+function ownerInPath(path: string, call: FrontCall): Owner {
+  if (path.includes('{sessionId}')) return call.sessionKey();
+  const userId = call.userId();
+  return { appName: call.appName(), userId };
 }

@@ -2,22 +2,24 @@ import { InvalidRequestError, type SessionKey, stateScopeOf } from '@eventloom/c
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
 import { ForbiddenError } from '../errors/forbidden-error.ts';
-import type { ServerContext } from '../server-context.ts';
+import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName } from './quoted-name.ts';
-import { readJsonBody } from './read-json-body.ts';
+import { readBytes, readJson } from './read-json-body.ts';
+import { checkAppName } from './check-app-name.ts';
 import { checkId } from './check-id.ts';
 import { confine } from './confine.ts';
 import { runnerOf } from './runner-of.ts';
 import type { BodySpec } from './route.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
-export class Call {
-  readonly server: ServerContext;
+export class Call<Server extends FrontContext = ServerContext> {
+  readonly server: Server;
   readonly #context: Context;
   readonly #user: AuthenticatedUser | undefined;
+  #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-  constructor(server: ServerContext, context: Context, user: AuthenticatedUser | undefined) {
+  constructor(server: Server, context: Context, user: AuthenticatedUser | undefined) {
     this.server = server;
     this.#context = context;
     this.#user = user;
@@ -54,9 +56,24 @@ export class Call {
     return text === undefined ? undefined : parseCount(name, text);
   }
 
+  /** The request itself. Its body is read here. */
+  get request(): Request {
+    return this.#context.req.raw;
+  }
+
+  /** Who the request comes from; undefined where nobody is asked. */
+  get user(): AuthenticatedUser | undefined {
+    return this.#user;
+  }
+
+  /** The body as it came. @throws BodyTooLargeError @throws InvalidRequestError */
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return (this.#bytes ??= readBytes(this.request, this.server.limits.maxBodyBytes));
+  }
+
   /** The body as JSON, not yet checked; undefined when there is none. @throws BodyTooLargeError @throws InvalidRequestError */
-  json(): Promise<unknown> {
-    return readJsonBody(this.#context.req.raw, this.server.limits.maxBodyBytes);
+  async json(): Promise<unknown> {
+    return readJson(await this.bytes());
   }
 
   /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names what is wrong in it, and where */
@@ -65,8 +82,13 @@ export class Call {
   }
 
   /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */
-  runner(appName: string = this.param('appName')): Runner {
+  runner(this: Call, appName: string = this.param('appName')): Runner {
     return runnerOf(this.server, appName);
+  }
+
+  /** The name of an app, by default of the one in the path. @throws AppNotFoundError */
+  appName(appName: string = this.param('appName')): string {
+    return checkAppName(this.server, appName);
   }
 
   /** The user in the path. @throws InvalidRequestError @throws ForbiddenError */
@@ -82,7 +104,7 @@ export class Call {
     const userId = this.userId();
     const sessionId = this.param('sessionId');
     checkId('sessionId', sessionId);
-    return { appName: this.runner().appName, userId, sessionId };
+    return { appName: this.appName(), userId, sessionId };
   }
 
   /** @throws ForbiddenError when the request comes from another user than this one */

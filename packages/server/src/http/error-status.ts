@@ -32,6 +32,9 @@ const STATUS: Readonly<Record<string, number>> = {
   CONFIGURATION: 500,
   HAND_OVER_LIMIT: 500,
   LLM_CALL_LIMIT: 500,
+  NODE: 500,
+  NODE_TIMEOUT: 500,
+  STEP_LIMIT: 500,
   LIVE_CONNECTION: 502,
   MODEL: 502,
   OUTPUT_SCHEMA: 502,
@@ -41,6 +44,7 @@ const STATUS: Readonly<Record<string, number>> = {
   RUN_RELAY: 503,
   SERVER_BUSY: 503,
   SHUTTING_DOWN: 503,
+  USER_OBJECT: 503,
 };
 
 /** The status that an error with this code is answered with. */

@@ -20,7 +20,7 @@ export async function identify(
 }
 
 /** A hook in JavaScript answers what it likes, and a mistake of it must let nobody in. */
-function isUser(value: unknown): value is AuthenticatedUser {
+export function isUser(value: unknown): value is AuthenticatedUser {
   if (typeof value !== 'object' || value === null || !('userId' in value)) return false;
   return typeof value.userId === 'string' && value.userId !== '';
 }

@@ -3,12 +3,20 @@ import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
 import { parseJson } from './parse-json.ts';
 
 /**
- * The body of a request as JSON; undefined when there is none.
- * @throws BodyTooLargeError without reading on, InvalidRequestError for what is not JSON in UTF-8
+ * A body as JSON; undefined when there is none.
+ * @throws InvalidRequestError for what is not JSON in UTF-8
  */
-export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
-  const text = decode(await readBytes(request, maxBytes).catch(brokenOff));
+export function readJson(bytes: Uint8Array): unknown {
+  const text = decode(bytes);
   return text.trim() === '' ? undefined : parseJson('body', text);
+}
+
+/**
+ * The bytes of a body.
+ * @throws BodyTooLargeError without reading on, InvalidRequestError for a body that has no end
+ */
+export function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  return readAll(request, maxBytes).catch(brokenOff);
 }
 
 /** What the transport throws says that the sender went away, or that it sent something that is no HTTP body. */
@@ -17,8 +25,7 @@ function brokenOff(cause: unknown): never {
   throw new InvalidRequestError('body: broke off before its end', { cause });
 }
 
-/** The bytes of a body. @throws BodyTooLargeError, and what the transport throws */
-export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readAll(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const announced = request.headers.get('content-length');
   if (announced !== null) {
     // What carries HTTP holds the sender to the length that it announced.

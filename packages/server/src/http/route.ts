@@ -1,4 +1,5 @@
 import type { OpenApiSchemaName } from '@eventloom/core/wire';
+import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { Call } from './call.ts';
 
 /** The name of a schema among the components of the OpenAPI document. */
@@ -23,8 +24,8 @@ export type AnswerSpec =
   | { readonly stream: ComponentName }
   | { readonly webSocket: ComponentName };
 
-/** One address and what it does: the server is built from these, and so is its OpenAPI document. */
-export interface Route {
+/** One address and what it says of itself: the OpenAPI document is built from these. */
+export interface RouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** With parameters in braces: `/apps/{appName}`. */
   readonly path: string;
@@ -43,5 +44,9 @@ export interface Route {
   readonly alsoAnswers?: Readonly<Record<number, string>>;
   /** True for what is answered to everybody. */
   readonly isPublic?: boolean;
-  handle(call: Call): Response | Promise<Response>;
+}
+
+/** One address and what it does. */
+export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
+  handle(call: Call<Server>): Response | Promise<Response>;
 }

@@ -1,12 +1,13 @@
 import { ConfigurationError } from '@eventloom/core';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { jwtAuthenticate } from './jwt-authenticate.ts';
+import { jwtAuthenticate, type JwtAuthenticateOptions } from './jwt-authenticate.ts';
 
 const SECRET = 'a secret of the tests, which is long enough';
 const OPTIONS = { secret: SECRET, issuer: 'issuer', audience: 'agents' };
 
 interface Token {
+  readonly alg?: string;
   readonly secret?: string;
   readonly issuer?: string;
   readonly audience?: string;
@@ -15,8 +16,15 @@ interface Token {
 }
 
 async function requestWith(token: Token = {}): Promise<Request> {
-  const { secret = SECRET, issuer = 'issuer', audience = 'agents', subject = 'ann', expires = '1h' } = token;
-  const jwt = new SignJWT({ role: 'admin' }).setProtectedHeader({ alg: 'HS256' });
+  const {
+    secret = SECRET,
+    issuer = 'issuer',
+    audience = 'agents',
+    subject = 'ann',
+    expires = '1h',
+    alg = 'HS256',
+  } = token;
+  const jwt = new SignJWT({ role: 'admin' }).setProtectedHeader({ alg });
   jwt.setSubject(subject).setIssuer(issuer).setAudience(audience);
   if (expires !== null) jwt.setExpirationTime(expires);
   const authorization = `Bearer ${await jwt.sign(new TextEncoder().encode(secret))}`;
@@ -38,6 +46,8 @@ test('claims may name the user otherwise, and allow app state', async () => {
 });
 
 test.each<[string, Token]>([
+  ['of another algorithm', { alg: 'HS384' }],
+  ['of another algorithm of that secret', { alg: 'HS512' }],
   ['of another secret', { secret: 'another secret, which is long enough as well' }],
   ['of another issuer', { issuer: 'other' }],
   ['for another audience', { audience: 'other' }],
@@ -56,11 +66,9 @@ test.each(['', 'Bearer', 'Bearer x', 'Basic YTpi', 'Bearer eyJhbGciOiJub25lIn0.e
   },
 );
 
-test('what cannot work is refused at once', () => {
-  const { issuer, audience } = OPTIONS;
-  expect(() => jwtAuthenticate({ issuer, audience })).toThrow(ConfigurationError);
-  expect(() => jwtAuthenticate({ ...OPTIONS, secret: 'short' })).toThrow(ConfigurationError);
-  expect(() => jwtAuthenticate({ ...OPTIONS, jwksUrl: 'https://issuer.example/keys' })).toThrow(ConfigurationError);
+test('a few seconds between the clocks are none', async () => {
+  expect(await jwtAuthenticate(OPTIONS)(await requestWith({ expires: '-5s' }))).toMatchObject({ userId: 'ann' });
+  expect(await jwtAuthenticate(OPTIONS)(await requestWith({ expires: '-15s' }))).toBeUndefined();
 });
 
 test('a web page gives its token for a WebSocket among the protocols, and nowhere else', async () => {
@@ -73,3 +81,28 @@ test('a web page gives its token for a WebSocket among the protocols, and nowher
   expect(await ask({ upgrade: 'websocket', ...protocols, authorization: 'Bearer x.y.z' })).toBeUndefined();
   expect(await ask({ upgrade: 'websocket', 'sec-websocket-protocol': `eventloom, bearer.${token}x` })).toBeUndefined();
 });
+
+test.each<Partial<JwtAuthenticateOptions>>([
+  { secret: undefined },
+  { secret: 'short' },
+  { secret: 'x'.repeat(31) },
+  { secret: ' '.repeat(32) },
+  { secret: `x${' '.repeat(40)}` },
+  { issuer: '' },
+  { audience: '' },
+  { userIdClaim: '' },
+  { jwksUrl: 'https://issuer.example/keys' },
+  { secret: undefined, jwksUrl: 'keys' },
+  { secret: undefined, jwksUrl: 'http://issuer.example/keys' },
+  { secret: undefined, jwksUrl: 'http://localhost.example/keys' },
+  { secret: undefined, jwksUrl: 'ftp://issuer.example/keys' },
+])('what cannot work is refused at once: %j', (options) => {
+  expect(() => jwtAuthenticate({ ...OPTIONS, ...options })).toThrow(ConfigurationError);
+});
+
+test.each(['https://issuer.example/keys', 'http://localhost:8080/keys', 'http://127.0.0.1/keys', 'http://[::1]/keys'])(
+  'keys may be at %s',
+  (jwksUrl) => {
+    expect(() => jwtAuthenticate({ ...OPTIONS, secret: undefined, jwksUrl })).not.toThrow();
+  },
+);

@@ -1,12 +1,16 @@
 import { ConfigurationError } from '@eventloom/core';
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { AuthenticatedUser } from '../server-options.ts';
+import { createKeySetVerifier } from './key-set-verifier.ts';
 
 /** Which tokens are believed. Give `secret` or `jwksUrl`. */
 export interface JwtAuthenticateOptions {
-  /** A secret that whoever makes the tokens shares, at least 32 bytes: HS256. */
+  /** A secret that whoever makes the tokens shares, at least 32 bytes without blanks around them: HS256. */
   readonly secret?: string | undefined;
-  /** Where the public keys are published, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. */
+  /**
+   * Where the public keys are published, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. A
+   * token that names none of them is tried with each. `https`; `http` for this machine only.
+   */
   readonly jwksUrl?: string | undefined;
   /** Who must have made the token: its `iss`. */
   readonly issuer: string;
@@ -18,14 +22,15 @@ export interface JwtAuthenticateOptions {
   readonly mayWriteAppState?: ((claims: Readonly<JWTPayload>) => boolean) | undefined;
 }
 
-const PUBLIC_KEY_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const MIN_SECRET_BYTES = 32;
+/** How far the clocks of whoever makes tokens and of this machine may be apart. */
+const CLOCK_TOLERANCE = '10s';
 
 /**
  * A hook for `authenticate`: believes the token in `Authorization: Bearer`, when its signature holds, it has not expired and it names
  * a user. It must expire. A web page cannot set that header for a WebSocket, so there the token may also be one of the protocols that are asked
  * for: `new WebSocket(url, ['eventloom', 'bearer.' + token])`. Rejects when the keys cannot be loaded; the request is then answered with status 500.
- * @throws ConfigurationError unless there is one of `secret` and `jwksUrl`, and for a secret that is too short
+ * @throws ConfigurationError unless there is one of `secret` and `jwksUrl`, for a secret that is too short and an address that is not safe
  */
 export function jwtAuthenticate(
   options: JwtAuthenticateOptions,
@@ -54,22 +59,23 @@ function tokenOf(headers: Headers): string | undefined {
   return /(?:^|,) *bearer\.([\w.-]+) *(?:,|$)/.exec(headers.get('sec-websocket-protocol') ?? '')?.[1];
 }
 
-function createVerifier({ secret, jwksUrl, issuer, audience }: JwtAuthenticateOptions) {
-  if (!issuer || !audience) throw new ConfigurationError('jwtAuthenticate: needs an issuer and an audience');
-  const checks = { issuer, audience, requiredClaims: ['exp'] };
+function createVerifier(options: JwtAuthenticateOptions): (token: string) => Promise<JWTPayload> {
+  const { secret, jwksUrl, issuer, audience, userIdClaim } = options;
+  if (!issuer || !audience || userIdClaim === '') {
+    throw new ConfigurationError('jwtAuthenticate: needs an issuer, an audience and a claim that names the user');
+  }
+  const checks = { issuer, audience, requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE };
   if (secret !== undefined && jwksUrl === undefined) {
     const key = new TextEncoder().encode(secret);
-    if (key.length < MIN_SECRET_BYTES) {
+    if (new TextEncoder().encode(secret.trim()).length < MIN_SECRET_BYTES) {
       throw new ConfigurationError(`jwtAuthenticate: the secret must have at least ${MIN_SECRET_BYTES} bytes`);
     }
     return async (token: string) => (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
   }
-  if (jwksUrl === undefined || secret !== undefined || !URL.canParse(jwksUrl)) {
+  if (jwksUrl === undefined || secret !== undefined) {
     throw new ConfigurationError('jwtAuthenticate: needs either a secret or the address of a key set, jwksUrl');
   }
-  const keys = createRemoteJWKSet(new URL(jwksUrl));
-  return async (token: string) =>
-    (await jwtVerify(token, keys, { ...checks, algorithms: PUBLIC_KEY_ALGORITHMS })).payload;
+  return createKeySetVerifier(jwksUrl, checks);
 }
 
 /** The others say that the keys could not be had. */

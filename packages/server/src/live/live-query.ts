@@ -69,11 +69,6 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
   };
 }
 
-/** The app and the user that an address names, checked by nobody yet. */
-export function ownerInLiveQuery(query: URLSearchParams): { readonly appName: string; readonly userId: string } {
-  return { appName: valuesOf(query, 'app_name')[0] ?? '', userId: valuesOf(query, 'user_id')[0] ?? '' };
-}
-
 function valuesOf(query: URLSearchParams, name: ParameterName): string[] {
   const camelName = name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
   return [...query.getAll(name), ...(camelName === name ? [] : query.getAll(camelName))];

@@ -1,4 +1,4 @@
-import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, Route } from '../http/route.ts';
+import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec } from '../http/route.ts';
 import { componentSchemas } from './component-schemas.ts';
 
 /** Errors that every address can answer with; those that ask who the request comes from have 401 too. */
@@ -22,7 +22,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */
-export function openApiDocument(routes: readonly Route[], version: string): object {
+export function openApiDocument(routes: readonly RouteSpec[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
   return {
@@ -33,7 +33,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
   };
 }
 
-function operation(route: Route): object {
+function operation(route: RouteSpec): object {
   const { operationId, summary, path, query, headers, body, answer, noContent, alsoAnswers = {} } = route;
   const parameters = [
     ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameter('path', name)),
@@ -64,7 +64,7 @@ function success(answer: AnswerSpec): object {
   return { 101: { description: `A WebSocket: each text frame is JSON, the schema ${answer.webSocket} or ErrorBody.` } };
 }
 
-function errorStatuses({ isPublic = false, path, body, errors = [] }: Route): number[] {
+function errorStatuses({ isPublic = false, path, body, errors = [] }: RouteSpec): number[] {
   const namesSomething = path.includes('{') || body !== undefined;
   const statuses = [
     ...COMMON_ERRORS,

@@ -56,6 +56,7 @@ class HoldingPool implements PostgresPool {
 
 /** A run that says what a test has it say. */
 class SaidRun implements RelayedRun {
+  readonly isRetold = false;
   readonly key = { appName: 'app', userId: 'ann', sessionId: 's' };
   readonly failureText = undefined;
   readonly #texts: string[] = [];

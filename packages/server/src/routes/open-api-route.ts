@@ -1,11 +1,12 @@
 import { jsonTextResponse } from '../http/json-response.ts';
-import type { Route } from '../http/route.ts';
+import type { Route, RouteSpec } from '../http/route.ts';
+import type { FrontContext } from '../server-context.ts';
 import { openApiDocument } from '../openapi/open-api-document.ts';
 
 /** The address of the OpenAPI document of these routes and itself. Written when it is first asked for. */
-export function openApiRoute(routes: readonly Route[], version: string): Route {
+export function openApiRoute(routes: readonly RouteSpec[], version: string): Route<FrontContext> {
   let text: string | undefined;
-  const route: Route = {
+  const route: Route<FrontContext> = {
     method: 'get',
     path: '/openapi.json',
     operationId: 'openApi',

@@ -3,6 +3,7 @@ import { type Call, parseCount } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
 import type { Route } from '../http/route.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
+import { seqInAttempt } from '../runs/attempt-numbers.ts';
 import type { FollowedRun } from '../runs/followed-run.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';
@@ -17,10 +18,14 @@ function read({ server }: Call, run: FollowedRun, afterSeq: number): Response {
   if (run.isUpToDate && afterSeq > run.finalSeq) {
     throw new InvalidRequestError(`lastEventId: is ${afterSeq}, and the run has ${run.finalSeq} events`);
   }
-  if (!run.isEnded || afterSeq < run.finalSeq) return sseResponse(run, server.runs.read(run, afterSeq));
+  if (!run.isEnded || hasMore(run, afterSeq)) return sseResponse(run, server.runs.read(run, afterSeq));
   if (run.loss) throw run.loss;
   // An EventSource connects again after every end, until it is answered that there is no more.
   return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: run.invocationId } });
+}
+
+function hasMore(run: FollowedRun, afterSeq: number): boolean {
+  return seqInAttempt(afterSeq, run.buffer.firstSeq) < run.finalSeq || run.earlier(afterSeq)?.next().done === false;
 }
 
 async function cancel(call: Call): Promise<Response> {

@@ -1,17 +1,11 @@
-import {
-  InvalidRequestError,
-  RUN_CONFIG_DEFAULTS,
-  type RunConfig,
-  type SessionKey,
-  StreamingMode,
-} from '@eventloom/core';
+import { RUN_CONFIG_DEFAULTS, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
-import { checkId } from '../http/check-id.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
+import { readRunBody } from '../http/read-run-body.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
 import type { HostedRun } from '../runs/hosted-run.ts';
 
@@ -46,10 +40,6 @@ function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
  */
 async function start(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<HostedRun> {
   const { appName, userId, sessionId, newMessage, stateDelta, onBusy = RUN_CONFIG_DEFAULTS.onBusy } = body;
-  checkId('userId', userId);
-  checkId('sessionId', sessionId);
-  call.confine(userId);
-  call.confineState('stateDelta', Object.keys(stateDelta ?? {}));
   const runner = call.runner(appName);
   const key: SessionKey = { appName, userId, sessionId };
   const runConfig: RunConfig = {
@@ -77,17 +67,6 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
       invocationId === undefined ? undefined : { invocationId },
     );
   }
-}
-
-async function readRunBody(call: Call): Promise<RunRequest> {
-  const json = await call.json();
-  if (json === undefined) throw new InvalidRequestError('body: is missing');
-  const body = readRunRequest(json);
-  if (body.newMessage === undefined && body.invocationId === undefined)
-    throw new InvalidRequestError(
-      'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
-    );
-  return body;
 }
 
 function tooLong({ invocationId, key }: HostedRun): RunEventsGoneError {

@@ -1,6 +1,7 @@
 import { jsonResponse } from '../http/json-response.ts';
 import type { Call } from '../http/call.ts';
 import type { Route } from '../http/route.ts';
+import type { FrontContext } from '../server-context.ts';
 
 const OK = { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] };
 const TEXTS = { type: 'object', additionalProperties: { type: 'string' } };
@@ -9,7 +10,7 @@ function answerOk(): Response {
   return jsonResponse({ status: 'ok' });
 }
 
-function answerReadiness({ server }: Call): Response {
+function answerReadiness({ server }: Call<FrontContext>): Response {
   if (!server.runs.isDraining) return answerOk();
   return new Response(JSON.stringify({ status: 'shutting down' }), {
     status: 503,
@@ -18,7 +19,7 @@ function answerReadiness({ server }: Call): Response {
 }
 
 /** What a server says about itself. */
-export const serverRoutes: readonly Route[] = [
+export const serverRoutes: readonly Route<FrontContext>[] = [
   {
     method: 'get',
     path: '/health',

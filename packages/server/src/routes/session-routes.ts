@@ -15,6 +15,7 @@ import { checkId } from '../http/check-id.ts';
 import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { NEXT_CURSOR } from '../http/next-cursor.ts';
+import { sessionResponse } from '../http/session-response.ts';
 import { sessionText } from '../http/session-text.ts';
 import { createSession } from '../sessions/create-session.ts';
 import { patchState } from '../sessions/patch-state.ts';
@@ -90,7 +91,7 @@ async function get(call: Call): Promise<Response> {
     numRecentEvents: call.queryInteger('numRecentEvents'),
     afterTimestamp: call.queryNumber('afterTimestamp'),
   };
-  return jsonTextResponse(sessionText(await readSession(call, key, config)));
+  return sessionResponse((each) => readSession(call, key, each), config);
 }
 
 async function patch(call: Call): Promise<Response> {
@@ -98,7 +99,7 @@ async function patch(call: Call): Promise<Response> {
   const { stateDelta } = await call.body(PATCH);
   call.confineState('stateDelta', Object.keys(stateDelta));
   await patchState(call.runner(), key, stateDelta);
-  return jsonTextResponse(sessionText(await readSession(call, key)));
+  return sessionResponse((each) => readSession(call, key, each));
 }
 
 async function remove(call: Call): Promise<Response> {

@@ -1,10 +1,13 @@
 import type { EventloomError, SessionKey } from '@eventloom/core';
 import { RunBuffer } from './run-buffer.ts';
+import type { NumberedEvent } from './run-relay.ts';
 
 /** What a run tells those who follow it. They look at the run themselves. */
 export interface RunFollower {
   /** There is more to read, or the run ended. */
   notify(): void;
+  /** Others want its place: it leaves soon, unless it goes on reading. */
+  probe(): void;
 }
 
 /** A run as its readers see it, whichever process drives it: its events, its end, and its followers. */
@@ -25,6 +28,9 @@ export abstract class FollowedRun {
 
   /** True when this process knows every event there is; another's run may be further than that. */
   abstract readonly isUpToDate: boolean;
+
+  /** What a reader is told before the buffer; see `ReadEarlier`. */
+  abstract earlier(afterSeq: number): Iterator<NumberedEvent> | undefined;
 
   get isEnded(): boolean {
     return this.#isEnded;

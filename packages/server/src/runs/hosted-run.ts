@@ -9,7 +9,7 @@ import {
 import { errorBody } from '../http/error-body.ts';
 import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';
-import type { RunPublication } from './run-relay.ts';
+import type { NumberedEvent, RunPublication } from './run-relay.ts';
 import { within } from './within.ts';
 
 /** Characters that a run appends before it lets everybody else have a turn: few at first, so that its begin gets out soon. */
@@ -21,6 +21,8 @@ export interface RunEvents {
   /** Known before the first event. */
   readonly invocationId: string;
   next(): Promise<IteratorResult<Event, void>>;
+  /** Ends the run, if it goes on. */
+  return(): Promise<unknown>;
 }
 
 /**
@@ -47,6 +49,8 @@ export interface RunHost {
  * A follower that goes away, or that is slow, changes nothing for the run.
  */
 export class HostedRun extends FollowedRun {
+  /** True for a run that goes on and begins by telling all that it committed before. */
+  readonly isRetold: boolean;
   readonly #host: RunHost;
   #publication: RunPublication | undefined;
   readonly #controller: AbortController;
@@ -61,11 +65,13 @@ export class HostedRun extends FollowedRun {
   /**
    * @param firstSeq the number of the first event, for a run that goes on. Other processes are told of it when it has its session: until
    * then another one may have it
+   * @param isRetold whether it then tells what it committed before
    */
-  constructor(key: SessionKey, host: RunHost, begin: BeginRun, firstSeq?: number) {
+  constructor(key: SessionKey, host: RunHost, begin: BeginRun, firstSeq?: number, isRetold = false) {
     const controller = new AbortController();
     const stream = begin(controller.signal, () => this.#begun());
     super(key, stream.invocationId, new RunBuffer(firstSeq));
+    this.isRetold = isRetold;
     this.#host = host;
     this.#controller = controller;
     if (firstSeq === undefined) this.#publication = host.publish(this);
@@ -85,6 +91,10 @@ export class HostedRun extends FollowedRun {
 
   get isUpToDate(): boolean {
     return true;
+  }
+
+  earlier(afterSeq: number): Iterator<NumberedEvent> | undefined {
+    return this.#publication?.earlier?.(afterSeq);
   }
 
   /**
@@ -117,6 +127,11 @@ export class HostedRun extends FollowedRun {
   /** Why the run failed; undefined while it goes on, and when it did not. */
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** True for a run that goes on when there is something that readers are told before its buffer. */
+  get hasEarlier(): boolean {
+    return (this.#publication?.told?.size ?? 0) > 0;
   }
 
   /** True once somebody was given the run to follow. */
@@ -161,6 +176,8 @@ export class HostedRun extends FollowedRun {
       }
     } catch (error) {
       this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : toError(error);
+      // What the run itself did not throw leaves it with its session.
+      await stream.return().catch(() => undefined);
     }
     this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
     this.#host.ended(this);
@@ -171,6 +188,7 @@ export class HostedRun extends FollowedRun {
   }
 
   #append(event: Event): void {
+    if (this.#publication?.told?.has(event.id) && event.partial !== true) return;
     const text = serializeEvent(event);
     this.buffer.append(text);
     this.#charsLeft -= text.length;

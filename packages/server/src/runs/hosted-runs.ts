@@ -10,7 +10,7 @@ import type { RunPublication, RunRelay, RunStop } from './run-relay.ts';
 /** How a run is started that goes on. */
 export interface ResumedRun {
   readonly invocationId: string;
-  /** True for one that nobody asked for: it is found when it has its session, and one that does not get it was never there. */
+  /** True for one that nobody asked for: it is found when it has its session, one that does not get it was never there, and it tells anew what it committed. */
   readonly isUnasked?: boolean;
 }
 
@@ -69,8 +69,9 @@ export class HostedRuns implements RunHost {
     if (!resumed) return this.#show(new HostedRun(key, this, begin));
     const { invocationId } = resumed;
     const lastSeq = this.#memory.kept.get(invocationId)?.finalSeq ?? this.#relay?.lastSeqOf?.(key, invocationId);
-    const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), lastSeq));
-    if (!resumed.isUnasked) return this.#show(run);
+    const { isUnasked } = resumed;
+    const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), lastSeq), isUnasked);
+    if (!isUnasked) return this.#show(run);
     this.#unseen.set(run.invocationId, run);
     return run;
   }
@@ -91,7 +92,7 @@ export class HostedRuns implements RunHost {
     const wasSeen = !this.#unseen.delete(run.invocationId);
     this.#inFlight.delete(run.invocationId);
     // A run that failed before anybody heard of it is told of in the answer to its request, and nobody can ask for it.
-    if (!wasSeen || (run.buffer.isEmpty && !run.wasFollowed)) run.forgetElsewhere();
+    if (!wasSeen || (run.buffer.isEmpty && !run.wasFollowed && !run.hasEarlier)) run.forgetElsewhere();
     else this.#memory.keep(run);
   }
 

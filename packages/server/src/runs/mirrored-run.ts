@@ -1,7 +1,8 @@
 import type { EventloomError, SessionKey } from '@eventloom/core';
+import { seqInAttempt } from './attempt-numbers.ts';
 import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';
-import type { RemoteRun, RemoteRunFollower, RunEnd, RunRelay } from './run-relay.ts';
+import type { NumberedEvent, RemoteRun, RemoteRunFollower, RunEnd, RunRelay } from './run-relay.ts';
 
 /** What a mirrored run needs of the place that keeps it. */
 export interface MirrorHost {
@@ -19,6 +20,7 @@ export interface MirrorHost {
  */
 export class MirroredRun extends FollowedRun implements RemoteRunFollower {
   readonly #relay: RunRelay;
+  readonly #remote: RemoteRun;
   readonly #host: MirrorHost;
   #leave: (() => void) | undefined;
 
@@ -32,15 +34,20 @@ export class MirroredRun extends FollowedRun implements RemoteRunFollower {
     host: MirrorHost,
   ) {
     const { firstSeq, lastSeq, end } = remote;
-    const isRead = end !== undefined && afterSeq >= lastSeq;
+    const isRead = end !== undefined && seqInAttempt(afterSeq, firstSeq) >= lastSeq;
     super(key, invocationId, new RunBuffer(isRead ? lastSeq + 1 : firstSeq));
     this.#relay = relay;
+    this.#remote = remote;
     this.#host = host;
     if (isRead) this.ended(end);
   }
 
   get isUpToDate(): boolean {
     return this.isEnded && this.loss === undefined;
+  }
+
+  earlier(afterSeq: number): Iterator<NumberedEvent> | undefined {
+    return this.#remote.earlier?.(afterSeq);
   }
 
   override follow(follower: RunFollower): void {

@@ -82,7 +82,7 @@ const textOf = (stream: ReadableStream<Uint8Array>): Promise<string> => new Resp
 function endless(signal: AbortSignal): RunEvents {
   const ended = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => ended.reject(new RunAbortedError('aborted')));
-  return { invocationId: 'e-here', next: () => ended.promise };
+  return { invocationId: 'e-here', next: () => ended.promise, return: () => ended.promise };
 }
 
 describe('a mirrored run', () => {

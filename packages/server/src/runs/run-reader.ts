@@ -4,12 +4,15 @@ import { SlowReaderError } from '../errors/slow-reader-error.ts';
 import { seqInAttempt } from './attempt-numbers.ts';
 import type { FollowedRun, RunFollower } from './followed-run.ts';
 import type { RunHost } from './hosted-run.ts';
+import type { NumberedEvent } from './run-relay.ts';
 import { SSE_HEARTBEAT, sseFrame, sseNotice } from './sse-frame.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
 const MAX_WRITE_CHARS = 64 * 1024;
 /** Heartbeats that a reader may leave unread before it is let go. */
 const MAX_MISSED_BEATS = 2;
+/** How long a reader whose place others want may take nothing. */
+const PROBE_MS = 1000;
 
 /**
  * One connection that reads a run as server-sent events. It keeps no events of its own, only its place among the run's: a
@@ -27,15 +30,19 @@ export class RunReader implements RunFollower {
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
   /** The number of the last event that was written. */
   #seq: number;
+  /** What comes before the events of the buffer. */
+  #earlier: Iterator<NumberedEvent> | undefined;
   /** Set while the connection wants more than there was. */
   #wanting: (() => void) | undefined;
   /** True from a write to the end of its tick: what comes meanwhile waits. */
   #isGathering = false;
   #hasWritten = false;
+  /** Set while it is looked whether the connection goes on reading: true when it did. */
+  #probed: boolean | undefined;
   #missedBeats = 0;
   #isClosed = false;
 
-  /** @param afterSeq the number of the last event that this reader has already */
+  /** @param afterSeq the number of the last event that this reader has already @throws RunEventsGoneError */
   constructor(
     run: FollowedRun,
     afterSeq: number,
@@ -44,6 +51,7 @@ export class RunReader implements RunFollower {
   ) {
     this.#run = run;
     this.#seq = afterSeq;
+    this.#earlier = run.earlier(afterSeq);
     this.#host = host;
     this.#onClose = onClose;
     this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
@@ -74,10 +82,18 @@ export class RunReader implements RunFollower {
       this.#enqueue(SSE_HEARTBEAT);
       this.#hasWritten = false;
     } else if (++this.#missedBeats >= MAX_MISSED_BEATS) {
-      const error = new SlowReaderError('the reader took nothing for so long that it was let go');
-      this.#detach();
-      this.#controller?.error(error);
+      this.#letGo('the reader took nothing for so long that it was let go');
     }
+  }
+
+  probe(): void {
+    if (this.#probed !== undefined) return;
+    this.#probed = false;
+    if (this.#wanting) this.#enqueue(SSE_HEARTBEAT);
+    this.#host.schedule(PROBE_MS, () => {
+      if (!this.#probed && !this.#isClosed) this.#letGo('the reader took nothing, and others want its place');
+      this.#probed = undefined;
+    });
   }
 
   /** Says something that is no event of the run. */
@@ -86,28 +102,35 @@ export class RunReader implements RunFollower {
   }
 
   #pull(): Promise<void> | undefined {
+    if (this.#probed === false) this.#probed = true;
     const run = this.#run;
-    const hasMore = run.isEnded || this.#seq < run.buffer.lastSeq;
-    if (hasMore && (!this.#isGathering || run.isEnded)) {
-      this.#write();
-      return undefined;
-    }
+    if (this.#hasMore && (!this.#isGathering || run.isEnded) && this.#write()) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wanting = resolve;
     return promise;
   }
 
-  /** Writes what there is, and ends with the run. */
-  #write(): void {
+  get #hasMore(): boolean {
+    const { isEnded, buffer } = this.#run;
+    return isEnded || this.#earlier !== undefined || this.#seq < buffer.lastSeq;
+  }
+
+  /** Writes what there is, and ends with the run. False when there is nothing. */
+  #write(): boolean {
     const run = this.#run;
     const { buffer } = run;
+    let text = this.#earlierText();
+    if (this.#earlier) {
+      this.#enqueue(text);
+      this.#gather();
+      return true;
+    }
     this.#seq = seqInAttempt(this.#seq, buffer.firstSeq);
     if (!buffer.hasAllAfter(this.#seq)) {
       this.#enqueue(sseNotice(JSON.stringify(errorBody(tooSlow(run)))));
       this.#finish();
-      return;
+      return true;
     }
-    let text = '';
     while (text.length < MAX_WRITE_CHARS) {
       const event = buffer.at(this.#seq + 1);
       if (event === undefined) break;
@@ -118,6 +141,21 @@ export class RunReader implements RunFollower {
     if (text !== '') this.#enqueue(text);
     if (isLast) this.#finish();
     else this.#gather();
+    return isLast || text !== '';
+  }
+
+  #earlierText(): string {
+    let text = '';
+    while (this.#earlier && text.length < MAX_WRITE_CHARS) {
+      const next = this.#earlier.next();
+      if (next.done === true) {
+        this.#earlier = undefined;
+      } else {
+        this.#seq = next.value.seq;
+        text += sseFrame(next.value.seq, next.value.text);
+      }
+    }
+    return text;
   }
 
   #lastWords(): string {
@@ -130,7 +168,7 @@ export class RunReader implements RunFollower {
     this.#isGathering = true;
     this.#host.schedule(0, () => {
       this.#isGathering = false;
-      if (this.#wanting && (this.#run.isEnded || this.#seq < this.#run.buffer.lastSeq)) this.#write();
+      if (this.#wanting && this.#hasMore) this.#write();
     });
   }
 
@@ -146,6 +184,11 @@ export class RunReader implements RunFollower {
     this.#controller?.close();
     this.#wanting?.();
     this.#wanting = undefined;
+  }
+
+  #letGo(why: string): void {
+    this.#detach();
+    this.#controller?.error(new SlowReaderError(why));
   }
 
   #detach(): void {

@@ -11,10 +11,12 @@ import { describe, expect, test } from 'vitest';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import { RunNotFoundError } from '../errors/run-not-found-error.ts';
 import { ServerBusyError } from '../errors/server-busy-error.ts';
+import { SlowReaderError } from '../errors/slow-reader-error.ts';
 import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
 import type { BeginRun, RunEvents } from './hosted-run.ts';
 import { RunRegistry } from './run-registry.ts';
+import { SSE_HEARTBEAT } from './sse-frame.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
@@ -70,11 +72,33 @@ async function readTexts(stream: ReadableStream<Uint8Array>): Promise<string[]> 
   return (await new Response(stream).text()).split('\n\n').filter((frame) => frame !== '');
 }
 
+/** Settles when everything had its turn that needs no time. */
+const turn = (platform: FixedPlatform): Promise<void> => new Promise((resolve) => void platform.schedule(0, resolve));
+
 describe('a run', () => {
   test('is read from its first event to its end', async () => {
     const { registry } = setUp();
     const run = registry.start(KEY, streamOf(say('one'), say('two')));
     expect(await readAll(registry.read(run, 0).stream)).toEqual(['1 one', '2 two']);
+  });
+
+  test('gives its session back when the server cannot take in what it says', async () => {
+    const { registry } = setUp();
+    let isGivenBack = false;
+    const begin = (): RunEvents => {
+      async function* play(): AsyncGenerator<Event, void, undefined> {
+        try {
+          yield say('one');
+          yield createEvent({ author: 'a', customMetadata: { size: 1n } });
+        } finally {
+          isGivenBack = true;
+        }
+      }
+      return Object.assign(play(), { invocationId: 'e-big' });
+    };
+    const run = registry.start(KEY, begin);
+    await run.ended;
+    expect([run.failure?.constructor, isGivenBack]).toEqual([TypeError, true]);
   });
 
   test('goes on when its reader goes away', async () => {
@@ -227,6 +251,32 @@ describe('the registry', () => {
     const run = registry.start(KEY, streamOf(new Gate()));
     registry.read(run, 0);
     expect(() => registry.read(run, 0)).toThrow(TooManyReadersError);
+  });
+
+  test('lets readers go who take nothing, when others want their place, and none who reads', async () => {
+    const { registry, platform } = setUp({ maxReadersPerRun: 3 });
+    const gate = new Gate();
+    const run = registry.start(KEY, streamOf(say('one'), gate, say('two')));
+    await gate.reached;
+    const gone = registry.read(run, 0).stream.getReader();
+    await gone.read();
+    const beat = gone.read();
+    const neverRead = registry.read(run, 0).stream;
+    const lives = readAll(registry.read(run, 0).stream);
+    await turn(platform);
+    expect(() => registry.read(run, 0)).toThrow(TooManyReadersError);
+    await turn(platform);
+    platform.advance(1000);
+    expect(run.followers.size).toBe(1);
+    expect(new TextDecoder().decode((await beat).value)).toBe(SSE_HEARTBEAT);
+    await expect(gone.read()).rejects.toThrow(SlowReaderError);
+    await expect(neverRead.getReader().read()).rejects.toThrow(SlowReaderError);
+    const late = readAll(registry.read(run, 0).stream);
+    gate.open();
+    expect([await late, await lives]).toEqual([
+      ['1 one', '2 two'],
+      ['1 one', SSE_HEARTBEAT.trim(), '2 two'],
+    ]);
   });
 
   test('keeps a finished run for a time', async () => {

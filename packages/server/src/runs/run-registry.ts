@@ -122,11 +122,13 @@ export class RunRegistry {
     const from = seqInAttempt(afterSeq, run.buffer.firstSeq);
     if (!run.buffer.hasAllAfter(from)) throw goneError(run, from + 1);
     if (run.followers.size >= this.#limits.maxReadersPerRun) {
+      // Who went away from a silent run is still among them, until something is sent.
+      for (const follower of run.followers) follower.probe();
       throw new TooManyReadersError(
         `the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`,
       );
     }
-    const reader = new RunReader(run, from, this.#own, (closed) => this.#heartbeat.leave(closed));
+    const reader = new RunReader(run, afterSeq, this.#own, (closed) => this.#heartbeat.leave(closed));
     this.#heartbeat.join(reader);
     if (this.#isDraining) reader.say(sseRetry(RECONNECT_AFTER_MS));
     return reader;

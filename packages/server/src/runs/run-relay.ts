@@ -20,16 +20,33 @@ export interface RelayedRun {
   readonly key: SessionKey;
   readonly invocationId: string;
   readonly buffer: RunEventLog;
+  /** True for a run that goes on and begins by telling all that it committed before. */
+  readonly isRetold: boolean;
   /** True when no event comes any more. */
   readonly isEnded: boolean;
   /** What a reader is told behind the last event of a run that failed: JSON of `{error, code}`. */
   readonly failureText: string | undefined;
 }
 
+/** An event of a run as JSON text, with its number. */
+export interface NumberedEvent {
+  readonly seq: number;
+  readonly text: string;
+}
+
+/**
+ * What readers of a run that goes on are told before the events of its last attempt: what it committed in those before, with the numbers
+ * it had, from behind the event with this number. Undefined when there is none, or it is told anew. @throws RunEventsGoneError
+ */
+export type ReadEarlier = (afterSeq: number) => Iterator<NumberedEvent> | undefined;
+
 /** What the relay of a run is told by the run's host. None of it throws, and none of it waits. */
 export interface RunPublication {
   /** Settles when every process can find the run, or when an attempt to tell them failed. Never rejects. */
   readonly announced: Promise<void>;
+  /** The ids of committed events that readers are told by `earlier`: the run does not tell them anew. */
+  readonly told?: ReadonlySet<string>;
+  readonly earlier?: ReadEarlier;
   /**
    * There are more events, or the run ended. The relay looks at the run itself, when it likes.
    * @param isCommitted true when the newest event is in the session: it will not be said anew by a run that is resumed
@@ -68,6 +85,7 @@ export interface RemoteRun {
   readonly lastSeq: number;
   /** Undefined while the run goes on. */
   readonly end: RunEnd | undefined;
+  readonly earlier?: ReadEarlier;
 }
 
 /** Who follows a run of another process. */
@@ -91,7 +109,8 @@ export interface RunRelay {
   attach(host: RelayHost): void;
   /**
    * Tells the other processes of a run, from now to its end. The relay may fall behind, and the run never waits for it. A run that is
-   * resumed takes the place of what was told of it before, by whichever process: it is published when it has its session.
+   * resumed takes the place of what was told of it before, by whichever process: it is published when it has its session. Of one that is
+   * `isRetold` the relay may keep what was told: then it says so with `told` and `earlier`.
    */
   publish(run: RelayedRun): RunPublication;
   /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */

@@ -10,9 +10,21 @@ export interface AppStateChange {
 /** A change that was made here and is not delivered yet. Numbers grow, with gaps. */
 export interface PendingAppState extends AppStateChange {
   readonly seq: number;
+  /** When it was made, in milliseconds since the epoch. */
+  readonly writtenMs: number;
+}
+
+/** An app with changes that wait. */
+export interface PendingApp {
+  readonly appName: string;
+  /** When the oldest of them was made, in milliseconds since the epoch. */
+  readonly sinceMs: number;
 }
 
 const VERSION = 1;
+/** How many changes are given at once. */
+const MAX_CHANGES = 500;
+const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /**
  * The triggers put every write of app state into the outbox, in the transaction that makes it. A newer write of a key takes the place
@@ -23,7 +35,8 @@ const TABLES = `
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     app_name TEXT NOT NULL,
     key TEXT NOT NULL,
-    value TEXT
+    value TEXT,
+    written_ms INTEGER NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX eventloom_app_outbox_keys ON eventloom_app_outbox (app_name, key);
   CREATE TABLE eventloom_app_versions (
@@ -32,11 +45,13 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE TRIGGER eventloom_app_state_set AFTER INSERT ON eventloom_app_state BEGIN
     DELETE FROM eventloom_app_outbox WHERE app_name = NEW.app_name AND key = NEW.key;
-    INSERT INTO eventloom_app_outbox (app_name, key, value) VALUES (NEW.app_name, NEW.key, NEW.value);
+    INSERT INTO eventloom_app_outbox (app_name, key, value, written_ms)
+      VALUES (NEW.app_name, NEW.key, NEW.value, ${NOW_MS});
   END;
   CREATE TRIGGER eventloom_app_state_removed AFTER DELETE ON eventloom_app_state BEGIN
     DELETE FROM eventloom_app_outbox WHERE app_name = OLD.app_name AND key = OLD.key;
-    INSERT INTO eventloom_app_outbox (app_name, key, value) VALUES (OLD.app_name, OLD.key, NULL);
+    INSERT INTO eventloom_app_outbox (app_name, key, value, written_ms)
+      VALUES (OLD.app_name, OLD.key, NULL, ${NOW_MS});
   END;
   INSERT INTO eventloom_meta VALUES ('app-replica.schema', ${VERSION});
 `;
@@ -63,21 +78,32 @@ export class DurableObjectAppState {
   }
 
   /** The apps with changes that wait. */
-  pendingApps(): string[] {
-    return this.#all('SELECT DISTINCT app_name FROM eventloom_app_outbox').map((row) => String(row['app_name']));
+  pendingApps(): PendingApp[] {
+    const rows = this.#all('SELECT app_name, min(written_ms) AS since FROM eventloom_app_outbox GROUP BY app_name');
+    return rows.map((row) => ({ appName: String(row['app_name']), sinceMs: Number(row['since']) }));
   }
 
-  /** The oldest changes that wait, in the order they were made, at least one and about `maxChars` characters of them. */
+  /**
+   * The oldest changes that wait, in the order they were made: up to 500, and none after the one with which they have `maxChars`
+   * characters.
+   */
   pending(appName: string, maxChars: number): PendingAppState[] {
-    const rows = this.#all(
-      `SELECT seq, key, value FROM (
-         SELECT seq, key, value, sum(length(key) + coalesce(length(value), 0)) OVER (ORDER BY seq) AS chars
-         FROM eventloom_app_outbox WHERE app_name = ?1
-       ) WHERE chars <= ?2 OR seq = (SELECT min(seq) FROM eventloom_app_outbox WHERE app_name = ?1) ORDER BY seq LIMIT 500`,
-      appName,
-      maxChars,
-    );
-    return rows.map((row) => ({ seq: Number(row['seq']), ...toChange(row) }));
+    const changes: PendingAppState[] = [];
+    for (let chars = 0; chars < maxChars && changes.length < MAX_CHANGES;) {
+      // One by one: a value takes up to two megabytes of the 128 that an object has.
+      const [row] = this.#all(
+        `SELECT seq, key, value, written_ms FROM eventloom_app_outbox
+         WHERE app_name = ?1 AND seq > CAST(?2 AS INTEGER) ORDER BY seq LIMIT 1`,
+        appName,
+        changes.at(-1)?.seq ?? 0,
+      );
+      if (!row) break;
+      const key = String(row['key']);
+      const value = typeof row['value'] === 'string' ? row['value'] : null;
+      changes.push({ seq: Number(row['seq']), key, value, writtenMs: Number(row['written_ms']) });
+      chars += key.length + (value?.length ?? 0);
+    }
+    return changes;
   }
 
   /** What had a number up to this one was delivered. */
@@ -113,9 +139,4 @@ export class DurableObjectAppState {
   #all(query: string, ...bindings: (number | string)[]): Record<string, unknown>[] {
     return this.#storage.sql.exec(query, ...bindings).toArray();
   }
-}
-
-function toChange(row: Readonly<Record<string, unknown>>): AppStateChange {
-  const { key, value } = row;
-  return { key: String(key), value: typeof value === 'string' ? value : null };
 }

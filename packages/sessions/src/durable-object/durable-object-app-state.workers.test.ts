@@ -1,5 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { createEvent } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { DurableObjectAppState } from './durable-object-app-state.ts';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
@@ -24,7 +25,7 @@ test('what is written waits until it is settled, the newest value of each key', 
     ]);
     app.settle('app', pending[0]?.seq ?? 0);
     expect(app.pending('app', 1).map(({ key }) => key)).toEqual(['a']);
-    expect(app.pendingApps()).toEqual(['app']);
+    expect(app.pendingApps()).toEqual([{ appName: 'app', sinceMs: pending[1]?.writtenMs }]);
   }));
 
 test('what others wrote is taken in and not sent back, and what waits here is not overwritten', () =>
@@ -38,4 +39,25 @@ test('what others wrote is taken in and not sent back, and what waits here is no
     expect(session?.state).toEqual({ 'app:mine': 1, 'app:theirs': 3 });
     expect(app.pending('app', 1000).map(({ key }) => key)).toEqual(['mine']);
     expect(app.version('app')).toBe(7);
+  }));
+
+test('a removal waits as well, also of a key that the copy does not have', () =>
+  inObject(async (service, app) => {
+    const session = await service.createSession({ ...KEY, state: { 'app:mine': 1 } });
+    app.settle('app', app.pending('app', 1000).at(-1)?.seq ?? 0);
+    const actions = { removedState: ['app:mine', 'app:theirs'] };
+    await service.appendEvent({ session, event: createEvent({ author: 'a', actions }) });
+    expect(app.pending('app', 1000).map(({ key, value }) => [key, value])).toEqual([
+      ['mine', null],
+      ['theirs', null],
+    ]);
+    expect((await service.getSession({ ...KEY, sessionId: session.id }))?.state).toEqual({});
+  }));
+
+test('so much is given at once as fits, and always something', () =>
+  inObject(async (service, app) => {
+    const large = 'x'.repeat(600_000);
+    await service.createSession({ ...KEY, state: { 'app:a': large, 'app:b': large, 'app:c': large } });
+    const keys = (maxChars: number) => app.pending('app', maxChars).map(({ key }) => key);
+    expect([keys(1), keys(1_000_000), keys(10_000_000)]).toEqual([['a'], ['a', 'b'], ['a', 'b', 'c']]);
   }));

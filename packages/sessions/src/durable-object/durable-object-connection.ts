@@ -1,26 +1,22 @@
+import type { DurableObjectStorage } from '@eventloom/core';
+import type { LargeTexts } from './large-texts.ts';
 import type { SqlConnection, SqlRow, SqlStatement } from '../sql/sql-connection.ts';
 
 /** What is used of the storage of a Durable Object with SQLite: `ctx.storage`. */
-export interface DurableObjectSqlStorage {
-  readonly sql: {
-    exec(query: string, ...bindings: (null | number | string)[]): { toArray(): Record<string, unknown>[] };
-  };
-  transactionSync<T>(work: () => T): T;
+export interface DurableObjectSqlStorage extends DurableObjectStorage {
   /** Settles when what was written is durable. Without it no run counts as tried that takes the object with it at once. */
   sync?(): Promise<void>;
 }
 
-/** A row takes 2 MB; beside a text it has keys and names of a few thousand bytes. */
-const MAX_TEXT_BYTES = 1_950_000;
-
 /** The SQL storage of a Durable Object. The object is the only writer, and nothing else runs during synchronous work. */
 export class DurableObjectConnection implements SqlConnection {
   readonly shared = false;
-  readonly maxTextBytes = MAX_TEXT_BYTES;
+  readonly texts: LargeTexts;
   readonly #storage: DurableObjectSqlStorage;
 
-  constructor(storage: DurableObjectSqlStorage) {
+  constructor(storage: DurableObjectSqlStorage, texts: LargeTexts) {
     this.#storage = storage;
+    this.texts = texts;
   }
 
   /** The storage itself keeps what it prepared, by text. */
@@ -45,10 +41,16 @@ export class DurableObjectConnection implements SqlConnection {
   }
 
   read<T>(work: () => T): T {
-    return work();
+    return this.#checked(work);
   }
 
   write<T>(work: () => T): T {
-    return this.#storage.transactionSync(work);
+    return this.#storage.transactionSync(() => this.#checked(work));
+  }
+
+  #checked<T>(work: () => T): T {
+    const result = work();
+    this.texts.check();
+    return result;
   }
 }

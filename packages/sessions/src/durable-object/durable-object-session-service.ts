@@ -1,12 +1,22 @@
-import type { AcquireLeaseRequest, SessionLease } from '@eventloom/core';
+import { type AcquireLeaseRequest, type SessionLease, systemPlatform } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
+import { LargeTexts, MAX_ROW_BYTES } from './large-texts.ts';
+import type { LargeValueBucket } from './large-value-bucket.ts';
+import { LargeValueSessionDriver } from './large-value-session-driver.ts';
+import { LargeValues } from './large-values.ts';
 
 /** Options of `DurableObjectSessionService`. */
 export interface DurableObjectSessionServiceOptions extends DriverSessionServiceOptions {
   /** `ctx.storage` of an object whose class has SQLite storage. The tables of this package begin with `eventloom_`. */
   readonly storage: DurableObjectSqlStorage;
+  /** An R2 bucket for values that are too large for a row. Default: they lie in pieces in the storage. Decide before the first is stored. */
+  readonly bucket?: LargeValueBucket | undefined;
+  /** What the keys in the bucket begin with. Objects that share a bucket need prefixes apart. Default empty. */
+  readonly prefix?: string | undefined;
+  /** What is larger as JSON, in bytes, does not lie in its row. Default and maximum 1,950,000. */
+  readonly maxRowBytes?: number | undefined;
 }
 
 /**
@@ -25,17 +35,40 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  * by no answer may be lost with the machine, each call whole. A lease outlives the object's memory: after an eviction its
  * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLeases` that its holders are gone.
  *
- * Limits: an event, a state value or the response of a tool call takes up to 1,950,000 bytes as JSON, because a row takes 2 MB;
- * more is a SizeLimitError. An object takes 10 GB; a write beyond is an error of the storage that changes nothing. No statement
- * has more than ten of the 100 parameters that may be bound.
+ * A row takes 2 MB: events, values of user and session state and the responses of tools that are larger than 1,950,000 bytes as JSON are
+ * written to the bucket first and the row refers to them; to read them takes one more request each. What nothing refers
+ * to any more is deleted by `sweep`, to be called now and then while `hasLoose`.
+ *
+ * Limits: an event, a state value or the response of a tool call takes up to 16 MiB as JSON, because an object has 128 MB of memory,
+ * and a value of app state 1,950,000 bytes; more is a SizeLimitError. An object takes 10 GB; a write beyond is an error of the storage
+ * that changes nothing. No statement has more than ten of the 100 parameters that may be bound.
  */
 export class DurableObjectSessionService extends DriverSessionService {
   readonly #storage: DurableObjectSqlStorage;
+  readonly #values: LargeValues;
 
   /** @throws ConfigurationError when the tables were made by a newer version */
   constructor(options: DurableObjectSessionServiceOptions) {
-    super(new SqlSessionDriver(new DurableObjectConnection(options.storage)), options);
-    this.#storage = options.storage;
+    const { storage, bucket, prefix = '', maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
+    const values = new LargeValues(storage, bucket, prefix, platform);
+    const texts = new LargeTexts(values, maxRowBytes);
+    super(
+      new LargeValueSessionDriver(new SqlSessionDriver(new DurableObjectConnection(storage, texts)), texts),
+      options,
+    );
+    values.begin();
+    this.#storage = storage;
+    this.#values = values;
+  }
+
+  /** True when large values are stored that nothing refers to: those of what was deleted, or was not stored in the end. */
+  get hasLoose(): boolean {
+    return this.#values.hasLoose;
+  }
+
+  /** Deletes such values, up to 1,000. What could not be deleted is tried again by the next call. @throws what the bucket throws */
+  sweep(): Promise<void> {
+    return this.#values.sweep();
   }
 
   /**

@@ -1,7 +1,8 @@
 // Sessions in the SQL storage of a Durable Object. Needs nothing but what is handed in.
 
-export type { AppStateChange, PendingAppState } from './durable-object-app-state.ts';
+export type { AppStateChange, PendingApp, PendingAppState } from './durable-object-app-state.ts';
 export type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 export type { DurableObjectSessionServiceOptions } from './durable-object-session-service.ts';
+export type { LargeValueBucket } from './large-value-bucket.ts';
 export { DurableObjectAppState } from './durable-object-app-state.ts';
 export { DurableObjectSessionService } from './durable-object-session-service.ts';

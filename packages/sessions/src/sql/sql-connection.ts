@@ -14,12 +14,23 @@ export interface SqlStatement {
   run(...bindings: SqlValue[]): { readonly changes: number | bigint };
 }
 
+/** How values lie in rows. */
+export interface RowTexts {
+  /** The most that one row holds of a text, in bytes of UTF-8; names of a few thousand bytes fit beside it. */
+  readonly maxBytes: number;
+  /** What a row holds of a value: its JSON, or where that lies, which begins with `@`. @throws SizeLimitError that names it */
+  write(json: string, kind: string, name: string): string;
+  /** The value of such a text. Of one that lies elsewhere it may be a stand-in: then `SqlConnection` lets no work come to its end. */
+  read(text: unknown): unknown;
+  /** About how many characters the value's JSON has. */
+  sizeOf(text: unknown): number;
+}
+
 /** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */
 export interface SqlConnection {
   /** True when other processes may write to the same database. */
   readonly shared: boolean;
-  /** The most that one text may have, in bytes of UTF-8; names of a few thousand bytes fit into the row beside it. */
-  readonly maxTextBytes: number;
+  readonly texts: RowTexts;
   prepare(sql: string): SqlStatement;
   /** Runs statements that take and give nothing. */
   exec(sql: string): void;

@@ -1,8 +1,10 @@
 import { type Event, InvalidEventError } from '@eventloom/core';
 import type { EventWindow } from '../session-driver.ts';
-import { withinLimit } from './size-limit.ts';
-import type { SqlRow } from './sql-connection.ts';
+import type { RowTexts, SqlRow } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
+
+/** Rows that are read at once. */
+const RANGE = 1000;
 
 /** Where an event goes. */
 export interface EventPlace {
@@ -26,39 +28,39 @@ interface Times {
  */
 export class SqlEvents {
   readonly #sql: Statements;
-  readonly #maxBytes: number;
+  readonly #texts: RowTexts;
 
-  constructor(sql: Statements, maxBytes: number) {
+  constructor(sql: Statements, texts: RowTexts) {
     this.#sql = sql;
-    this.#maxBytes = maxBytes;
+    this.#texts = texts;
   }
 
   /**
    * An event as it is stored.
    * @throws InvalidEventError for one that is no JSON, and SizeLimitError
    */
-  toJson(event: Event): string {
+  toText(event: Event): string {
     let json: string;
     try {
       json = JSON.stringify(event);
     } catch (cause) {
       throw new InvalidEventError(`event ${JSON.stringify(event.id)} is not JSON`, { cause });
     }
-    return withinLimit(json, this.#maxBytes, 'event', event.id);
+    return this.#texts.write(json, 'event', event.id);
   }
 
   /** The event of this id; undefined when there is none. */
   find(pk: number, eventId: string): Event | undefined {
     const row = this.#sql.eventById.get(pk, eventId);
-    return row && parse(row);
+    return row && this.#toEvent(row);
   }
 
   /** Stores an event. False, with nothing stored, under a lease that is not live, or when its id or its number is taken. */
-  insert(place: EventPlace, event: Event, json: string, nowMs: number, epoch?: number): boolean {
+  insert(place: EventPlace, event: Event, text: string, nowMs: number, epoch?: number): boolean {
     const { pk, seq, highTimestamp } = place;
     const timestamp = highTimestamp === Infinity ? event.timestamp : null;
     const end = event.actions.compaction?.endTimestamp ?? null;
-    const row = [pk, seq, event.id, highTimestamp, timestamp, nowMs, json, end] as const;
+    const row = [pk, seq, event.id, highTimestamp, timestamp, nowMs, text, end] as const;
     if (epoch !== undefined) return this.#sql.insertEventUnderLease.run(...row, epoch).changes !== 0;
     this.#sql.insertEvent.run(...row);
     return true;
@@ -87,14 +89,22 @@ export class SqlEvents {
     return [...this.#ordered(pk, first, unordered - 1, times, limit - events.length), ...events];
   }
 
+  readonly #toEvent = ({ event }: SqlRow): Event => this.#texts.read(event) as Event;
+
   /** The end of what compactions of the session cover; undefined without one. */
   #coveredUntil(pk: number): number | undefined {
     const end = this.#sql.compactionEnd.get(pk)?.['compaction_end'];
     return typeof end === 'number' ? end : undefined;
   }
 
+  /** Of a long range a part after the other, so that the rows of all of it are never in memory. */
   #range(pk: number, first: number, last: number): Event[] {
-    return this.#sql.events.all(pk, first, last).map(parse);
+    const events: Event[] = [];
+    for (let from = first; from <= last; from += RANGE) {
+      const rows = this.#sql.events.all(pk, from, Math.min(from + RANGE - 1, last));
+      for (const row of rows) events.push(this.#toEvent(row));
+    }
+    return events;
   }
 
   /** The newest events of a range in order that count. */
@@ -103,7 +113,7 @@ export class SqlEvents {
     const events = begin > last ? [] : this.#range(pk, Math.max(begin, last - limit + 1), last);
     if (!hasCompactions || events.length === limit || begin === first) return events;
     const most = Math.min(limit - events.length, last);
-    const compactions = this.#sql.compactions.all(pk, first, begin - 1, from, most).map(parse);
+    const compactions = this.#sql.compactions.all(pk, first, begin - 1, from, most).map(this.#toEvent);
     return [...compactions, ...events];
   }
 
@@ -118,7 +128,7 @@ export class SqlEvents {
       if (newest.every(counts)) return newest;
     }
     const most = Math.min(limit, last);
-    return this.#sql.timedEvents.all(pk, first, last, later, from, hasCompactions ? 1 : 0, most).map(parse);
+    return this.#sql.timedEvents.all(pk, first, last, later, from, hasCompactions ? 1 : 0, most).map(this.#toEvent);
   }
 
   /** The first sequence number of a range at which the latest time up to it is high enough; past the range when none is. */
@@ -137,8 +147,4 @@ export class SqlEvents {
 /** What is kept with an event of this time behind one with that: the time as long as times never go back, then infinity for ever. */
 export function nextHighTimestamp(highTimestamp: number, timestamp: number): number {
   return timestamp >= highTimestamp ? timestamp : Infinity;
-}
-
-function parse(row: SqlRow): Event {
-  return JSON.parse(String(row['event'])) as Event;
 }

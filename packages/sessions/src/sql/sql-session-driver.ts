@@ -54,13 +54,13 @@ export class SqlSessionDriver implements SessionDriver {
     this.shared = connection.shared;
     this.#connection = connection;
     this.#sql = prepareStatements(connection);
-    this.#state = new SqlState(this.#sql, connection.maxTextBytes);
+    this.#state = new SqlState(this.#sql, connection.texts);
     this.#listing = new SqlListing(this.#sql);
     this.#leases = new SqlLeases(this.#sql);
-    this.#events = new SqlEvents(this.#sql, connection.maxTextBytes);
+    this.#events = new SqlEvents(this.#sql, connection.texts);
     const parts = { events: this.#events, state: this.#state, listing: this.#listing, leases: this.#leases };
     this.#appends = new SqlAppends(connection, this.#sql, parts);
-    this.#toolCalls = new SqlToolCalls(this.#sql, connection.maxTextBytes);
+    this.#toolCalls = new SqlToolCalls(this.#sql, connection.texts);
   }
 
   createSession({ appName, userId, sessionId, writes, nowMs }: SessionCreation): CreatedSession | undefined {
@@ -86,7 +86,7 @@ export class SqlSessionDriver implements SessionDriver {
       let highTimestamp = -Infinity;
       for (const [index, event] of session.events.entries()) {
         highTimestamp = nextHighTimestamp(highTimestamp, event.timestamp);
-        this.#events.insert({ pk, seq: index + 1, highTimestamp }, event, this.#events.toJson(event), updatedAtMs);
+        this.#events.insert({ pk, seq: index + 1, highTimestamp }, event, this.#events.toText(event), updatedAtMs);
       }
       this.#toolCalls.writeAll(pk, session.toolCalls);
       return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
@@ -180,7 +180,7 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
-    const outcome = this.#toolCalls.toJson(entry);
+    const outcome = this.#toolCalls.toTexts(entry);
     return this.#connection.write(() => this.#toolCalls.record(lease, entry, outcome));
   }
 

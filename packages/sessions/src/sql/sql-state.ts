@@ -1,7 +1,7 @@
 import { prefixedKey, type StateWrite } from '@eventloom/core';
 import type { StateEntry } from '../session-driver.ts';
 import { withinLimit } from './size-limit.ts';
-import type { SqlRow, SqlStatement } from './sql-connection.ts';
+import type { RowTexts, SqlRow, SqlStatement } from './sql-connection.ts';
 import type { Statements } from './statements.ts';
 
 type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
@@ -9,15 +9,15 @@ type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
 /** State in its three tables, a key a row. Called inside a transaction. */
 export class SqlState {
   readonly #sql: Statements;
-  readonly #maxBytes: number;
+  readonly #texts: RowTexts;
   readonly #set: ByScope;
   readonly #remove: ByScope;
   /** Of the app and the user: only where the key is not there. */
   readonly #add: ByScope;
 
-  constructor(sql: Statements, maxBytes: number) {
+  constructor(sql: Statements, texts: RowTexts) {
     this.#sql = sql;
-    this.#maxBytes = maxBytes;
+    this.#texts = texts;
     this.#set = { app: sql.setAppState, user: sql.setUserState, session: sql.setSessionState };
     this.#remove = { app: sql.removeAppState, user: sql.removeUserState, session: sql.removeSessionState };
     this.#add = { app: sql.addAppState, user: sql.addUserState, session: sql.setSessionState };
@@ -25,7 +25,7 @@ export class SqlState {
 
   /** Everything that a session sees. `pk` is the session's row. */
   read(appName: string, userId: string, pk: number): StateEntry[] {
-    return this.#sql.state.all(appName, userId, pk).map(toEntry);
+    return this.#sql.state.all(appName, userId, pk).map(this.#toEntry);
   }
 
   /** @throws SizeLimitError */
@@ -45,8 +45,8 @@ export class SqlState {
   pageReader(appName: string): { read(userId: string, pk: number): StateEntry[]; readonly size: number } {
     let size = 0;
     const toEntries = (rows: SqlRow[]): StateEntry[] => {
-      for (const { value } of rows) size += String(value).length;
-      return rows.map(toEntry);
+      for (const { value } of rows) size += this.#texts.sizeOf(value);
+      return rows.map(this.#toEntry);
     };
     const ofApp = toEntries(this.#sql.appState.all(appName));
     const ofUsers = new Map<string, StateEntry[]>();
@@ -64,7 +64,7 @@ export class SqlState {
   }
 
   readInitial(pk: number): StateEntry[] {
-    return this.#sql.initialState.all(pk).map(toEntry);
+    return this.#sql.initialState.all(pk).map(this.#toEntry);
   }
 
   /** Makes the session's keys of now its initial state. */
@@ -75,27 +75,33 @@ export class SqlState {
   /** @throws SizeLimitError */
   writeInitial(pk: number, writes: readonly StateWrite[]): void {
     for (const write of writes) {
-      if (write.value !== undefined) this.#sql.setInitialState.run(pk, write.key, this.#toJson(write));
+      if (write.value !== undefined) this.#sql.setInitialState.run(pk, write.key, this.#toText(write));
     }
   }
 
   #write(set: ByScope, appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
     for (const write of writes) {
       const { scope, key, value } = write;
-      if (value === undefined) this.#remove[scope].run(appName, userId, pk, key);
-      else set[scope].run(appName, userId, pk, key, this.#toJson(write));
+      if (value === undefined) {
+        // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
+        if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
+        this.#remove[scope].run(appName, userId, pk, key);
+      } else set[scope].run(appName, userId, pk, key, this.#toText(write));
     }
   }
 
-  #toJson({ scope, key, value }: StateWrite): string {
-    return withinLimit(JSON.stringify(value), this.#maxBytes, 'state key', prefixedKey(scope, key));
+  /** State of the app is copied from one database to another, row by row: it lies in its row. */
+  #toText({ scope, key, value }: StateWrite): string {
+    const json = JSON.stringify(value);
+    const texts = this.#texts;
+    return scope === 'app'
+      ? withinLimit(json, texts.maxBytes, 'state key', prefixedKey(scope, key))
+      : texts.write(json, 'state key', prefixedKey(scope, key));
   }
-}
 
-function toEntry({ scope, key, value }: SqlRow): StateEntry {
-  return {
+  readonly #toEntry = ({ scope, key, value }: SqlRow): StateEntry => ({
     scope: scope as StateEntry['scope'],
     key: String(key),
-    value: JSON.parse(String(value)) as unknown,
-  };
+    value: this.#texts.read(value),
+  });
 }

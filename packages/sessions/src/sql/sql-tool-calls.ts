@@ -1,30 +1,29 @@
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
-import { withinLimit } from './size-limit.ts';
-import type { SqlRow } from './sql-connection.ts';
+import type { RowTexts, SqlRow } from './sql-connection.ts';
 import type { Statements } from './statements.ts';
 
 /** The response and the actions of a call, null for none. */
-type OutcomeJson = readonly [response: string | null, actions: string | null];
+type OutcomeTexts = readonly [response: string | null, actions: string | null];
 
 /** The ledger of tool calls. */
 export class SqlToolCalls {
   readonly #sql: Statements;
-  readonly #maxBytes: number;
+  readonly #texts: RowTexts;
 
-  constructor(sql: Statements, maxBytes: number) {
+  constructor(sql: Statements, texts: RowTexts) {
     this.#sql = sql;
-    this.#maxBytes = maxBytes;
+    this.#texts = texts;
   }
 
   /** What the tool answered, and what it changed, as they are stored. @throws SizeLimitError */
-  toJson({ callId, response, actions }: ToolLedgerEntry): OutcomeJson {
+  toTexts({ callId, response, actions }: ToolLedgerEntry): OutcomeTexts {
     const toText = (value: object | undefined, what: string): string | null =>
-      value ? withinLimit(JSON.stringify(value), this.#maxBytes, what, callId) : null;
+      value ? this.#texts.write(JSON.stringify(value), what, callId) : null;
     return [toText(response, 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
   /** Called inside a transaction. False when the lease is not live. */
-  record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, outcome: OutcomeJson): boolean {
+  record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, outcome: OutcomeTexts): boolean {
     const { invocationId, callId, name, status } = entry;
     const owner = [appName, userId, sessionId, epoch] as const;
     const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, ...outcome);
@@ -32,31 +31,32 @@ export class SqlToolCalls {
   }
 
   list({ appName, userId, sessionId }: SessionKey, invocationId: string): ToolLedgerEntry[] {
-    return this.#sql.toolCalls.all(appName, userId, sessionId, invocationId).map(toEntry);
+    return this.#sql.toolCalls.all(appName, userId, sessionId, invocationId).map(this.#toEntry);
   }
 
   /** All of a session's. */
   listAll(pk: number): ToolLedgerEntry[] {
-    return this.#sql.allToolCalls.all(pk).map(toEntry);
+    return this.#sql.allToolCalls.all(pk).map(this.#toEntry);
   }
 
   /** Writes the calls of a session that has none. Called inside a transaction. @throws SizeLimitError */
   writeAll(pk: number, entries: readonly ToolLedgerEntry[]): void {
     for (const [index, entry] of entries.entries()) {
       const { invocationId, callId, name, status } = entry;
-      this.#sql.insertToolCall.run(pk, invocationId, callId, index + 1, name, status, ...this.toJson(entry));
+      this.#sql.insertToolCall.run(pk, invocationId, callId, index + 1, name, status, ...this.toTexts(entry));
     }
   }
-}
 
-function toEntry(row: SqlRow): ToolLedgerEntry {
-  const { invocation_id: invocationId, call_id: callId, name, status, response, actions } = row;
-  return {
-    invocationId: String(invocationId),
-    callId: String(callId),
-    name: String(name),
-    status: status === 'finished' ? 'finished' : 'started',
-    ...(typeof response === 'string' ? { response: JSON.parse(response) } : {}),
-    ...(typeof actions === 'string' ? { actions: JSON.parse(actions) } : {}),
+  readonly #toEntry = (row: SqlRow): ToolLedgerEntry => {
+    const { invocation_id: invocationId, call_id: callId, name, status, response, actions } = row;
+    const valueOf = (text: string) => this.#texts.read(text) as Record<string, unknown>;
+    return {
+      invocationId: String(invocationId),
+      callId: String(callId),
+      name: String(name),
+      status: status === 'finished' ? 'finished' : 'started',
+      ...(typeof response === 'string' ? { response: valueOf(response) } : {}),
+      ...(typeof actions === 'string' ? { actions: valueOf(actions) } : {}),
+    };
   };
 }

@@ -1,12 +1,21 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { SqlConnection } from '../sql/sql-connection.ts';
+import { withinLimit } from '../sql/size-limit.ts';
+import type { RowTexts, SqlConnection } from '../sql/sql-connection.ts';
 
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+
+/** Every value lies in its row. */
+const TEXTS: RowTexts = {
+  maxBytes: MAX_TEXT_BYTES,
+  write: (json, kind, name) => withinLimit(json, MAX_TEXT_BYTES, kind, name),
+  read: (text) => JSON.parse(String(text)),
+  sizeOf: (text) => String(text).length,
+};
 
 /** A connection of node:sqlite. */
 export class SqliteConnection implements SqlConnection {
   readonly shared = true;
-  readonly maxTextBytes = MAX_TEXT_BYTES;
+  readonly texts = TEXTS;
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #beginWrite: StatementSync;

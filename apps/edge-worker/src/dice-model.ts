@@ -1,0 +1,14 @@
+import { BaseLlm, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
+
+/** Answers every message as a model would that has the die rolled first. */
+export class DiceModel extends BaseLlm {
+  constructor() {
+    super({ model: 'dice' });
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
+    const isRolled = contents.at(-1)?.parts?.[0]?.functionResponse !== undefined;
+    const part: Part = isRolled ? { text: 'There it is.' } : { functionCall: { name: 'roll_die', args: {} } };
+    yield { content: { role: 'model', parts: [part] } };
+  }
+}

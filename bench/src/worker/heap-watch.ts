@@ -1,0 +1,66 @@
+/** How often the heap is looked at while a request is answered. */
+const EVERY_MS = 10;
+
+/** Asks an isolate of workerd, through its inspector, how large its heap is. */
+export class HeapWatch {
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, (result: { usedSize?: number }) => void>();
+  #lastId = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener('message', ({ data }) => {
+      const { id, result } = JSON.parse(String(data)) as { id?: number; result?: { usedSize?: number } };
+      if (id === undefined) return;
+      this.#waiting.get(id)?.(result ?? {});
+      this.#waiting.delete(id);
+    });
+  }
+
+  /** @param origin of the inspector */
+  static async open(origin: string): Promise<HeapWatch> {
+    const [target] = (await (await fetch(`${origin}/json`)).json()) as {
+      webSocketDebuggerUrl: string;
+      devtoolsFrontendUrl: string;
+    }[];
+    if (!target) throw new TypeError('there is nothing to inspect');
+    // Only the developer tools are let in. Node's own sockets take headers, which the type of the web's do not know.
+    const options: object = { headers: { origin: new URL(target.devtoolsFrontendUrl).origin } };
+    const socket: WebSocket = Reflect.construct(WebSocket, [target.webSocketDebuggerUrl, options]);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener('open', resolve);
+      socket.addEventListener('error', reject);
+    });
+    return new HeapWatch(socket);
+  }
+
+  /** Bytes in use, garbage included. */
+  async used(): Promise<number> {
+    return (await this.#ask('Runtime.getHeapUsage')).usedSize ?? Number.NaN;
+  }
+
+  /** The most bytes that were seen in use while work was done, garbage included. */
+  async highest(work: () => Promise<void>): Promise<number> {
+    let highest = 0;
+    let isOver = false;
+    const over = work().finally(() => (isOver = true));
+    while (!isOver) {
+      highest = Math.max(highest, await this.used());
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    }
+    await over;
+    return highest;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #ask(method: string): Promise<{ usedSize?: number }> {
+    const id = ++this.#lastId;
+    const { promise, resolve } = Promise.withResolvers<{ usedSize?: number }>();
+    this.#waiting.set(id, resolve);
+    this.#socket.send(JSON.stringify({ id, method }));
+    return promise;
+  }
+}

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { contentText } from 'eventloom';
+import { expect, onTestFinished, test } from 'vitest';
+import { playOffline } from '../stage/play-offline.ts';
+import { rootAgent } from './agent.ts';
+import { story } from './story.ts';
+
+const { writer = [], critic = [] } = story.replies;
+
+/** Plays parts of the story one after the other, each with the file opened anew and the lines that are left, as later processes do. */
+async function playParts(...parts: readonly (readonly string[])[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const said: string[] = [];
+  let asked = 0;
+  let session;
+  for (const [part, args] of parts.entries()) {
+    const sessionService = new SqliteSessionService({ path: join(folder, 'sessions.sqlite') });
+    const from = part === 0 ? 0 : 2;
+    const replies = { writer: writer.slice(from), critic: critic.slice(from) };
+    const { stage, model } = await playOffline({ ...story, replies }, { args, sessionService });
+    asked += model.requestsOf('writer').length;
+    said.push(
+      ...stage.events
+        .filter(({ content, partial }) => content && partial !== true)
+        .map(({ author, content }) => `${author}: ${contentText(content)}`),
+    );
+    session = await stage.session();
+    sessionService.close();
+  }
+  return { said: said.filter((line) => !line.endsWith(': ')), asked, session: session ?? expect.unreachable() };
+}
+
+test('the critic sends a draft back, and the editor is asked about the next one', async () => {
+  const { said, session } = await playParts([]);
+  expect(said).toEqual([
+    'writer: We open a library.',
+    'critic: {"good":false,"advice":"Say when."}',
+    'writer: Our library opens on Monday.',
+    'critic: {"good":true,"advice":""}',
+  ]);
+  const [run] = rootAgent.history({ events: session.events, invocationId: session.events[0]?.invocationId ?? '' });
+  expect(run).toMatchObject({
+    status: 'waiting',
+    state: { draft: 'Our library opens on Monday.', rounds: 2 },
+    questions: [{ node: 'editor', payload: { draft: 'Our library opens on Monday.' } }],
+  });
+});
+
+test('approved by a later process it is published, and nothing is written again', async () => {
+  const { said, asked } = await playParts([], ['approve']);
+  expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday.');
+  expect(asked).toBe(2);
+});
+
+test('what the editor wishes goes to the writer, and the editor is asked again', async () => {
+  const { said, session } = await playParts([], ['revise', 'Mention the cake.'], ['approve']);
+  expect(said).toContain('writer: Our library opens on Monday, and there will be cake.');
+  expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday, and there will be cake.');
+  const [run] = rootAgent.history({ events: session.events, invocationId: session.events[0]?.invocationId ?? '' });
+  expect(run).toMatchObject({ status: 'finished', state: { wishes: ['Mention the cake.'], rounds: 3 } });
+});

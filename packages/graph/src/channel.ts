@@ -1,0 +1,86 @@
+import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
+
+/**
+ * Makes a channel's new value of the one it holds, undefined where it holds none, and of what a node writes. Both are JSON and not to
+ * be changed. It is called once for each write, in the order of the commits, and never again for a write that is stored.
+ */
+export type Reducer<Value, Update = Value> = (current: Value | undefined, update: Update) => Value;
+
+/** How a channel behaves. */
+export interface ChannelOptions<Value, Update = Value> {
+  /** Without one a channel has one writer, and what that writes takes the place of what was there. */
+  readonly reducer?: Reducer<Value, Update>;
+  /** What the channel holds when a run of the graph begins. Without one: nothing, or what the session has under `stateKey`. */
+  readonly default?: Value;
+  /**
+   * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
+   * and what they write there is what the channel holds. Runs of the graph in one session share it. Without one the channel belongs to one run of
+   * the graph and is seen by nobody else.
+   */
+  readonly stateKey?: string;
+}
+
+/** A value that the nodes of a graph share. */
+export interface AnyChannel {
+  readonly schema: ValueSchema;
+  readonly reducer: Reducer<unknown, unknown> | undefined;
+  readonly default: unknown;
+  readonly stateKey: string | undefined;
+}
+
+/** A channel that is read as `Value` and written as `Update`. */
+export interface Channel<Value = unknown, Update = Value> extends AnyChannel {
+  /** For the compiler alone: what the channel is read and written as. */
+  readonly types?: { readonly value: Value; readonly update: Update } | undefined;
+}
+
+/** The channels of a graph, by name. */
+export type Channels = Readonly<Record<string, AnyChannel>>;
+
+/** What a node reads: each channel's value, undefined where it may hold none. */
+export type ChannelValues<C> = {
+  readonly [K in keyof C]: C[K] extends { readonly types?: { readonly value: infer Value } | undefined }
+    ? Value
+    : unknown;
+};
+
+/** What a node writes that may write the channels `W`. */
+export type ChannelUpdates<C, W extends keyof C> = {
+  readonly [K in W]?: C[K] extends { readonly types?: { readonly update: infer Update } | undefined }
+    ? Update
+    : unknown;
+};
+
+/**
+ * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
+ * gives is checked as well.
+ * @throws ConfigurationError for a schema of no known kind
+ */
+export function channel<S extends SchemaLike, Update = InferSchema<S>>(
+  schema: S,
+  options: ChannelOptions<InferSchema<S>, Update> & { readonly default: InferSchema<S> },
+): Channel<InferSchema<S>, Update>;
+export function channel<S extends SchemaLike, Update = InferSchema<S>>(
+  schema: S,
+  options?: ChannelOptions<InferSchema<S>, Update>,
+): Channel<InferSchema<S> | undefined, Update>;
+export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
+  const made: AnyChannel = {
+    schema: new ValueSchema(schema, 'channel'),
+    // What it is called with is what the schema let through.
+    reducer: options.reducer as Reducer<unknown, unknown> | undefined,
+    default: options.default,
+    stateKey: options.stateKey,
+  };
+  return made;
+}
+
+/** A reducer for lists: adds the items of another. */
+export function append<T>(current: readonly T[] | undefined, update: readonly T[]): T[] {
+  return [...(current ?? []), ...update];
+}
+
+/** A reducer for channels with several writers: the last one wins. */
+export function replace<T>(_current: T | undefined, update: T): T {
+  return update;
+}

@@ -1,0 +1,211 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { channel, END, node, replace, START, StateGraph } from './index.ts';
+
+const same = (input: unknown): unknown => input;
+
+/** A graph whose edges are given by name, so that mistakes can be made that the compiler would find. */
+function compiled(
+  names: readonly string[],
+  edges: readonly (readonly [string, string | readonly string[]])[],
+  joins: readonly string[] = [],
+): unknown {
+  const graph = new StateGraph({ name: 'g' });
+  for (const name of names) graph.addNode(name, same);
+  for (const name of joins) graph.addJoin(name);
+  for (const [from, to] of edges) graph.addEdge(from as typeof START, to as typeof END);
+  return graph.compile();
+}
+
+test.each<[string, () => unknown, RegExp]>([
+  [
+    'a node that cannot be reached',
+    () =>
+      compiled(
+        ['a', 'lost'],
+        [
+          [START, 'a'],
+          ['a', END],
+          ['lost', END],
+        ],
+      ),
+    /"lost" cannot be reached/,
+  ],
+  [
+    'a node without an edge that leads on',
+    () =>
+      compiled(
+        ['a', 'stuck'],
+        [
+          [START, ['a', 'stuck']],
+          ['a', END],
+        ],
+      ),
+    /"stuck" has no edge/,
+  ],
+  ['no edge from START', () => compiled(['a'], [['a', END]]), /START/],
+  [
+    'an edge to nowhere',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', 'gone'],
+        ],
+      ),
+    /"a" to "gone"/,
+  ],
+  [
+    'an edge from nowhere',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', END],
+          ['gone', END],
+        ],
+      ),
+    /"gone"/,
+  ],
+  [
+    'an edge twice',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', END],
+          ['a', END],
+        ],
+      ),
+    /"a" to .* already/,
+  ],
+  [
+    'an edge back to START',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', START],
+        ],
+      ),
+    /"a"/,
+  ],
+  [
+    'an edge from END',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', END],
+          [END, 'a'],
+        ],
+      ),
+    /"a"/,
+  ],
+  [
+    'a cycle without a route',
+    () =>
+      compiled(
+        ['a', 'b', 'c'],
+        [
+          [START, 'a'],
+          ['a', 'b'],
+          ['b', ['a', 'c']],
+          ['c', END],
+        ],
+      ),
+    /cycle without a route: a → b → a/,
+  ],
+  [
+    'a node that only goes round',
+    () =>
+      compiled(
+        ['a', 'b'],
+        [
+          [START, ['a', 'b']],
+          ['a', END],
+          ['b', 'b'],
+        ],
+      ),
+    /"b"/,
+  ],
+  [
+    'a join of one',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', 'j'],
+          ['j', END],
+        ],
+        ['j'],
+      ),
+    /join "j"/,
+  ],
+  ['a name twice', () => compiled(['a', 'a'], []), /two nodes have the name "a"/],
+  ['a name that is none', () => compiled(['a b'], []), /node "a b"/],
+  ['a reserved name', () => compiled([START], []), /node "__start__"/],
+  ['a node that is nothing', () => new StateGraph({ name: 'g' }).addNode('a', 5 as never), /node "a".*function/],
+  ['an option of a node that there is not', () => node('a', same, { retries: 2 } as never), /node "a".*"retries"/],
+  ['a retry without sense', () => node('a', same, { retry: { maxAttempts: 0 } }), /node "a".*maxAttempts/],
+  ['a timeout without sense', () => node('a', same, { timeoutMs: 0 }), /node "a".*timeoutMs/],
+  [
+    'an option of compile that there is not',
+    () => new StateGraph({ name: 'g' }).compile({ maxLoops: 1 } as never),
+    /"maxLoops"/,
+  ],
+  ['a bound without sense', () => new StateGraph({ name: 'g' }).compile({ maxSteps: 0 }), /maxSteps/],
+  ['an option of a graph that there is not', () => new StateGraph({ name: 'g', state: {} } as never), /"state"/],
+])('%s is a configuration error that names what is at fault', (_, make, message) => {
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});
+
+test('two routers, and routes without any, are configuration errors that name the node', () => {
+  const graph = () => new StateGraph({ name: 'g' }).addNode('a', same);
+  expect(() =>
+    graph()
+      .addConditionalEdges('a', () => 'x', { x: END })
+      .addRoutes('a', { x: END }),
+  ).toThrow(/"a" has routes already/);
+  expect(() => graph().addRoutes('a', {})).toThrow(/"a" has no routes/);
+  expect(() => graph().addConditionalEdges('a', undefined as never, { x: END })).toThrow(/router of "a"/);
+});
+
+test('a cycle with a route is fine', () => {
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('a', same)
+    .addNode('b', same)
+    .addEdge(START, 'a')
+    .addEdge('a', 'b');
+  expect(() => graph.addConditionalEdges('b', () => 'on', { on: END, back: 'a' }).compile()).not.toThrow();
+});
+
+/** Two nodes that write a channel. */
+function writing(options: object, writes: readonly string[] = ['draft']) {
+  const graph = new StateGraph({ name: 'g', channels: { draft: channel(z.string(), options) } })
+    .addNode('first', same, { writes: writes as never })
+    .addNode('second', same, { writes: ['draft'] });
+  return () => graph.addEdge(START, 'first').addEdge('first', 'second').addEdge('second', END).compile();
+}
+
+test('two nodes that write a channel without a reducer are found, with one they are fine', () => {
+  expect(writing({})).toThrow(/"first" and "second" write the channel "draft"/);
+  expect(writing({ reducer: replace })).not.toThrow();
+  expect(writing({}, [])).not.toThrow();
+});
+
+test('a channel that there is not, and a key that is not stored, are found', () => {
+  expect(writing({ reducer: replace }, ['darft'])).toThrow(/"first" writes "darft"/);
+  expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(/"draft" has a stateKey/);
+  const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };
+  const graph = new StateGraph({ name: 'g', channels: twice }).addNode('n', same).addEdge(START, 'n').addEdge('n', END);
+  expect(() => graph.compile()).toThrow(/"a" and "b" have one stateKey/);
+});

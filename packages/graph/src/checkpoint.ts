@@ -1,0 +1,56 @@
+import type { Event, JsonValue } from '@eventloom/core';
+
+/** What the event of a node run says in its `agentState`: all that is needed to go on behind it. */
+export interface Checkpoint {
+  /** The node; `START` for the begin of the graph and for what was changed from outside. */
+  readonly node: string;
+  /** Which run of it: `step-place`, and for one that another run started, that one's id, `~`, and its own. */
+  readonly run: string;
+  readonly output?: JsonValue;
+  /** Where it goes on. Absent for a run that another one started. */
+  readonly next?: readonly string[];
+  /** The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`. */
+  readonly state?: Readonly<Record<string, JsonValue>>;
+}
+
+/** The run of the event that begins a graph: `START` in step 0. */
+export const BEGIN = '0-0';
+/** The run of the event that ends a graph: its output is the graph's. */
+export const FINISH = 'end';
+/** The run of an event by which channels were changed from outside. */
+export const UPDATE = 'update';
+
+/** What an event says of a graph; undefined for an event that is no checkpoint of one. */
+export function checkpointOf({ actions }: Event): Checkpoint | undefined {
+  const { agentState } = actions;
+  if (typeof agentState?.['run'] !== 'string' || typeof agentState['node'] !== 'string') return undefined;
+  // Only graphs write these two.
+  return agentState as unknown as Checkpoint;
+}
+
+/** A checkpoint as it is written. */
+export function toAgentState(checkpoint: Checkpoint): Record<string, unknown> {
+  return { ...checkpoint };
+}
+
+/** The id of the run in this place of a step. */
+export function runId(step: number, index: number): string {
+  return `${step}-${index}`;
+}
+
+/** The step and the place of a run that no other run started; undefined for another one. */
+export function placeOf(run: string): { readonly step: number; readonly index: number } | undefined {
+  const found = /^(\d+)-(\d+)$/.exec(run);
+  return found ? { step: Number(found[1]), index: Number(found[2]) } : undefined;
+}
+
+/** A node asked a person: what the `agentState` of the question says. */
+export interface Question {
+  readonly asks: string;
+}
+
+/** The run that asked the question in this event; undefined when no graph asked. */
+export function askingRun({ actions }: Event): string | undefined {
+  const asks = actions.agentState?.['asks'];
+  return typeof asks === 'string' ? asks : undefined;
+}

@@ -1,0 +1,156 @@
+import {
+  APP_PREFIX,
+  type BaseSessionService,
+  copyJson,
+  createEvent,
+  type Event,
+  InvalidRequestError,
+  type JsonValue,
+  type Session,
+  type SessionHeaderRecord,
+  type SessionRecord,
+  type ToolCallRecord,
+  USER_PREFIX,
+} from '@eventloom/core';
+import { checkpointOf, toAgentState, UPDATE } from './checkpoint.ts';
+import { graphHistories } from './graph-history.ts';
+import type { GraphPlan } from './graph-plan.ts';
+import { START } from './names.ts';
+
+/** Where a run is forked, and where to. */
+export interface ForkParams {
+  readonly sessionService: BaseSessionService;
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  /** The run, which was begun with `resumable`. */
+  readonly invocationId: string;
+  /** The last step that is kept; 0 keeps the begin alone. */
+  readonly step: number;
+  /** The id of the session that is made. */
+  readonly newSessionId: string;
+  /** Channels that hold something else from there on. Not passed through their reducers. */
+  readonly update?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })` goes on from there. The
+ * session itself is left as it is.
+ * @throws InvalidRequestError when the run has no such step, or it is not done, and for an update that does not fit
+ * @throws SessionNotFoundError SessionAlreadyExistsError
+ */
+export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Session> {
+  const { sessionService, appName, userId, sessionId, invocationId, step, update } = params;
+  const records: SessionRecord[] = [];
+  for await (const record of sessionService.exportSession({ appName, userId, sessionId })) records.push(record);
+  const events = records.flatMap((record) => (record.type === 'event' ? [record.event] : []));
+  const last = lastEventOf(plan, events, invocationId, step);
+  const kept = events.slice(0, events.indexOf(last) + 1);
+  const delta = update && (await checkedUpdate(plan, update));
+  const fork = await sessionService.importSession({
+    records: keptRecords(records, kept),
+    sessionId: params.newSessionId,
+  });
+  if (!delta) return fork;
+  const { executionId = '', branch, parentExecutionId } = last;
+  const event = createEvent({
+    id: `${last.id}-update`,
+    invocationId,
+    author: plan.name,
+    timestamp: last.timestamp,
+    executionId,
+    ...(branch === undefined ? {} : { branch }),
+    ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
+    actions: {
+      stateDelta: delta.stateDelta,
+      agentState: toAgentState({ node: START, run: UPDATE, state: delta.state }),
+    },
+  });
+  await sessionService.appendEvent({ session: fork, event });
+  return fork;
+}
+
+function lastEventOf(plan: GraphPlan, events: readonly Event[], invocationId: string, step: number): Event {
+  const history = graphHistories(plan, { events, invocationId }).at(-1);
+  const fail = (fault: string): never => {
+    throw new InvalidRequestError(`fork: the run ${JSON.stringify(invocationId)} ${fault}`);
+  };
+  if (!history) return fail(`has no run of the graph "${plan.name}"`);
+  const { executionId } = history;
+  const own = events.filter((event) => event.executionId === executionId && checkpointOf(event));
+  const [begin] = own;
+  if (step === 0 && begin) return begin;
+  const found = history.steps.find((each) => each.step === step);
+  if (!found || found.open.length > 0) return fail(`has no step ${step} that is done`);
+  const ids = new Set(found.nodes.map(({ eventId }) => eventId));
+  return own.findLast(({ id }) => ids.has(id)) ?? fail(`has no step ${step} that is done`);
+}
+
+/** The records of a session of which only these events happened. */
+function* keptRecords(records: readonly SessionRecord[], kept: readonly Event[]): Generator<SessionRecord> {
+  const ids = new Set(kept.map(({ id }) => id));
+  const runs = new Map<string, Set<string>>();
+  for (const event of kept) {
+    const checkpoint = checkpointOf(event);
+    if (checkpoint)
+      runs.set(event.executionId ?? '', (runs.get(event.executionId ?? '') ?? new Set()).add(checkpoint.run));
+  }
+  const begins = new Map(kept.map((event) => [event.id, checkpointOf(event) ? event.executionId : undefined]));
+  const isKept = ({ toolCall }: ToolCallRecord): boolean => {
+    const [eventId = '', ...rest] = toolCall.callId.split('/');
+    const executionId = begins.get(eventId);
+    // Of a graph's node runs those count that are done.
+    return (
+      ids.has(eventId) &&
+      (executionId === undefined || (runs.get(executionId)?.has(rest.join('/').split('+')[0] ?? '') ?? false))
+    );
+  };
+  let toolCalls = 0;
+  for (const record of records) {
+    if (record.type === 'session') yield headerOf(record, kept);
+    else if (record.type === 'event' && ids.has(record.event.id)) yield record;
+    else if (record.type === 'toolCall' && isKept(record)) {
+      toolCalls++;
+      yield record;
+    } else if (record.type === 'end') yield { ...record, events: kept.length, toolCalls };
+  }
+}
+
+function headerOf(header: SessionHeaderRecord, kept: readonly Event[]): SessionHeaderRecord {
+  const isShared = (key: string): boolean => key.startsWith(APP_PREFIX) || key.startsWith(USER_PREFIX);
+  const state = new Map<string, unknown>([
+    ...Object.entries(header.state).filter(([key]) => isShared(key)),
+    ...Object.entries(header.initialState).filter(([key]) => !isShared(key)),
+  ]);
+  for (const { actions } of kept) {
+    for (const [key, value] of Object.entries(actions.stateDelta)) if (!isShared(key)) state.set(key, value);
+    for (const key of actions.removedState ?? []) if (!isShared(key)) state.delete(key);
+  }
+  const lastUpdateTime = kept.at(-1)?.timestamp ?? header.lastUpdateTime;
+  return { ...header, lastUpdateTime, state: Object.fromEntries(state) };
+}
+
+interface Update {
+  readonly state: Record<string, JsonValue>;
+  readonly stateDelta: Record<string, JsonValue>;
+}
+
+async function checkedUpdate(
+  { name, channels }: GraphPlan,
+  update: Readonly<Record<string, unknown>>,
+): Promise<Update> {
+  const changes: Update = { state: {}, stateDelta: {} };
+  for (const [key, value] of Object.entries(update)) {
+    const channel = channels.get(key);
+    if (!channel) throw new InvalidRequestError(`fork: the graph "${name}" has no channel "${key}"`);
+    const checked = await channel.schema.check(value);
+    const copied = 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
+    if (!copied || 'fault' in copied)
+      throw new InvalidRequestError(
+        `fork: the channel "${key}" does not take its value: ${'issues' in checked ? checked.issues.join('; ') : 'it is no JSON'}`,
+      );
+    if (channel.stateKey === undefined) changes.state[key] = copied.value;
+    else changes.stateDelta[channel.stateKey] = copied.value;
+  }
+  return changes;
+}

@@ -1,0 +1,269 @@
+import { type BaseSessionService, type Event, getFunctionCalls, InvalidRequestError } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const IDS = { userId: 'u', sessionId: 's' };
+
+/** Draft, critique and revise in a loop, then a person, then the end. */
+function reviewGraph(ran: string[] = []): GraphAgent {
+  const channels = {
+    notes: channel(z.array(z.string()), { reducer: append, default: [] }),
+    round: channel(z.number(), { stateKey: 'round', default: 0 }),
+  };
+  const count = node('count', (input: string) => input.length);
+  return new StateGraph({ name: 'review', channels })
+    .addNode(
+      'draft',
+      (input: string, context) => {
+        ran.push(`draft ${context.state.round}`);
+        context.update({ round: context.state.round + 1 });
+        return `${input}.`;
+      },
+      { writes: ['round'] },
+    )
+    .addNode(
+      'critique',
+      async (input: string, context) => {
+        ran.push(`critique ${context.state.round}`);
+        context.update({ notes: [`note ${await context.runNode(count, input)}`] });
+        return input;
+      },
+      { writes: ['notes'] },
+    )
+    .addNode('approve', (_: unknown, context) => context.requestInput({ message: 'Good?' }))
+    .addNode('publish', (input: unknown, context) => ({
+      input,
+      notes: context.state.notes,
+      round: context.state.round,
+    }))
+    .addEdge(START, 'draft')
+    .addEdge('draft', 'critique')
+    .addConditionalEdges('critique', (_, { state }) => (state.round < 2 ? 'again' : 'ask'), {
+      again: 'draft',
+      ask: 'approve',
+    })
+    .addEdge('approve', 'publish')
+    .addEdge('publish', END)
+    .compile();
+}
+
+async function setUp(ran: string[] = []) {
+  const platform = fixedPlatform();
+  const sessionService: BaseSessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession({ ...KEY, state: { other: 1, 'user:name': 'Ann' } });
+  const runner = new Runner({ appName: 'app', agent: reviewGraph(ran), sessionService, platform, resumable: true });
+  const asked = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'text' }] } });
+  const invocationId = asked[0]?.invocationId ?? '';
+  const answer = (sessionId: string, events: readonly Event[], result: unknown) => {
+    const question = events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_input');
+    const newMessage = { parts: [{ functionResponse: { id: question?.id ?? '', response: { result } } }] };
+    return runner.run({ userId: 'u', sessionId, newMessage });
+  };
+  const stored = async (sessionId = 's') => (await sessionService.getSession({ ...KEY, sessionId }))?.events ?? [];
+  const history = async (sessionId = 's') => reviewGraph().history({ events: await stored(sessionId), invocationId });
+  return { sessionService, runner, asked, invocationId, answer, stored, history };
+}
+
+test('the steps of a run are listed, with what nodes took and gave, and the state after each', async () => {
+  const { history, asked, answer } = await setUp();
+  const [waiting, ...more] = await history();
+  expect(more).toEqual([]);
+  expect(waiting).toMatchObject({
+    status: 'waiting',
+    input: 'text',
+    entry: ['draft'],
+    state: { notes: ['note 5', 'note 6'], round: 2 },
+    questions: [{ node: 'approve', message: 'Good?' }],
+  });
+  expect(
+    waiting?.steps.map(({ step, nodes, open, state }) => [
+      step,
+      nodes.map((each) => [each.node, each.input, each.output, each.next]),
+      open,
+      state,
+    ]),
+  ).toEqual([
+    [1, [['draft', 'text', 'text.', ['critique']]], [], { notes: [], round: 1 }],
+    [2, [['critique', 'text.', 'text.', ['draft']]], [], { notes: ['note 5'], round: 1 }],
+    [3, [['draft', 'text.', 'text..', ['critique']]], [], { notes: ['note 5'], round: 2 }],
+    [4, [['critique', 'text..', 'text..', ['approve']]], [], { notes: ['note 5', 'note 6'], round: 2 }],
+    [5, [], ['approve'], { notes: ['note 5', 'note 6'], round: 2 }],
+  ]);
+  expect(waiting?.steps[1]?.nodes[0]?.inner).toMatchObject([{ node: 'count', output: 5 }]);
+  await answer('s', asked, 'yes');
+  const [finished] = await history();
+  expect(finished).toMatchObject({ status: 'finished', questions: [], output: { input: 'yes', round: 2 } });
+  expect(finished?.steps.map(({ step, open }) => [step, open])).toEqual([1, 2, 3, 4, 5, 6].map((step) => [step, []]));
+});
+
+test('a run of a sub-graph is in the node that it is', async () => {
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('in', () => 1)
+    .addEdge(START, 'in')
+    .addEdge('in', END)
+    .compile();
+  const agent = new StateGraph({ name: 'g' }).addNode(sub).addEdge(START, 'sub').addEdge('sub', END).compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const [history] = agent.history({ events, invocationId: first?.invocationId ?? '' });
+  expect(history?.steps[0]?.nodes[0]).toMatchObject({
+    node: 'sub',
+    graph: { status: 'finished', output: 1, steps: [{ nodes: [{ node: 'in' }] }] },
+  });
+});
+
+test('a session is forked at a step and goes on differently, and what was before is not run again', async () => {
+  const ran: string[] = [];
+  const { sessionService, runner, invocationId, answer, stored, asked } = await setUp(ran);
+  await answer('s', asked, 'yes');
+  const before = await stored();
+  const fork = await reviewGraph().fork({
+    sessionService,
+    ...KEY,
+    invocationId,
+    step: 2,
+    newSessionId: 'fork',
+    update: { round: 7, notes: ['mine'] },
+  });
+  expect(fork.state).toEqual({ other: 1, 'user:name': 'Ann', round: 7 });
+  ran.length = 0;
+  const events = await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(ran).toEqual(['draft 7', 'critique 8']);
+  const end = await answer('fork', events, 'no');
+  expect(end.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState?.['output']).toEqual({
+    input: 'no',
+    notes: ['mine', 'note 6'],
+    round: 8,
+  });
+  expect(await stored()).toEqual(before);
+  expect((await sessionService.getSession(KEY))?.state['round']).toBe(2);
+});
+
+test.each([0, 1, 3, 4, 5])('a fork at step %s has the state that the session had after it', async (step) => {
+  const { sessionService, invocationId, answer, asked, history } = await setUp();
+  await answer('s', asked, 'yes');
+  const [whole] = await history();
+  const fork = await reviewGraph().fork({ sessionService, ...KEY, invocationId, step, newSessionId: 'fork' });
+  expect(fork.state).toEqual({
+    other: 1,
+    'user:name': 'Ann',
+    round: step === 0 ? 0 : whole?.steps[step - 1]?.state['round'],
+  });
+  const [forked] = await history('fork');
+  expect(forked?.steps.filter(({ open }) => open.length === 0)).toEqual(whole?.steps.slice(0, step));
+});
+
+test('a fork at a step that there is not, is not done, or with a state that does not fit, is refused', async () => {
+  const { sessionService, invocationId } = await setUp();
+  const fork = (params: object) =>
+    reviewGraph().fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork', ...params });
+  await expect(fork({ step: 9 })).rejects.toThrow(InvalidRequestError);
+  await expect(fork({ step: 5 })).rejects.toThrow(/no step 5 that is done/);
+  await expect(fork({ invocationId: 'e-none' })).rejects.toThrow(/has no run of the graph "review"/);
+  await expect(fork({ update: { notes: 'x' } })).rejects.toThrow(/"notes"/);
+  await expect(fork({ update: { nothing: 1 } })).rejects.toThrow(/"nothing"/);
+  expect(await sessionService.getSession({ ...KEY, sessionId: 'fork' })).toBeUndefined();
+});
+
+test('a tool that ran after the step of a fork runs again there, one before it does not', async () => {
+  const calls: string[] = [];
+  const tool = (name: string) => new FunctionTool({ name, description: '', execute: () => void calls.push(name) });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode(tool('one'))
+    .addNode('none', () => ({}))
+    .addNode(tool('two'))
+    .addEdge(START, 'none')
+    .addEdge('none', 'one' as never)
+    .addEdge('one' as never, 'two' as never)
+    .addEdge('two' as never, END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = first?.invocationId ?? '';
+  await agent.fork({ sessionService, ...KEY, invocationId, step: 2, newSessionId: 'fork' });
+  await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(calls).toEqual(['one', 'two', 'two']);
+});
+
+test('a graph draws itself, and the way that a run took', async () => {
+  const { history, asked, answer } = await setUp();
+  const agent = reviewGraph();
+  expect(agent.toMermaid()).toBe(`flowchart TD
+  n0([start])
+  n1["draft"]
+  n2["critique"]
+  n3["approve"]
+  n4["publish"]
+  n5([end])
+  n0 --> n1
+  n1 --> n2
+  n2 -- "again" --> n1
+  n2 -- "ask" --> n3
+  n3 --> n4
+  n4 --> n5
+`);
+  const marksOf = async () =>
+    agent
+      .toMermaid((await history())[0])
+      .split('\n')
+      .filter((line) => /class |linkStyle/.test(line));
+  expect(await marksOf()).toEqual(['  class n0,n1,n2 done', '  class n3 open', '  linkStyle 0,1,2,3 stroke-width:3px']);
+  await answer('s', asked, 'yes');
+  expect(await marksOf()).toEqual(['  class n0,n1,n2,n3,n4,n5 done', '  linkStyle 0,1,2,3,4,5 stroke-width:3px']);
+});
+
+test('a run that failed is told to have failed', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('fine', () => 1)
+    .addNode('bad', () => {
+      throw new TypeError('no');
+    })
+    .addEdge(START, 'fine')
+    .addEdge('fine', 'bad')
+    .addEdge('bad', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  for (const resumable of [false, true]) {
+    const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
+    const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+    await expect(async () => {
+      for await (const _ of stream);
+    }).rejects.toThrow('node "bad": no');
+    const events = (await sessionService.getSession(KEY))?.events ?? [];
+    const [history] = agent.history({ events, invocationId: stream.invocationId });
+    expect(history).toMatchObject({
+      status: 'failed',
+      steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: ['bad'] }],
+    });
+    // What failed for good is gone on with from a step before it.
+    if (!resumable) continue;
+    await agent.fork({ sessionService, ...KEY, invocationId: stream.invocationId, step: 1, newSessionId: 'fork' });
+    await expect(runner.run({ userId: 'u', sessionId: 'fork', invocationId: stream.invocationId })).rejects.toThrow(
+      'node "bad": no',
+    );
+  }
+});
+
+test('a run whose graph has lost the node where it was says so', async () => {
+  const { sessionService, invocationId, asked } = await setUp();
+  const changed = new StateGraph({ name: 'review' })
+    .addNode('other', () => 1)
+    .addEdge(START, 'other')
+    .addEdge('other', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent: changed, sessionService, resumable: true });
+  expect(asked).not.toEqual([]);
+  await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/graph "review": cannot be resumed at "approve"/);
+});

@@ -1,0 +1,113 @@
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
+import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import type { NodeContext } from './node-context.ts';
+import { checkRetry, type RetryConfig } from './retry.ts';
+
+/** What every node may be told. */
+export interface NodeOptions {
+  /** What the node takes. It is given what the schema makes of its input. */
+  readonly inputSchema?: SchemaLike;
+  /** What the node gives. What the schema makes of it goes on; an output that does not fit is a failure, and tried again as one. */
+  readonly outputSchema?: SchemaLike;
+  /** The channels that the node may write. */
+  readonly writes?: readonly string[];
+  /** Default: a failure is the failure of the graph. */
+  readonly retry?: RetryConfig;
+  /** How long one attempt may take, by the platform's clock; what is spent waiting for one's turn to commit does not count. Default: no limit. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * The function behind a node: what it returns is JSON, and the input of the nodes that its edges lead to. Until it is done the channels
+ * are as the step found them. A function that is cut off, or asks a person, is run again from its beginning.
+ */
+export type NodeFunction<Input = never, Output = unknown, Context = NodeContext> = (
+  input: Input,
+  context: Context,
+) => Output | Promise<Output>;
+
+/** What does the work of a node. An agent is told the input as text or JSON; a tool takes it as its arguments. */
+export type NodeWork = NodeFunction<never, unknown, never> | BaseAgent | BaseTool;
+
+/** A node: to be added to a graph, or run by another node. */
+export interface GraphNode<Input = unknown, Output = unknown> {
+  readonly name: string;
+  readonly work: NodeWork;
+  /** True for a node that waits for all nodes before it. */
+  readonly isJoin: boolean;
+  readonly inputSchema: ValueSchema | undefined;
+  readonly outputSchema: ValueSchema | undefined;
+  readonly writes: readonly string[];
+  readonly retry: RetryConfig | undefined;
+  readonly timeoutMs: number | undefined;
+  /** For the compiler alone. */
+  readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+}
+
+/** The longest timer that every runtime has. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
+const OPTIONS = new Set<string>([
+  'inputSchema',
+  'outputSchema',
+  'writes',
+  'retry',
+  'timeoutMs',
+] satisfies (keyof NodeOptions)[]);
+
+/**
+ * A node outside of a graph: for `context.runNode`, or for `addNode` of several graphs. One that another node runs may write the channels
+ * that this one may write; say which by the type of its context, `NodeContext<State, Updates>`.
+ * @throws ConfigurationError, naming the node, for what cannot work
+ */
+export function node<
+  Input = unknown,
+  Output = unknown,
+  State = Readonly<Record<string, unknown>>,
+  Updates = Readonly<Record<string, never>>,
+>(
+  name: string,
+  work: NodeFunction<Input, Output, NodeContext<State, Updates>>,
+  options?: NodeOptions,
+): GraphNode<Input, Awaited<Output>>;
+export function node(name: string, work: BaseAgent | BaseTool, options?: NodeOptions): GraphNode<unknown, unknown>;
+export function node(name: string, work: NodeWork, options?: NodeOptions): GraphNode {
+  return createNode(name, work, options);
+}
+
+/** @throws ConfigurationError */
+export function createNode(name: string, work: NodeWork, options: NodeOptions = {}, isJoin = false): GraphNode {
+  const owner = `node ${JSON.stringify(name)}`;
+  if (typeof name !== 'string' || !NAME.test(name) || name === 'user' || name.startsWith('__')) {
+    throw new ConfigurationError(
+      `${owner}: a name is letters, digits, _, $ and -, does not start with a digit or __, and is not "user"`,
+    );
+  }
+  if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
+    throw new ConfigurationError(`${owner}: must be a function, an agent or a tool`);
+  for (const option in options) {
+    if (!OPTIONS.has(option))
+      throw new ConfigurationError(`${owner}: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
+  }
+  const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
+  if (retry) checkRetry(owner, retry);
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS))
+    throw new ConfigurationError(`${owner}: timeoutMs must be more than 0 and at most ${MAX_TIMEOUT_MS}`);
+  if (writes.length > 0 && typeof work !== 'function')
+    throw new ConfigurationError(`${owner}: only functions write channels; put one behind it`);
+  return {
+    name,
+    work,
+    isJoin,
+    inputSchema: inputSchema && new ValueSchema(inputSchema, `${owner}: inputSchema`),
+    outputSchema: outputSchema && new ValueSchema(outputSchema, `${owner}: outputSchema`),
+    writes: [...writes],
+    retry,
+    timeoutMs,
+  };
+}
+
+/** True for what `node` made. */
+export function isGraphNode(value: unknown): value is GraphNode {
+  return typeof value === 'object' && value !== null && 'work' in value && 'isJoin' in value;
+}

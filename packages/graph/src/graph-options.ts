@@ -1,0 +1,62 @@
+import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
+import type { SchemaLike } from '@eventloom/tools';
+import type { Channels } from './channel.ts';
+
+/** What a graph is, beside its nodes and edges. */
+export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
+  /** What the nodes share. Default: nothing. */
+  readonly channels?: C;
+  /** What the graph takes, as JSON in the message. Without one its input is the message's text. */
+  readonly inputSchema?: SchemaLike;
+  /** What the graph gives. */
+  readonly outputSchema?: SchemaLike;
+}
+
+/** How the runs of a graph go. */
+export interface CompileOptions {
+  /** Super-steps in one run: the bound of loops. Default 100; StepLimitError when there is more to do. */
+  readonly maxSteps?: number;
+  /** Nodes of a step, and nodes that one node runs, that work at the same time. Default: all. */
+  readonly maxConcurrency?: number;
+  /** Streams an event when a node starts, completes and fails an attempt. Default false. */
+  readonly nodeLifecycleEvents?: boolean;
+}
+
+const CONFIG_OPTIONS = new Set<string>([
+  'name',
+  'description',
+  'subAgents',
+  'beforeAgentCallback',
+  'afterAgentCallback',
+  'onAgentErrorCallback',
+  'channels',
+  'inputSchema',
+  'outputSchema',
+] satisfies (keyof StateGraphConfig)[]);
+const COMPILE_OPTIONS = new Set<string>([
+  'maxSteps',
+  'maxConcurrency',
+  'nodeLifecycleEvents',
+] satisfies (keyof CompileOptions)[]);
+
+/** @throws ConfigurationError for an option that a graph does not have */
+export function checkGraphOptions(config: StateGraphConfig): void {
+  checkOptions(`graph "${config.name}"`, config, CONFIG_OPTIONS);
+}
+
+/** @throws ConfigurationError for an option that `compile` does not have, and for a bound without sense */
+export function checkCompileOptions(name: string, options: CompileOptions): void {
+  checkOptions(`graph "${name}": compile`, options, COMPILE_OPTIONS);
+  const { maxSteps, maxConcurrency } = options;
+  for (const [option, count] of Object.entries({ maxSteps, maxConcurrency })) {
+    if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
+      throw new ConfigurationError(`graph "${name}": ${option} must be an integer of at least 1`);
+  }
+}
+
+function checkOptions(owner: string, options: object, known: ReadonlySet<string>): void {
+  for (const option in options) {
+    if (!known.has(option))
+      throw new ConfigurationError(`${owner}: has no option "${option}"; it has ${[...known].join(', ')}`);
+  }
+}

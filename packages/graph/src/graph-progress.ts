@@ -1,0 +1,120 @@
+import type { JsonValue } from '@eventloom/core';
+import { type GraphPlan, reachableFrom } from './graph-plan.ts';
+import { END, START } from './names.ts';
+
+/** One node to be run in a step. */
+export interface Task {
+  /** Its place in the step. */
+  readonly index: number;
+  readonly node: string;
+  readonly input: JsonValue | undefined;
+}
+
+/** What came of a task. */
+export interface Completion {
+  readonly output: JsonValue | undefined;
+  readonly next: readonly string[];
+}
+
+/** What arrived at END. */
+export interface Arrival {
+  readonly node: string;
+  readonly output: JsonValue | undefined;
+  readonly step: number;
+  readonly index: number;
+}
+
+/** How far a run of a graph is: the same whether it is made while nodes run or read from their events afterwards. */
+export class GraphProgress {
+  readonly #plan: GraphPlan;
+  #step = 0;
+  #tasks: readonly Task[];
+  #done = new Map<number, Completion>();
+  /** By join: what its nodes gave since it was last run. */
+  readonly #joins = new Map<string, Map<string, JsonValue | undefined>>();
+  /** What arrived at END, in order. */
+  readonly arrivals: Arrival[] = [];
+
+  constructor(plan: GraphPlan) {
+    this.#plan = plan;
+    this.#tasks = [{ index: 0, node: START, input: undefined }];
+  }
+
+  /** The step that is under way; 0 before the first. */
+  get step(): number {
+    return this.#step;
+  }
+
+  /** The tasks of the step, in order. */
+  get tasks(): readonly Task[] {
+    return this.#tasks;
+  }
+
+  /** Those that are not complete. */
+  get openTasks(): readonly Task[] {
+    return this.#tasks.filter(({ index }) => !this.#done.has(index));
+  }
+
+  get isStepDone(): boolean {
+    return this.#tasks.length > 0 && this.#done.size === this.#tasks.length;
+  }
+
+  complete(index: number, completion: Completion): void {
+    this.#done.set(index, completion);
+  }
+
+  /** True when nothing is left to run. */
+  get isAtEnd(): boolean {
+    return this.#tasks.length === 0;
+  }
+
+  /** Goes on to the next step, when all of this one is done. */
+  advance(): void {
+    const next: Omit<Task, 'index'>[] = [];
+    for (const { index, node } of this.#tasks) {
+      const { output, next: targets = [] } = this.#done.get(index) ?? { output: undefined };
+      for (const target of targets) this.#arrive(target, { node, output, step: this.#step, index }, next);
+    }
+    if (next.length === 0) this.#giveUpWaiting(next);
+    this.#tasks = next.map((task, index) => ({ index, ...task }));
+    this.#done = new Map();
+    if (next.length > 0) this.#step++;
+  }
+
+  #arrive(target: string, arrival: Arrival, next: Omit<Task, 'index'>[]): void {
+    if (target === END) {
+      this.arrivals.push(arrival);
+      return;
+    }
+    if (!this.#plan.nodes.get(target)?.isJoin) {
+      next.push({ node: target, input: arrival.output });
+      return;
+    }
+    let arrived = this.#joins.get(target);
+    if (!arrived) this.#joins.set(target, (arrived = new Map()));
+    arrived.set(arrival.node, arrival.output);
+    if (arrived.size === this.#plan.sources.get(target)?.length) next.push(this.#joined(target, arrived));
+  }
+
+  /** Nothing is left to run: joins go on with what they have, those first that no other one of them leads to. */
+  #giveUpWaiting(next: Omit<Task, 'index'>[]): void {
+    const waiting = [...this.#joins.keys()];
+    const first = waiting.filter(
+      (name) => !waiting.some((other) => other !== name && reachableFrom(this.#plan, other).has(name)),
+    );
+    // Joins that lead to each other: the one that was arrived at first.
+    for (const name of first.length > 0 ? first : waiting.slice(0, 1)) {
+      const arrived = this.#joins.get(name);
+      if (arrived) next.push(this.#joined(name, arrived));
+    }
+  }
+
+  #joined(name: string, arrived: ReadonlyMap<string, JsonValue | undefined>): Omit<Task, 'index'> {
+    this.#joins.delete(name);
+    const input: Record<string, JsonValue> = {};
+    for (const source of this.#plan.sources.get(name) ?? []) {
+      if (arrived.has(source)) input[source] = arrived.get(source) ?? null;
+    }
+    return { node: name, input };
+  }
+}

@@ -1,0 +1,111 @@
+import {
+  type Event,
+  type FunctionCall,
+  getFunctionCalls,
+  getFunctionResponses,
+  inputRequestOf,
+  type JsonValue,
+} from '@eventloom/core';
+import { askingRun, BEGIN, checkpointOf, FINISH, placeOf } from './checkpoint.ts';
+import { GraphProgress } from './graph-progress.ts';
+import type { GraphPlan } from './graph-plan.ts';
+
+/** A question of a node, and what was answered. */
+export interface AskedQuestion {
+  readonly call: FunctionCall;
+  readonly key: string;
+  /** What the person answered, as it is stored; undefined while there is none. */
+  answer: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * What the events of one run of a graph come to: how far it is, and what its channels hold. While nodes run each event is added when
+ * it is stored; of a run that goes on, or that somebody looks at, all are read first.
+ */
+export class GraphRecord {
+  readonly progress: GraphProgress;
+  /** The channels without a `stateKey`. */
+  readonly values = new Map<string, JsonValue>();
+  /** The outputs of runs that other runs started. */
+  readonly inner = new Map<string, JsonValue | undefined>();
+  /** The runs whose events say something to the reader. */
+  readonly told = new Set<string>();
+  /** The event that the graph began with. */
+  begin: Event | undefined;
+  /** The last event of the step before the one that is under way. */
+  lastOfStepBefore: Event | undefined;
+  isFinished = false;
+  readonly #questions = new Map<string, AskedQuestion[]>();
+
+  /** @param events those of one execution of the graph, in order */
+  constructor(plan: GraphPlan, events: readonly Event[] = []) {
+    this.progress = new GraphProgress(plan);
+    for (const event of events) this.add(event);
+  }
+
+  add(event: Event): void {
+    const asking = askingRun(event);
+    if (asking !== undefined) this.#addQuestions(asking, event);
+    const checkpoint = checkpointOf(event);
+    if (!checkpoint) return;
+    const { run, output, next = [], state } = checkpoint;
+    for (const [name, value] of Object.entries(state ?? {})) this.values.set(name, value);
+    if (run === BEGIN) this.begin = event;
+    if (run === FINISH) this.isFinished = true;
+    const place = placeOf(run);
+    if (event.content) this.told.add(run);
+    if (run.includes('~')) this.inner.set(run, output);
+    if (place?.step !== this.progress.step) return;
+    this.progress.complete(place.index, { output, next });
+    if (!this.progress.isStepDone) return;
+    this.progress.advance();
+    // Only nodes of the step ask for them.
+    this.inner.clear();
+    this.lastOfStepBefore = event;
+  }
+
+  #addQuestions(run: string, event: Event): void {
+    const asked = this.#questions.get(run) ?? [];
+    for (const call of getFunctionCalls(event))
+      asked.push({ call, key: inputRequestOf(call)?.key ?? '', answer: undefined });
+    this.#questions.set(run, asked);
+  }
+
+  /** Reads the answers to the questions from what users said. */
+  readAnswers({ session }: { readonly session: { readonly events: readonly Event[] } }): void {
+    if (this.#questions.size === 0) return;
+    const byId = new Map([...this.#questions.values()].flat().map((question) => [question.call.id, question]));
+    for (const event of session.events) {
+      if (event.author !== 'user') continue;
+      for (const { id, response } of getFunctionResponses(event)) {
+        const question = byId.get(id);
+        // One that came too late is no answer.
+        if (question && response?.['expired'] !== true) question.answer = response ?? {};
+        else if (question) this.#forget(question);
+      }
+    }
+  }
+
+  /** What a run asked, in order. */
+  questionsOf(run: string): readonly AskedQuestion[] {
+    return this.#questions.get(run) ?? [];
+  }
+
+  /** The questions that have no answer, by the run that asked. */
+  get openQuestions(): ReadonlyMap<string, readonly AskedQuestion[]> {
+    const open = [...this.#questions].map(([run, asked]): [string, AskedQuestion[]] => [
+      run,
+      asked.filter(({ answer }) => answer === undefined),
+    ]);
+    return new Map(open.filter(([, asked]) => asked.length > 0));
+  }
+
+  /** It is asked anew. */
+  #forget(question: AskedQuestion): void {
+    for (const [run, asked] of this.#questions)
+      this.#questions.set(
+        run,
+        asked.filter((other) => other !== question),
+      );
+  }
+}

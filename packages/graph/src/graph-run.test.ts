@@ -1,0 +1,55 @@
+import { type Event, type Part } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { append, channel, END, type GraphAgent, START, StateGraph } from './index.ts';
+
+const IDS = { userId: 'u', sessionId: 's' };
+
+async function play(agent: GraphAgent, text = 'hi', resumable = false): Promise<Event[]> {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform(), resumable });
+  return runner.run({ ...IDS, newMessage: { parts: [{ text }] } });
+}
+
+const textOf = ({ content }: Event): string | undefined => content?.parts?.map(({ text }: Part) => text).join('');
+
+test('what a node returns is the input of the next, and what arrives at END the answer', async () => {
+  const agent = new StateGraph({ name: 'shout' })
+    .addNode('upper', (input: string) => input.toUpperCase())
+    .addNode('mark', (input: string) => `${input}!`)
+    .addEdge(START, 'upper')
+    .addEdge('upper', 'mark')
+    .addEdge('mark', END)
+    .compile();
+  const events = await play(agent);
+  expect(events.map(({ author }) => author)).toEqual(['shout', 'upper', 'mark', 'shout']);
+  expect(events.map(textOf)).toEqual([undefined, undefined, undefined, 'HI!']);
+});
+
+test('a loop goes round until its route leads out, and channels gather what nodes write', async () => {
+  const agent = new StateGraph({
+    name: 'count',
+    channels: { seen: channel(z.array(z.number()), { reducer: append, default: [] }) },
+  })
+    .addNode(
+      'step',
+      (_input: string, context) => {
+        context.update({ seen: [context.state.seen.length] });
+        return 'x';
+      },
+      { writes: ['seen'] },
+    )
+    .addNode('tell', (_input: string, context) => context.state.seen)
+    .addEdge(START, 'step')
+    .addConditionalEdges('step', (_output, { state }) => (state.seen.length < 3 ? 'again' : 'done'), {
+      again: 'step',
+      done: 'tell',
+    })
+    .addEdge('tell', END)
+    .compile();
+  expect((await play(agent)).map(textOf).at(-1)).toBe('[0,1,2]');
+});

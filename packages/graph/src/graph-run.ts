@@ -1,0 +1,228 @@
+import {
+  type AbortGuard,
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  type JsonValue,
+  RunAbortedError,
+  STRUCTURED_OUTPUT,
+  toError,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
+import type { ValueSchema } from '@eventloom/tools';
+import { ChannelState } from './channel-state.ts';
+import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';
+import { StepLimitError } from './errors/step-limit-error.ts';
+import { fitting } from './fitting.ts';
+import type { GraphPlan } from './graph-plan.ts';
+import type { Arrival, Task } from './graph-progress.ts';
+import { GraphRecord } from './graph-record.ts';
+import type { GraphStep } from './graph-step.ts';
+import { END, START } from './names.ts';
+import { NodeCommits, questionEvent } from './node-commits.ts';
+import { NodeRun } from './node-run.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+import { Outbox } from './outbox.ts';
+import { Seat } from './seat.ts';
+import { Slots } from './slots.ts';
+import { Turns } from './turns.ts';
+
+/** How long nodes that were told to stop may take. */
+const GRACE_MS = 5000;
+
+/** What a graph is run with. */
+export interface GraphRunParams {
+  readonly plan: GraphPlan;
+  readonly context: InvocationContext;
+  readonly outputSchema: ValueSchema | undefined;
+  readonly tellsLifecycle: boolean;
+  /** Reads the input of a graph that begins. */
+  readonly readInput: () => Promise<JsonValue | undefined>;
+}
+
+/** One run of a graph, from its begin or from where its events end. */
+export class GraphRun {
+  readonly #params: GraphRunParams;
+  readonly #plan: GraphPlan;
+  readonly #context: InvocationContext;
+  readonly #record: GraphRecord;
+  readonly #channels: ChannelState;
+  readonly #commits: NodeCommits;
+  #ledger: Promise<ReadonlyMap<string, ToolLedgerEntry>> | undefined;
+  #isLeft = false;
+
+  constructor(params: GraphRunParams) {
+    this.#params = params;
+    this.#plan = params.plan;
+    this.#context = params.context;
+    this.#record = new GraphRecord(params.plan, params.context.past?.events);
+    this.#channels = new ChannelState(params.plan, this.#record, params.context);
+    this.#commits = new NodeCommits(params.plan, params.context, this.#record, this.#channels);
+  }
+
+  async *events(): AsyncGenerator<Event, void, void> {
+    const context = this.#context;
+    const record = this.#record;
+    const { progress } = record;
+    if (record.isFinished) return;
+    if (!record.begin) {
+      const event = await this.#beginning();
+      yield event;
+      record.add(event);
+    }
+    if (context.past) {
+      record.readAnswers(context);
+      if (record.lastOfStepBefore) context.past.goOnAfter(record.lastOfStepBefore);
+    }
+    while (!progress.isAtEnd) {
+      context.throwIfAborted();
+      const { step } = progress;
+      if (step > this.#plan.maxSteps) {
+        throw new StepLimitError(
+          `graph "${this.#plan.name}": has more to do after ${this.#plan.maxSteps} steps, "${progress.tasks[0]?.node}" first; raise maxSteps if it needs more`,
+        );
+      }
+      yield* this.#step(progress.openTasks);
+      if (this.#isLeft || context.isEnded || context.isPaused) return;
+      if (progress.step === step && !progress.isAtEnd) return;
+    }
+    yield await this.#ending();
+  }
+
+  async #beginning(): Promise<Event> {
+    const { state, stateDelta } = await this.#channels.defaults();
+    const output = await this.#params.readInput();
+    const next = await this.#commits.route(START, output, undefined, {
+      ...this.#channels.snapshot({ state, stateDelta }),
+    });
+    const agentState = toAgentState({
+      node: START,
+      run: BEGIN,
+      ...(output === undefined ? {} : { output }),
+      next,
+      ...(Object.keys(state).length > 0 ? { state } : {}),
+    });
+    return this.#context.createEvent({ actions: { stateDelta, agentState } });
+  }
+
+  async #ending(): Promise<Event> {
+    const { arrivals } = this.#record.progress;
+    const output = await fitting(this.#plan.name, 'output', this.#params.outputSchema, outputOf(arrivals));
+    const [only] = arrivals;
+    // What a node said already is not said again.
+    const isTold = arrivals.length === 1 && only !== undefined && this.#record.told.has(runId(only.step, only.index));
+    const agentState = toAgentState({ node: END, run: FINISH, ...(output === undefined ? {} : { output }) });
+    const text = typeof output === 'string' ? output : JSON.stringify(output ?? null);
+    return this.#context.createEvent({
+      ...(isTold || output === undefined ? {} : { content: { role: 'model', parts: [{ text }] } }),
+      [STRUCTURED_OUTPUT]: output,
+      actions: { agentState },
+    });
+  }
+
+  /** Runs what is open of a step, and yields what its nodes say. */
+  async *#step(tasks: readonly Task[]): AsyncGenerator<Event, void, void> {
+    const context = this.#context;
+    const guard = context.forkAbort();
+    const outbox = new Outbox();
+    const running = this.#runAll(tasks, this.#stepOf(outbox, guard)).finally(() => outbox.end());
+    // It is awaited below, unless nobody reads any more.
+    running.catch(() => undefined);
+    let isOver = false;
+    try {
+      for (let event = await outbox.next(); event; event = await outbox.next()) yield event;
+      isOver = true;
+      await running;
+    } finally {
+      outbox.close();
+      if (!isOver) await this.#stop(running, guard);
+      context.dropAbort(guard);
+    }
+  }
+
+  async #runAll(tasks: readonly Task[], step: GraphStep): Promise<void> {
+    const width = this.#plan.maxConcurrency;
+    const turns = new Turns(width);
+    const slots = new Slots(width);
+    const seats = tasks.map(() => new Seat(turns, step.guard));
+    const runs = tasks.map(async ({ index, node: name, input }, place) => {
+      const node = this.#plan.nodes.get(name);
+      const seat = seats[place];
+      if (!node || !seat)
+        throw new ConfigurationError(`graph "${this.#plan.name}": cannot be resumed at "${name}", it has no such node`);
+      const run = new NodeRun(step, node, runId(step.step, index), seat);
+      try {
+        const outcome = await run.run(input, slots);
+        if (outcome.isWaiting) this.#context.pause();
+      } catch (error) {
+        step.guard.abort(new RunAbortedError(`node "${name}" of the same step failed`, { cause: error }));
+        throw error;
+      }
+    });
+    const settled = await Promise.allSettled(runs);
+    const failed = settled
+      .filter(({ status }) => status === 'rejected')
+      .map((result) => (result as PromiseRejectedResult).reason as unknown);
+    if (failed.length > 0) throw failed.find((error) => !RunAbortedError.isInstance(error)) ?? failed[0];
+  }
+
+  #stepOf(outbox: Outbox, guard: AbortGuard): GraphStep {
+    return {
+      context: this.#context,
+      step: this.#record.progress.step,
+      record: this.#record,
+      state: this.#channels.snapshot(),
+      outbox,
+      guard,
+      maxConcurrency: this.#plan.maxConcurrency,
+      tellsLifecycle: this.#params.tellsLifecycle,
+      commit: (run, outcome) => this.#commit(run, outcome),
+      ledgerId: (call) => `${this.#record.begin?.id}/${call}`,
+      recorded: async (call) =>
+        this.#context.past ? (await this.#readLedger()).get(`${this.#record.begin?.id}/${call}`) : undefined,
+    };
+  }
+
+  async #commit(run: NodeRun, outcome: NodeOutcome): Promise<void> {
+    const event = outcome.isWaiting
+      ? questionEvent(this.#context, run, outcome)
+      : await this.#commits.completion(run, outcome);
+    if (!event) return;
+    await run.post(event);
+    this.#record.add(event);
+    if (event.actions.transferToAgent !== undefined) this.#isLeft = true;
+  }
+
+  async #readLedger(): Promise<ReadonlyMap<string, ToolLedgerEntry>> {
+    const { invocation, invocationId } = this.#context;
+    this.#ledger ??= Promise.resolve(invocation.listToolCalls?.(invocationId) ?? []).then(
+      (entries) => new Map(entries.map((entry) => [entry.callId, entry])),
+    );
+    return this.#ledger;
+  }
+
+  /** Stops the nodes of a step that nobody reads any more; waits for them, a while. */
+  async #stop(running: Promise<void>, guard: AbortGuard): Promise<void> {
+    guard.abort(new RunAbortedError('the graph was stopped'));
+    const { platform } = this.#context;
+    await new Promise<void>((resolve) => {
+      const callOff = platform.schedule(GRACE_MS, resolve);
+      const stopped = (): void => {
+        callOff();
+        resolve();
+      };
+      running.then(stopped, (error: unknown) => {
+        // What stops says that it was stopped; anything else is news.
+        if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError')
+          platform.background(Promise.reject(toError(error)));
+        stopped();
+      });
+    });
+  }
+}
+
+/** What a graph gives: what arrived at its end, by the nodes when several did. */
+function outputOf(arrivals: readonly Arrival[]): JsonValue | undefined {
+  if (arrivals.length <= 1) return arrivals[0]?.output;
+  return Object.fromEntries(arrivals.map(({ node, output }) => [node, output ?? null]));
+}

@@ -1,0 +1,24 @@
+import type { AbortGuard, InvocationContext, ToolLedgerEntry } from '@eventloom/core';
+import type { GraphRecord } from './graph-record.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+import type { NodeRun } from './node-run.ts';
+import type { Outbox } from './outbox.ts';
+
+/** What the nodes of a step share. */
+export interface GraphStep {
+  readonly context: InvocationContext;
+  /** The step's number, from 1. */
+  readonly step: number;
+  readonly record: GraphRecord;
+  /** The channels as the step found them. */
+  readonly state: Readonly<Record<string, unknown>>;
+  readonly outbox: Outbox;
+  /** Stops the nodes of the step. */
+  readonly guard: AbortGuard;
+  readonly maxConcurrency: number;
+  readonly tellsLifecycle: boolean;
+  /** Commits what came of a run, when it is its turn. */
+  commit(run: NodeRun, outcome: NodeOutcome): Promise<void>;
+  ledgerId(call: string): string;
+  recorded(call: string): Promise<ToolLedgerEntry | undefined>;
+}

@@ -1,0 +1,27 @@
+// Graph agents: nodes and edges, channels, routes, joins, questions to people, and runs that go on where they were.
+
+export type {
+  AnyChannel,
+  Channel,
+  ChannelOptions,
+  Channels,
+  ChannelUpdates,
+  ChannelValues,
+  Reducer,
+} from './channel.ts';
+export { append, channel, replace } from './channel.ts';
+export type { GraphNode, NodeFunction, NodeOptions, NodeWork } from './graph-node.ts';
+export { node } from './graph-node.ts';
+export type { GraphPlan, Router, RouterContext, Way } from './graph-plan.ts';
+export type { GraphAgent } from './graph-agent.ts';
+export type { ForkParams } from './fork-run.ts';
+export type { GraphHistory, HistoryQuery, NodeHistory, OpenQuestion, StepHistory } from './graph-history.ts';
+export { isGraphAgent } from './is-graph-agent.ts';
+export { DEFAULT_ROUTE, END, START } from './names.ts';
+export type { NodeContext, RunNodeOptions } from './node-context.ts';
+export type { RetryConfig } from './retry.ts';
+export type { CompileOptions, StateGraphConfig } from './graph-options.ts';
+export { StateGraph } from './state-graph.ts';
+export { NodeError } from './errors/node-error.ts';
+export { NodeTimeoutError } from './errors/node-timeout-error.ts';
+export { StepLimitError } from './errors/step-limit-error.ts';

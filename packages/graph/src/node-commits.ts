@@ -1,0 +1,100 @@
+import { type Event, type EventActions, type InvocationContext, isBaseTool, type JsonValue } from '@eventloom/core';
+import type { ChannelState } from './channel-state.ts';
+import { placeOf, toAgentState } from './checkpoint.ts';
+import { NodeError } from './errors/node-error.ts';
+import type { GraphPlan } from './graph-plan.ts';
+import type { GraphRecord } from './graph-record.ts';
+import { DEFAULT_ROUTE } from './names.ts';
+import type { NodeRun } from './node-run.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+
+/** Makes events of what came of nodes, when it is their turn: reducers and routers see what was committed before. */
+export class NodeCommits {
+  readonly #plan: GraphPlan;
+  readonly #context: InvocationContext;
+  readonly #record: GraphRecord;
+  readonly #channels: ChannelState;
+
+  constructor(plan: GraphPlan, context: InvocationContext, record: GraphRecord, channels: ChannelState) {
+    this.#plan = plan;
+    this.#context = context;
+    this.#record = record;
+    this.#channels = channels;
+  }
+
+  /** The event of a node run that is done. @throws NodeError */
+  async completion(run: NodeRun, outcome: NodeOutcome): Promise<Event> {
+    const { name } = run.node;
+    const { output, updates = [], content, responseId, actions } = outcome;
+    const changes = updates.length > 0 ? await this.#channels.changed(name, updates) : undefined;
+    const isTask = placeOf(run.id) !== undefined;
+    const next = isTask
+      ? await this.route(name, output, outcome.route, changes ? this.#channels.snapshot(changes) : undefined)
+      : undefined;
+    const agentState = toAgentState({
+      node: name,
+      run: run.id,
+      ...(output === undefined ? {} : { output }),
+      ...(next ? { next } : {}),
+      ...(changes && Object.keys(changes.state).length > 0 ? { state: changes.state } : {}),
+    });
+    const stateDelta = { ...this.#ownDelta(name, actions), ...changes?.stateDelta };
+    return this.#context.createEvent({
+      author: name,
+      ...(content ? { content } : {}),
+      ...(responseId === undefined ? {} : { responseId }),
+      actions: { ...actions, stateDelta, agentState },
+    });
+  }
+
+  /** What a node changed of the session's state. @throws NodeError for a key that is a channel's */
+  #ownDelta(nodeName: string, actions: Partial<EventActions> | undefined): Record<string, unknown> {
+    const stateDelta = actions?.stateDelta ?? {};
+    for (const [name, { stateKey }] of this.#plan.channels) {
+      if (stateKey === undefined || !Object.hasOwn(stateDelta, stateKey)) continue;
+      if (!isBaseTool(this.#plan.nodes.get(nodeName)?.work))
+        throw new NodeError(nodeName, `wrote "${stateKey}", which is the channel "${name}"; write it with update`);
+    }
+    return stateDelta;
+  }
+
+  /** Where it goes on from a node. @throws NodeError for a route that is none of its routes */
+  async route(
+    name: string,
+    output: JsonValue | undefined,
+    route: string | undefined,
+    state: Readonly<Record<string, unknown>> | undefined,
+  ): Promise<string[]> {
+    const way = this.#plan.ways.get(name);
+    if (!way?.routes) return [...(way?.targets ?? [])];
+    const step = this.#record.progress.step;
+    const named = way.router
+      ? await way.router(output as never, { state: state ?? this.#channels.snapshot(), step })
+      : (route ?? DEFAULT_ROUTE);
+    const next = [...way.targets];
+    for (const each of typeof named === 'string' ? [named] : named) {
+      const targets = way.routes.get(each) ?? way.routes.get(DEFAULT_ROUTE);
+      if (!targets) {
+        const routes = [...way.routes.keys()].join(', ');
+        throw new NodeError(name, `goes on by the route ${JSON.stringify(each)}; its routes are: ${routes}`);
+      }
+      for (const target of targets) if (!next.includes(target)) next.push(target);
+    }
+    return next;
+  }
+}
+
+/** The event by which a node asks; undefined when it asked before. */
+export function questionEvent(
+  context: InvocationContext,
+  run: NodeRun,
+  { questions = [] }: NodeOutcome,
+): Event | undefined {
+  if (questions.length === 0) return undefined;
+  return context.createEvent({
+    author: run.node.name,
+    content: { role: 'model', parts: [...questions] },
+    longRunningToolIds: questions.flatMap(({ functionCall }) => functionCall?.id ?? []),
+    actions: { agentState: { asks: run.id } },
+  });
+}

@@ -1,0 +1,157 @@
+import { type Event, InvalidEventError, type NodeEvent } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { type CompileOptions, END, type NodeContext, node, START, StateGraph } from './index.ts';
+
+const IDS = { userId: 'u', sessionId: 's' };
+
+/** Runs a graph of one node, `work`. */
+async function setUp(work: (context: NodeContext) => unknown, options: CompileOptions = {}) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('work', (_: string, context) => work(context as unknown as NodeContext))
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile(options);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  const stream = () => runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  const stored = async () => await sessionService.getSession({ appName: 'app', ...IDS });
+  return { stream, stored };
+}
+
+async function all(events: AsyncIterable<Event>): Promise<Event[]> {
+  const list: Event[] = [];
+  for await (const event of events) list.push(event);
+  return list;
+}
+
+test('a node tells what it likes while it runs: at once, by its own name, and stored nowhere', async () => {
+  const gate = new Gate();
+  const { stream, stored } = await setUp(async (context) => {
+    void context.emitCustom('rows', { count: 3 });
+    void context.emitProgress(40, 'reading');
+    void context.emitText('so far');
+    await gate.pass();
+    return 'done';
+  });
+  const told: NodeEvent[] = [];
+  for await (const event of stream()) {
+    if (!event.nodeEvent) continue;
+    expect(event).toMatchObject({ author: 'work', object: 'graph.node.custom', actions: { stateDelta: {} } });
+    told.push(event.nodeEvent);
+    // The node waits: what it told is here before it is done.
+    if (told.length === 3) gate.open();
+  }
+  const of = { nodeId: 'work', stepNumber: 1 };
+  expect(told).toEqual([
+    { ...of, category: 'custom', eventType: 'rows', payload: { count: 3 } },
+    { ...of, category: 'progress', eventType: 'progress', progress: 40, message: 'reading' },
+    { ...of, category: 'text', eventType: 'text', message: 'so far' },
+  ]);
+  const session = await stored();
+  expect(session?.events.some(({ nodeEvent }) => nodeEvent)).toBe(false);
+  expect(session?.state).toEqual({});
+});
+
+test.each<[string, (context: NodeContext) => unknown]>([
+  ['a payload that is not JSON', (context) => context.emitCustom('x', { at: 10n })],
+  [
+    'a payload in a circle',
+    (context) =>
+      context.emitCustom(
+        'x',
+        (() => {
+          const a: { a?: object } = {};
+          a.a = a;
+          return a;
+        })(),
+      ),
+  ],
+  ['an empty type', (context) => context.emitCustom('', 1)],
+  ['progress above 100', (context) => context.emitProgress(101)],
+  ['progress below 0', (context) => context.emitProgress(-1)],
+  ['progress that is no number', (context) => context.emitProgress(Number.NaN)],
+  ['a text that is none', (context) => context.emitText(5 as never)],
+])('%s is an error at the call', async (_, emit) => {
+  let thrown: unknown;
+  const { stream } = await setUp((context) => {
+    try {
+      emit(context);
+    } catch (error) {
+      thrown = error;
+    }
+    return 'went on';
+  });
+  const events = await all(stream());
+  expect(thrown).toBeInstanceOf(InvalidEventError);
+  expect(events.some(({ nodeEvent }) => nodeEvent)).toBe(false);
+});
+
+test('who waits for an event is told that it was taken, and that nobody takes it any more', async () => {
+  const taken: boolean[] = [];
+  const ended = new Gate();
+  const { stream } = await setUp(async (context) => {
+    taken.push(await context.emitText('one'));
+    taken.push(await context.emitText('two'));
+    ended.open();
+  });
+  for await (const event of stream()) if (event.nodeEvent?.message === 'two') break;
+  await ended.pass();
+  expect(taken).toEqual([true, false]);
+});
+
+test('start, completion and errors of nodes are told when that is asked for', async () => {
+  const broken = node(
+    'broken',
+    () => {
+      throw new TypeError('no');
+    },
+    { retry: { maxAttempts: 2, initialDelayMs: 0 } },
+  );
+  const work = (context: NodeContext) => context.runNode(broken, undefined).catch(() => 'recovered');
+  const silent = await setUp(work);
+  expect((await all(silent.stream())).some(({ nodeEvent }) => nodeEvent)).toBe(false);
+  const { stream } = await setUp(work, { nodeLifecycleEvents: true });
+  const told = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
+  expect(told.map(({ author, object, nodeEvent }) => [author, object, nodeEvent?.message])).toEqual([
+    ['work', 'graph.node.start', undefined],
+    ['broken', 'graph.node.start', undefined],
+    ['broken', 'graph.node.error', 'node "broken": no'],
+    ['broken', 'graph.node.error', 'node "broken": no'],
+    ['work', 'graph.node.complete', undefined],
+  ]);
+});
+
+test('nodes of sub-graphs, and nodes that others run, are heard as well', async () => {
+  const inner = node('inner', (_: unknown, context) => void context.emitProgress(50));
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('deep', async (_: unknown, context) => {
+      void context.emitText('from below');
+      await context.runNode(inner, null);
+    })
+    .addEdge(START, 'deep')
+    .addEdge('deep', END)
+    .compile();
+  const { stream } = await setUp((context) => context.runNode(sub, 'x'));
+  const told = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
+  expect(told.map(({ author, nodeEvent }) => [author, nodeEvent?.message ?? nodeEvent?.progress])).toEqual([
+    ['deep', 'from below'],
+    ['inner', 50],
+  ]);
+});
+
+test('a node that tells too much without waiting is told so', async () => {
+  let thrown: unknown;
+  const { stream } = await setUp((context) => {
+    try {
+      for (let count = 0; count <= 1000; count++) void context.emitProgress(1);
+    } catch (error) {
+      thrown = error;
+    }
+  });
+  await all(stream());
+  expect(thrown).toMatchObject({ code: 'CONFIGURATION' });
+});

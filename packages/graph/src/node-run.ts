@@ -1,0 +1,230 @@
+import {
+  type AbortGuard,
+  type BaseAgent,
+  type BaseTool,
+  ConfigurationError,
+  type Event,
+  type InTurn,
+  type InvocationContext,
+  isBaseAgent,
+  isBaseTool,
+  type JsonValue,
+  type NodeEvent,
+  ObjectType,
+  RunAbortedError,
+} from '@eventloom/core';
+import { AttemptTimer } from './attempt-timer.ts';
+import { NodeTimeoutError } from './errors/node-timeout-error.ts';
+import { fitting, toNodeError } from './fitting.ts';
+import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
+import type { GraphStep } from './graph-step.ts';
+import { NodeLedger } from './node-ledger.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+import type { AskedQuestion } from './graph-record.ts';
+import { delayAfter, isWorthRetry, wait } from './retry.ts';
+import { runAgent } from './run-agent.ts';
+import { runFunction } from './run-function.ts';
+import { runTool } from './run-tool.ts';
+import { Seat } from './seat.ts';
+import { Slots } from './slots.ts';
+import { Turns } from './turns.ts';
+
+/** Events that a node may have told and nobody took. */
+const MAX_EMITTED = 1000;
+
+type NodeSaid = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
+
+/** One run of a node: its attempts, and the event that it comes to. */
+export class NodeRun {
+  readonly node: GraphNode;
+  /** Unique in the run of the graph, and the same when that is resumed. */
+  readonly id: string;
+  /** The channels that it may write. */
+  readonly writes: ReadonlySet<string>;
+  readonly ledger: NodeLedger;
+  readonly #graph: GraphStep;
+  readonly #seat: Seat;
+  #innerTurns: Turns | undefined;
+  #innerSlots: Slots | undefined;
+  /** Node events that wait to be taken. */
+  #emitted = 0;
+
+  /** @param writes those of the node that runs this one */
+  constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, writes?: ReadonlySet<string>) {
+    this.#graph = graph;
+    this.node = node;
+    this.id = id;
+    this.#seat = seat;
+    this.ledger = new NodeLedger(graph, node.name);
+    this.writes = writes ?? new Set(node.writes);
+  }
+
+  get context(): InvocationContext {
+    return this.#graph.context;
+  }
+
+  get step(): number {
+    return this.#graph.step;
+  }
+
+  get state(): Readonly<Record<string, unknown>> {
+    return this.#graph.state;
+  }
+
+  /** What it asked before. */
+  get questions(): readonly AskedQuestion[] {
+    return this.#graph.record.questionsOf(this.id);
+  }
+
+  questionOf(key: string): AskedQuestion | undefined {
+    return this.questions.findLast((question) => question.key === key);
+  }
+
+  /** Commits an event of the node's agent. */
+  readonly inTurn: InTurn = (commit) => {
+    const { inTurn } = this.context.invocation;
+    return this.#seat.commit(inTurn ? () => inTurn(commit) : commit);
+  };
+
+  /**
+   * Runs the node and commits what came of it, in turn. Rejects, in turn too, when it failed for good.
+   * @param slots who works at the same time
+   */
+  async run(input: JsonValue | undefined, slots: Slots): Promise<NodeOutcome> {
+    await this.#graph.guard.until(slots.take());
+    let outcome: NodeOutcome;
+    try {
+      outcome = await this.#work(input);
+    } catch (error) {
+      if (!this.#graph.guard.signal.aborted) await this.#seat.leave();
+      throw error;
+    } finally {
+      slots.giveBack();
+    }
+    // What is done is not done again, should the process die before it can be committed.
+    if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#seat.isNext)
+      await this.ledger.recordOutcome(this.id, outcome);
+    await this.#seat.leave(() => this.#commit(outcome));
+    if (!outcome.isWaiting) await this.#tell(ObjectType.graphNodeComplete, 'complete');
+    return outcome;
+  }
+
+  /** What reducers and routers throw is the node's failure. */
+  async #commit(outcome: NodeOutcome): Promise<void> {
+    try {
+      await this.#graph.commit(this, outcome);
+    } catch (error) {
+      throw toNodeError(this.node.name, error);
+    }
+  }
+
+  async #work(given: JsonValue | undefined): Promise<NodeOutcome> {
+    const { node } = this;
+    const recorded = typeof node.work === 'function' ? await this.ledger.recorded(this.id) : undefined;
+    if (recorded?.status === 'finished') return this.ledger.outcomeOf(recorded);
+    await this.#tell(ObjectType.graphNodeStart, 'start');
+    const input = await fitting(node.name, 'input', node.inputSchema, given);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const outcome = await this.#attempt(input, attempt);
+        if (outcome.isWaiting) return outcome;
+        return { ...outcome, output: await fitting(node.name, 'output', node.outputSchema, outcome.output) };
+      } catch (thrown) {
+        if (this.#graph.guard.signal.aborted) throw thrown;
+        const error = toNodeError(node.name, thrown);
+        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
+        if (!node.retry || !isWorthRetry(node.retry, attempt, thrown)) throw error;
+        await this.#pause(delayAfter(node.retry, attempt));
+      }
+    }
+  }
+
+  /** Before another attempt. */
+  async #pause(delayMs: number): Promise<void> {
+    let callOff: (() => void) | undefined;
+    try {
+      await this.#graph.guard.until(wait(this.context.platform, delayMs, (given) => (callOff = given)));
+    } finally {
+      callOff?.();
+    }
+  }
+
+  async #attempt(input: JsonValue | undefined, attempt: number): Promise<NodeOutcome> {
+    const { timeoutMs, name } = this.node;
+    if (timeoutMs === undefined) return this.#once(input, attempt, this.#graph.guard);
+    const { context } = this;
+    const guard = this.#graph.guard.fork();
+    const timedOut = new NodeTimeoutError(name, timeoutMs);
+    const timer = new AttemptTimer(context.platform, timeoutMs, () => guard.abort(timedOut));
+    this.#seat.onWait = (isWaiting) => (isWaiting ? timer.pause() : timer.resume());
+    try {
+      return await this.#once(input, attempt, guard);
+    } catch (error) {
+      throw guard.signal.reason === timedOut ? timedOut : error;
+    } finally {
+      this.#seat.onWait = undefined;
+      timer.pause();
+      this.#graph.guard.drop(guard);
+    }
+  }
+
+  #once(input: JsonValue | undefined, attempt: number, guard: AbortGuard): Promise<NodeOutcome> {
+    const { work } = this.node;
+    if (isBaseAgent(work)) return runAgent(this, work, input, attempt, guard);
+    if (isBaseTool(work)) return runTool(this, work, input, guard);
+    // The builder's types say what it is called with.
+    return runFunction(this, work as NodeFunction, input, attempt, guard);
+  }
+
+  /** Runs another node as a part of this one; what is stored of it is not run again. */
+  async runInner(given: GraphNode | BaseAgent | BaseTool, input: JsonValue, key: string): Promise<NodeOutcome> {
+    const node = isGraphNode(given) ? given : createNode(given.name, given);
+    const id = `${this.id}~${node.name}-${key}`;
+    const { record, guard, maxConcurrency } = this.#graph;
+    if (record.inner.has(id)) return { isWaiting: false, output: record.inner.get(id) };
+    const { platform } = this.context;
+    this.#innerTurns ??= new Turns(maxConcurrency, (begin) => void platform.schedule(0, begin));
+    this.#innerSlots ??= new Slots(maxConcurrency);
+    const seat = new Seat(this.#innerTurns, guard, this.#seat);
+    return new NodeRun(this.#graph, node, id, seat, this.writes).run(input, this.#innerSlots);
+  }
+
+  /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
+  async post(event: Event): Promise<true> {
+    if (await this.#graph.outbox.post(event)) return true;
+    throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
+  }
+
+  /** What the node's function tells, streamed at once. @throws ConfigurationError at the call, when too much waits to be taken */
+  emit(said: NodeSaid): Promise<boolean> {
+    if (this.#emitted >= MAX_EMITTED)
+      throw new ConfigurationError(
+        `node "${this.node.name}": ${MAX_EMITTED} of its events wait to be taken; await what emit… returns`,
+      );
+    this.#emitted++;
+    const taken = this.#graph.outbox.post(this.#nodeEvent(ObjectType.graphNodeCustom, said));
+    return taken.finally(() => this.#emitted--);
+  }
+
+  /** How the node's tool gets on. */
+  emitToolProgress(name: string, output: JsonValue): Promise<boolean> {
+    const response = { functionResponse: { id: this.id, name, response: { output } } };
+    const content = { role: 'user', parts: [response] };
+    const event = { author: this.node.name, object: ObjectType.toolResponse, partial: true, content };
+    return this.#graph.outbox.post(this.context.createEvent(event));
+  }
+
+  async #tell(object: string, eventType: string, said: Partial<NodeEvent> = {}): Promise<void> {
+    if (!this.#graph.tellsLifecycle) return;
+    await this.post(this.#nodeEvent(object, { ...said, eventType, category: 'custom' }));
+  }
+
+  #nodeEvent(object: string, said: NodeSaid): Event {
+    const { name } = this.node;
+    return this.context.createEvent({
+      author: name,
+      object,
+      nodeEvent: { ...said, nodeId: name, stepNumber: this.step },
+    });
+  }
+}

@@ -1,0 +1,152 @@
+import {
+  type AbortGuard,
+  type BaseAgent,
+  contentText,
+  enclosedBranch,
+  enclosureOf,
+  type Event,
+  getFunctionCalls,
+  getStructuredOutput,
+  isFinalResponse,
+  type JsonValue,
+} from '@eventloom/core';
+import { checkpointOf, FINISH } from './checkpoint.ts';
+import { NodeError } from './errors/node-error.ts';
+import { LastWords } from './last-words.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+import type { NodeRun } from './node-run.ts';
+import { toOutput } from './run-function.ts';
+
+/** One attempt of a node that is an agent: a world of its own, whose events are passed on as they come. */
+export async function runAgent(
+  run: NodeRun,
+  agent: BaseAgent,
+  input: JsonValue | undefined,
+  attempt: number,
+  guard: AbortGuard,
+): Promise<NodeOutcome> {
+  const { context } = run;
+  const callId = attempt === 1 ? run.id : `${run.id}!${attempt}`;
+  const enclosure = enclosedBranch(context.branch, agent.name, callId);
+  const answer = new AgentAnswer(agent);
+  let isWaiting = false;
+  const events = context.runSubInvocation({
+    agent,
+    userContent: { role: 'user', parts: [{ text: typeof input === 'string' ? input : JSON.stringify(input ?? null) }] },
+    callId,
+    streaming: true,
+    abort: guard,
+    inTurn: run.inTurn,
+    onPast: (event) => answer.add(event),
+    onPause: () => (isWaiting = true),
+  });
+  const words = new LastWords((event) => run.post(event));
+  try {
+    await readAll(events, guard, async (event) => {
+      // What agents further in say is between them and who called them.
+      const isOwn = enclosureOf(event.branch) === enclosure;
+      if (isOwn) answer.add(event);
+      await words.pass(event, isOwn && isAnswer(event));
+    });
+  } catch (error) {
+    await words.release();
+    throw error;
+  }
+  const said = answer.last;
+  const fault = isWaiting ? undefined : faultOf(said);
+  const isDone = !isWaiting && fault === undefined;
+  await words.release(
+    isDone
+      ? (event) => {
+          const shown = withoutText(event);
+          context.progress.noteCommitted(shown);
+          return shown;
+        }
+      : undefined,
+  );
+  if (isWaiting) return { isWaiting };
+  if (fault !== undefined) throw new NodeError(run.node.name, fault);
+  return {
+    isWaiting: false,
+    output: toOutput(run.node.name, answer.output),
+    content: said?.content,
+    responseId: said?.responseId,
+  };
+}
+
+/** Reads the events of an agent. One that does not listen to its abort is not waited for. */
+async function readAll(
+  events: AsyncGenerator<Event, void, void>,
+  guard: AbortGuard,
+  take: (event: Event) => Promise<void>,
+): Promise<void> {
+  try {
+    for (let next = await guard.until(events.next()); next.done !== true; next = await guard.until(events.next()))
+      await take(next.value);
+  } finally {
+    const closing = events.return();
+    if (guard.signal.aborted) closing.catch(() => undefined);
+    else await closing;
+  }
+}
+
+/** Why an agent's last words are no answer; undefined when they are one. */
+function faultOf(said: Event | undefined): string | undefined {
+  if (said?.errorCode !== undefined) return said.errorMessage ?? said.errorCode;
+  const open = said && getFunctionCalls(said)[0];
+  return open && `waits for the result of "${open.name}"; run it with \`resumable: true\``;
+}
+
+/** What an agent gave, gathered from its events. */
+class AgentAnswer {
+  readonly #agent: BaseAgent;
+  #finish: Event | undefined;
+  /** What it said last. */
+  last: Event | undefined;
+
+  constructor(agent: BaseAgent) {
+    this.#agent = agent;
+  }
+
+  add(event: Event): void {
+    if (event.partial === true || event.author === 'user') return;
+    if (checkpointOf(event)?.run === FINISH) this.#finish = event;
+    if (isFinalResponse(event)) this.last = event;
+  }
+
+  /** The output of a graph, the value by an output schema, or the text. */
+  get output(): unknown {
+    const finish = this.#finish && checkpointOf(this.#finish);
+    if (finish) return finish.output;
+    if (!this.last) return '';
+    const value = getStructuredOutput(this.last);
+    if (value !== undefined) return value;
+    const text = contentText(this.last.content);
+    return 'outputSchema' in this.#agent && this.#agent.outputSchema !== undefined ? parsed(text) : text;
+  }
+}
+
+/** Of a stored answer only the text is there. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** True for words that may be the last. What went wrong, and questions, are not held back. */
+function isAnswer(event: Event): boolean {
+  return (
+    event.partial !== true &&
+    event.errorCode === undefined &&
+    isFinalResponse(event) &&
+    !event.longRunningToolIds?.length
+  );
+}
+
+function withoutText(event: Event): Event {
+  const { content, ...others } = event;
+  const parts = content?.parts?.filter(({ text }) => text === undefined) ?? [];
+  return parts.length > 0 ? { ...others, content: { ...content, parts } } : others;
+}

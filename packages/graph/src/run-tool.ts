@@ -1,0 +1,132 @@
+import {
+  type AbortGuard,
+  type BaseTool,
+  type EventActions,
+  type FunctionCall,
+  inputRequestPart,
+  isEmptyActions,
+  type JsonObject,
+  type JsonValue,
+  type Part,
+  REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
+  REQUEST_INPUT,
+  toError,
+  ToolContext,
+  type ToolConfirmation,
+} from '@eventloom/core';
+import { NodeError } from './errors/node-error.ts';
+import type { AskedQuestion } from './graph-record.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+import type { NodeRun } from './node-run.ts';
+import { toOutput } from './run-function.ts';
+
+const INTERRUPTED: JsonObject = { error: 'interrupted' };
+const REJECTED: JsonObject = { error: 'This tool call was rejected.' };
+
+/**
+ * One attempt of a node that is a tool. Begin and end of the call are in the session's ledger: what is finished there is not run again, and
+ * what was begun only if the tool is idempotent. A tool may ask people as under a model.
+ */
+export async function runTool(
+  run: NodeRun,
+  tool: BaseTool,
+  input: JsonValue | undefined,
+  guard: AbortGuard,
+): Promise<NodeOutcome> {
+  const { context, questions } = run;
+  if (questions.some(({ answer }) => answer === undefined)) return { isWaiting: true };
+  const args = toArgs(run.node.name, input);
+  const confirmation = confirmationIn(questions);
+  if (confirmation?.confirmed === false) return { isWaiting: false, output: REJECTED };
+  // A call that goes on with answers is a call of its own: that the one before was begun says nothing.
+  const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
+  const recorded = await run.ledger.recorded(call);
+  if (recorded?.status === 'finished') return run.ledger.outcomeOf(recorded);
+  if (recorded?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
+    await run.ledger.record(call, { output: INTERRUPTED });
+    return { isWaiting: false, output: INTERRUPTED };
+  }
+  if (!recorded) await run.ledger.record(call);
+  const toolContext = new ToolContext({
+    invocationContext: context,
+    functionCallId: run.id,
+    toolConfirmation: confirmation,
+    inputs: inputsIn(questions),
+    listener: {
+      progress: (output) => run.emitToolProgress(tool.name, output),
+      event: (event) => run.post(event),
+    },
+  });
+  const result = await answer(run, tool, args, toolContext, guard);
+  const { actions } = toolContext;
+  if (toolContext.isPaused) return { isWaiting: true };
+  const asked = requestsOf({ id: run.id, name: tool.name, args }, actions, () => `adk-${context.platform.newUuid()}`);
+  if (asked.length > 0) {
+    if (!context.isResumable)
+      throw new NodeError(run.node.name, 'its tool asks a person; run it with `resumable: true`');
+    return { isWaiting: true, questions: asked };
+  }
+  const output = toOutput(run.node.name, result);
+  const changed = isEmptyActions(actions) ? undefined : actions;
+  await run.ledger.record(call, output === undefined ? {} : { output }, changed);
+  return { isWaiting: false, output, actions: changed };
+}
+
+function toArgs(nodeName: string, input: JsonValue | undefined): JsonObject {
+  if (input === undefined || input === null) return {};
+  if (typeof input === 'object' && !Array.isArray(input)) return input;
+  throw new NodeError(nodeName, `its input must be an object, the arguments of its tool; put a function before it`);
+}
+
+/** The tool with the plugins around it. */
+async function answer(
+  run: NodeRun,
+  tool: BaseTool,
+  toolArgs: JsonObject,
+  toolContext: ToolContext,
+  guard: AbortGuard,
+): Promise<unknown> {
+  const { plugins } = run.context;
+  let result: unknown = plugins.has('beforeToolCallback')
+    ? await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext })
+    : undefined;
+  try {
+    result ??= await guard.until(Promise.resolve(tool.runAsync({ args: toolArgs, toolContext })));
+  } catch (thrown) {
+    if (guard.signal.aborted || !plugins.has('onToolErrorCallback')) throw thrown;
+    const error = toError(thrown);
+    const instead = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
+    if (!instead) throw thrown;
+    result = instead;
+  }
+  if (toolContext.isPaused || !plugins.has('afterToolCallback')) return result;
+  const record = typeof result === 'object' && result !== null ? (result as Record<string, unknown>) : { result };
+  return (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: record })) ?? result;
+}
+
+/** The questions of a tool, taken out of its actions. */
+function requestsOf(call: FunctionCall & { readonly id: string }, actions: EventActions, newId: () => string): Part[] {
+  const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs } = actions;
+  delete actions.requestedAuthConfigs;
+  delete actions.requestedToolConfirmations;
+  delete actions.requestedInputs;
+  const parts: Part[] = [];
+  const ask = (name: string, args: Record<string, unknown>): void =>
+    void parts.push({ functionCall: { id: newId(), name, args } });
+  const authConfig = requestedAuthConfigs?.[call.id];
+  if (authConfig !== undefined) ask(REQUEST_CREDENTIAL, { functionCallId: call.id, authConfig });
+  const toolConfirmation = requestedToolConfirmations?.[call.id];
+  if (toolConfirmation) ask(REQUEST_CONFIRMATION, { originalFunctionCall: call, toolConfirmation });
+  for (const request of requestedInputs?.[call.id] ?? []) parts.push(inputRequestPart(request, newId(), call.id));
+  return parts;
+}
+
+function confirmationIn(questions: readonly AskedQuestion[]): ToolConfirmation | undefined {
+  return questions.findLast(({ call }) => call.name === REQUEST_CONFIRMATION)?.answer as ToolConfirmation | undefined;
+}
+
+function inputsIn(questions: readonly AskedQuestion[]): ReadonlyMap<string, unknown> {
+  const asked = questions.filter(({ call }) => call.name === REQUEST_INPUT);
+  return new Map(asked.map(({ key, answer: given }) => [key, given?.['result']]));
+}

@@ -1,0 +1,215 @@
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
+import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
+import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
+import { checkGraph } from './check-graph.ts';
+import { GraphAgent } from './graph-agent.ts';
+import { checkCompileOptions, checkGraphOptions, type CompileOptions, type StateGraphConfig } from './graph-options.ts';
+import {
+  createNode,
+  type GraphNode,
+  isGraphNode,
+  type NodeFunction,
+  type NodeOptions,
+  type NodeWork,
+} from './graph-node.ts';
+import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } from './graph-plan.ts';
+import { END, START } from './names.ts';
+import type { NodeContext } from './node-context.ts';
+
+/** The options of a node with a function, typed by what the function gets to see. */
+type FunctionNodeOptions<C, W extends keyof C, InS, OutS> = Omit<
+  NodeOptions,
+  'writes' | 'inputSchema' | 'outputSchema'
+> & {
+  readonly writes?: readonly W[];
+  readonly inputSchema?: InS;
+  readonly outputSchema?: OutS;
+};
+type Given<S, Else> = S extends SchemaLike ? InferSchema<S> : Else;
+type Names<N> = keyof N & string;
+type Targets<T> = T | readonly T[];
+
+/** A way under construction. */
+interface OpenWay {
+  readonly targets: string[];
+  routes: Map<string, readonly string[]> | undefined;
+  router: Router | undefined;
+}
+
+/**
+ * Builds a graph: nodes first, then the edges between them, then `compile`, which checks the whole and gives an agent. The compiler knows
+ * the names of the nodes, what they give, and the channels.
+ */
+export class StateGraph<
+  C extends Channels = Record<never, never>,
+  N extends Record<string, unknown> = Record<never, never>,
+> {
+  readonly #config: StateGraphConfig<C>;
+  readonly #nodes = new Map<string, GraphNode>();
+  readonly #ways = new Map<string, OpenWay>();
+
+  /** @throws ConfigurationError for an option this version does not have */
+  constructor(config: StateGraphConfig<C>) {
+    checkGraphOptions(config);
+    this.#config = config;
+  }
+
+  /**
+   * Adds a node: a function, an agent (an LLM agent, another graph), or a tool. An agent or a tool is named after itself
+   * unless it is given a name.
+   * @throws ConfigurationError, naming the node, for a name that is taken and for what cannot work
+   */
+  addNode<
+    Name extends string,
+    W extends keyof C = never,
+    const InS = undefined,
+    const OutS = undefined,
+    In = Given<InS, unknown>,
+    Out = unknown,
+  >(
+    name: Name,
+    work: NodeFunction<In, Out, NodeContext<ChannelValues<C>, ChannelUpdates<C, W>>>,
+    options?: FunctionNodeOptions<C, W, InS, OutS>,
+  ): StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>>;
+  addNode<Name extends string, const OutS = undefined>(
+    name: Name,
+    work: BaseAgent | BaseTool,
+    options?: Omit<NodeOptions, 'writes' | 'outputSchema'> & { readonly outputSchema?: OutS },
+  ): StateGraph<C, N & Record<Name, Given<OutS, unknown>>>;
+  addNode<Name extends string>(
+    work: (BaseAgent | BaseTool | GraphNode) & { readonly name: Name },
+    options?: NodeOptions,
+  ): StateGraph<C, N & Record<Name, unknown>>;
+  addNode(first: string | BaseAgent | BaseTool | GraphNode, second?: unknown, third?: unknown): unknown {
+    // The overloads say what goes with what.
+    if (isBaseAgent(first) || isBaseTool(first)) return this.#add(createNode(first.name, first, second as NodeOptions));
+    if (isGraphNode(first)) return this.#add(first);
+    return this.#add(createNode(first as string, second as NodeWork, third as NodeOptions | undefined));
+  }
+
+  /**
+   * Adds a node that waits for all nodes that have an edge to it, and is given what they gave by their names. Those that no route led to are
+   * not waited for any longer when nothing else is left to run. Without a function it gives what it is given.
+   * @throws ConfigurationError as `addNode`
+   */
+  addJoin<
+    Name extends string,
+    W extends keyof C = never,
+    const OutS = undefined,
+    Out = Readonly<Record<string, unknown>>,
+  >(
+    name: Name,
+    work?: NodeFunction<Readonly<Record<string, unknown>>, Out, NodeContext<ChannelValues<C>, ChannelUpdates<C, W>>>,
+    options?: FunctionNodeOptions<C, W, undefined, OutS>,
+  ): StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>> {
+    const node = createNode(name, (work ?? identity) as NodeWork, options as NodeOptions | undefined, true);
+    return this.#add(node) as unknown as StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>>;
+  }
+
+  /** Goes on from one node with another, or with several at once. @throws ConfigurationError for an edge that is there already */
+  addEdge(from: Names<N> | typeof START, to: Targets<Names<N> | typeof END>): this {
+    const way = this.#wayOf(from);
+    for (const target of toTargets(to)) {
+      this.#checkEnds(from, target);
+      if (way.targets.includes(target))
+        this.#fail(this.#config.name, `there is an edge from "${from}" to "${target}" already`);
+      way.targets.push(target);
+    }
+    return this;
+  }
+
+  /**
+   * Goes on from a node by the routes that a router names, one or several. It is asked once, when the node is done, and its answer is
+   * stored. An answer that is none of the routes is a failure of the node, unless there is a `DEFAULT_ROUTE`.
+   * @throws ConfigurationError when the node has routes already, and without any
+   */
+  addConditionalEdges<From extends Names<N> | typeof START, const R extends string>(
+    from: From,
+    router: (
+      output: From extends keyof N ? N[From] : unknown,
+      context: RouterContext<ChannelValues<C>>,
+    ) => NoInfer<R> | readonly NoInfer<R>[] | Promise<NoInfer<R> | readonly NoInfer<R>[]>,
+    routes: Readonly<Record<R, Targets<Names<N> | typeof END>>>,
+  ): this {
+    if (typeof router !== 'function') this.#fail(this.#config.name, `the router of "${from}" must be a function`);
+    return this.#addRoutes(from, routes, router as Router);
+  }
+
+  /**
+   * As `addConditionalEdges`, by the routes that the node's function sets: `context.route = 'again'`. A node that set none, and one without
+   * a function, takes the `DEFAULT_ROUTE`.
+   */
+  addRoutes(from: Names<N>, routes: Readonly<Record<string, Targets<Names<N> | typeof END>>>): this {
+    return this.#addRoutes(from, routes, undefined);
+  }
+
+  /**
+   * The graph as an agent. The builder may go on to be used: what is compiled does not change.
+   * @throws ConfigurationError that names the node, for nodes that cannot be reached or have no way to END, edges to or from nodes that do not
+   * exist, cycles without a route, joins of less than two nodes, and two nodes that write a channel without a reducer
+   */
+  compile(options: CompileOptions = {}): GraphAgent {
+    const { channels = {}, inputSchema, outputSchema, ...agentConfig } = this.#config;
+    const { name } = agentConfig;
+    checkCompileOptions(name, options);
+    const { maxSteps = 100, maxConcurrency, nodeLifecycleEvents = false } = options;
+    const ways = new Map(
+      [...this.#ways].map(([from, way]): [string, Way] => [from, { ...way, targets: [...way.targets] }]),
+    );
+    const plan: GraphPlan = {
+      name,
+      nodes: new Map(this.#nodes),
+      ways,
+      sources: sourcesOf(ways),
+      channels: new Map(Object.entries(channels)),
+      maxSteps,
+      maxConcurrency: maxConcurrency ?? Infinity,
+    };
+    checkGraph(plan);
+    const schema = (given: SchemaLike | undefined, what: string): ValueSchema | undefined =>
+      given && new ValueSchema(given, `graph "${name}": ${what}`);
+    const checks = { input: schema(inputSchema, 'inputSchema'), output: schema(outputSchema, 'outputSchema') };
+    return new GraphAgent({ ...agentConfig, plan, inputSchema, checks, nodeLifecycleEvents });
+  }
+
+  #add(node: GraphNode): this {
+    if (this.#nodes.has(node.name))
+      this.#fail(this.#config.name, `two nodes have the name "${node.name}"; names are unique`);
+    this.#nodes.set(node.name, node);
+    return this;
+  }
+
+  #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
+    const way = this.#wayOf(from);
+    if (way.routes) this.#fail(this.#config.name, `"${from}" has routes already`);
+    const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [route, toTargets(to)]);
+    if (entries.length === 0) this.#fail(this.#config.name, `"${from}" has no routes`);
+    for (const [, targets] of entries) for (const target of targets) this.#checkEnds(from, target);
+    way.routes = new Map(entries);
+    way.router = router;
+    return this;
+  }
+
+  #wayOf(from: string): OpenWay {
+    let way = this.#ways.get(from);
+    if (!way) this.#ways.set(from, (way = { targets: [], routes: undefined, router: undefined }));
+    return way;
+  }
+
+  #checkEnds(from: string, to: string): void {
+    if (from === END) this.#fail(this.#config.name, `no edge leads on from END, to "${to}" neither`);
+    if (to === START) this.#fail(this.#config.name, `no edge leads back to START, from "${from}" neither`);
+  }
+
+  #fail(name: string, fault: string): never {
+    throw new ConfigurationError(`graph "${name}": ${fault}`);
+  }
+}
+
+function identity(input: unknown): unknown {
+  return input;
+}
+
+function toTargets(to: Targets<string>): readonly string[] {
+  return typeof to === 'string' ? [to] : [...to];
+}

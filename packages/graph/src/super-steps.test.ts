@@ -1,0 +1,282 @@
+import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+
+async function play(agent: GraphAgent) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  const events = await runner.run(HI);
+  const stored = (await sessionService.getSession(KEY))?.events ?? [];
+  return { events, stored };
+}
+
+const answerOf = (events: readonly Event[]): unknown => JSON.parse(events.at(-1)?.content?.parts?.[0]?.text ?? 'null');
+
+/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Says a number of things, each after a while. */
+class Talker extends BaseAgent {
+  readonly #words: number;
+  readonly #delay: () => Promise<void>;
+
+  constructor(name: string, words: number, delay: () => Promise<void>) {
+    super({ name });
+    this.#words = words;
+    this.#delay = delay;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    for (let word = 1; word <= this.#words; word++) {
+      await this.#delay();
+      yield context.createEvent({
+        author: this.name,
+        content: { role: 'model', parts: [{ text: `${this.name} ${word}` }] },
+      });
+    }
+  }
+}
+
+/** Functions, agents, a sub-graph and a node that runs nodes, side by side, each as slow as chance has it. */
+function wideGraph(seed: number, maxConcurrency?: number): GraphAgent {
+  const random = randomOf(seed);
+  const delay = async (): Promise<void> => {
+    for (let turns = Math.floor(random() * 12); turns > 0; turns--)
+      await (turns % 5 === 0 ? new Promise((resolve) => setTimeout(resolve)) : undefined);
+  };
+  const slow = async (input: unknown) => {
+    await delay();
+    return input;
+  };
+  const leaf = node('leaf', slow);
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('left', slow)
+    .addNode(new Talker('inside', 2, delay))
+    .addJoin('both')
+    .addEdge(START, ['left', 'inside'])
+    .addEdge('left', 'both')
+    .addEdge('inside', 'both')
+    .addEdge('both', END)
+    .compile();
+  const seen = channel(z.array(z.string()), { reducer: append, default: [] });
+  return new StateGraph({ name: 'wide', channels: { seen } })
+    .addNode(new Talker('long', 5, delay))
+    .addNode('quick', slow)
+    .addNode(new Talker('short', 2, delay))
+    .addNode('spread', async (_: unknown, context) => {
+      const first = await Promise.all(['a', 'b', 'c'].map((each) => context.runNode(leaf, each)));
+      const more = await Promise.all(first.map((each) => context.runNode(new Talker('deep', 2, delay), each)));
+      return more;
+    })
+    .addNode(sub)
+    .addNode(
+      'note',
+      async (_: unknown, context) => {
+        await delay();
+        context.update({ seen: ['note'] });
+      },
+      { writes: ['seen'] },
+    )
+    .addNode(
+      'tell',
+      async (_: unknown, context) => {
+        context.update({ seen: ['tell'] });
+        await delay();
+      },
+      { writes: ['seen'] },
+    )
+    .addJoin('gather', (_input, context) => context.state.seen)
+    .addEdge(START, ['long', 'quick', 'short', 'spread', 'sub', 'note', 'tell'])
+    .addEdge('long', 'gather')
+    .addEdge('quick', 'gather')
+    .addEdge('short', 'gather')
+    .addEdge('spread', 'gather')
+    .addEdge('sub', 'gather')
+    .addEdge('note', 'gather')
+    .addEdge('tell', 'gather')
+    .addEdge('gather', END)
+    .compile(maxConcurrency === undefined ? {} : { maxConcurrency });
+}
+
+const said = (stored: readonly Event[]): string[] =>
+  stored.map(
+    ({ author, branch = '', content, actions }) =>
+      `${branch} ${author} ${content?.parts?.[0]?.text ?? ''} ${JSON.stringify(actions)}`,
+  );
+
+test.each([undefined, 1, 2, 3])(
+  'what runs at the same time, %s at once, is stored in one order, whatever the timing',
+  async (maxConcurrency) => {
+    const first = said((await play(wideGraph(0, maxConcurrency))).stored);
+    expect(first.length).toBeGreaterThan(35);
+    for (let seed = 1; seed <= 12; seed++)
+      expect(said((await play(wideGraph(seed, maxConcurrency))).stored), `seed ${seed}`).toEqual(first);
+  },
+  30_000,
+);
+
+test('agents side by side take turns: neither waits for the other to be done', async () => {
+  const now = (): Promise<void> => Promise.resolve();
+  const agent = new StateGraph({ name: 'g' })
+    .addNode(new Talker('one', 3, now))
+    .addNode(new Talker('two', 3, now))
+    .addEdge(START, ['one', 'two'])
+    .addEdge('one', END)
+    .addEdge('two', END)
+    .compile();
+  const { stored } = await play(agent);
+  const texts = stored
+    .filter(({ branch, author }) => branch && author !== 'user')
+    .map(({ content }) => content?.parts?.[0]?.text);
+  expect(texts).toEqual(['one 1', 'two 1', 'one 2', 'two 2', 'one 3', 'two 3']);
+});
+
+test('no more nodes work at once than may, and as many as may', async () => {
+  let working = 0;
+  let most = 0;
+  const work = async (input: unknown) => {
+    most = Math.max(most, ++working);
+    await new Promise((resolve) => setTimeout(resolve));
+    working--;
+    return input;
+  };
+  const leaf = node('leaf', work);
+  let graph = new StateGraph({ name: 'g' }).addNode('spread', (_: string, context) =>
+    Promise.all(Array.from({ length: 9 }, (_each, index) => context.runNode(leaf, index))),
+  );
+  graph = graph.addEdge(START, 'spread').addEdge('spread', END);
+  await play(graph.compile({ maxConcurrency: 3 }));
+  expect(most).toBe(3);
+  most = 0;
+  let wide = new StateGraph({ name: 'w' });
+  for (let index = 0; index < 9; index++) wide = wide.addNode(`n${index}`, work) as typeof wide;
+  for (let index = 0; index < 9; index++) wide.addEdge(START, `n${index}` as never).addEdge(`n${index}` as never, END);
+  await play(wide.compile({ maxConcurrency: 4 }));
+  expect(most).toBe(4);
+});
+
+test('a function that is done leaves its place to the next, before it is its turn to commit', async () => {
+  const gate = new Gate();
+  const ran: string[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('slow', async () => {
+      await gate.pass();
+    })
+    .addNode('two', () => void ran.push('two'))
+    .addNode('three', () => void ran.push('three'))
+    .addNode('four', () => {
+      ran.push('four');
+      gate.open();
+    })
+    .addEdge(START, ['slow', 'two', 'three', 'four'])
+    .addEdge('slow', END)
+    .addEdge('two', END)
+    .addEdge('three', END)
+    .addEdge('four', END)
+    .compile({ maxConcurrency: 2 });
+  await play(agent);
+  expect(ran).toEqual(['two', 'three', 'four']);
+});
+
+test('nodes of a step see the channels as the step found them, and those of the next what it made of them', async () => {
+  const log = channel(z.array(z.string()), { reducer: append, default: ['begin'] });
+  const add =
+    (name: string) =>
+    (_: unknown, context: { state: { log: string[] }; update: (updates: { log: string[] }) => void }) => {
+      context.update({ log: [`${name} saw ${context.state.log.length}`] });
+    };
+  const agent = new StateGraph({ name: 'g', channels: { log } })
+    .addNode('a', add('a'), { writes: ['log'] })
+    .addNode('b', add('b'), { writes: ['log'] })
+    .addJoin('c', add('c'), { writes: ['log'] })
+    .addNode('d', (_: unknown, context) => context.state.log)
+    .addEdge(START, ['a', 'b'])
+    .addEdge('a', 'c')
+    .addEdge('b', 'c')
+    .addEdge('c', 'd')
+    .addEdge('d', END)
+    .compile();
+  expect(answerOf((await play(agent)).events)).toEqual(['begin', 'a saw 1', 'b saw 1', 'c saw 3']);
+});
+
+test('a node that two edges lead to runs for each, and a join once for all', async () => {
+  const ran: unknown[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('a', () => 1)
+    .addNode('b', () => 2)
+    .addNode('each', (input: number) => {
+      ran.push(input);
+      return input * 10;
+    })
+    .addJoin('all')
+    .addEdge(START, ['a', 'b'])
+    .addEdge('a', ['each', 'all'])
+    .addEdge('b', ['each', 'all'])
+    .addEdge('each', END)
+    .addEdge('all', END)
+    .compile();
+  const { events } = await play(agent);
+  expect(ran).toEqual([1, 2]);
+  expect(answerOf(events)).toEqual({ each: 20, all: { a: 1, b: 2 } });
+});
+
+test('a join waits for ways of different lengths, and not for those that no route led to', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('choose', () => 'x')
+    .addNode('short', () => 'short')
+    .addNode('long1', () => 'long1')
+    .addNode('long2', () => 'long2')
+    .addNode('never', () => 'never')
+    .addJoin('all')
+    .addJoin('last')
+    .addEdge(START, 'choose')
+    .addConditionalEdges('choose', () => ['quick', 'slow'], { quick: 'short', slow: 'long1', none: 'never' })
+    .addEdge('short', 'all')
+    .addEdge('long1', 'long2')
+    .addEdge('long2', 'all')
+    .addEdge('never', ['all', 'last'])
+    .addEdge('all', 'last')
+    .addEdge('last', END)
+    .compile();
+  expect(answerOf((await play(agent)).events)).toEqual({ all: { short: 'short', long2: 'long2' } });
+});
+
+test('the failure of a node stops the others of its step and is the failure of the run', async () => {
+  const stopped: string[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('fails', () => {
+      throw new TypeError('broken');
+    })
+    .addNode(
+      'waits',
+      (_: unknown, { abortSignal }) =>
+        new Promise<void>((resolve) => {
+          abortSignal.addEventListener('abort', () => {
+            stopped.push('waits');
+            resolve();
+          });
+        }),
+    )
+    .addEdge(START, ['fails', 'waits'])
+    .addEdge('fails', END)
+    .addEdge('waits', END)
+    .compile();
+  await expect(play(agent)).rejects.toThrow('node "fails": broken');
+  expect(stopped).toEqual(['waits']);
+});

@@ -1,0 +1,74 @@
+import { BaseAgent, type Event, type InTurn, type InvocationContext, type SubInvocation } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+
+const IDS = { userId: 'u', sessionId: 's' };
+const said = (text: string) => ({ role: 'model', parts: [{ text }] });
+
+type Options = (context: InvocationContext) => Partial<Pick<SubInvocation, 'inTurn' | 'abort'>>;
+
+/** Runs its sub-agent as a world of its own. */
+class Caller extends BaseAgent {
+  readonly #options: Options;
+
+  constructor(agent: BaseAgent, options: Options) {
+    super({ name: `calls_${agent.name}`, subAgents: [agent] });
+    this.#options = options;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const [agent = this] = this.subAgents;
+    const request = { agent, userContent: said('go'), callId: 'c', streaming: true, ...this.#options(context) };
+    for await (const event of context.runSubInvocation(request)) yield event;
+  }
+}
+
+class Worker extends BaseAgent {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield context.createEvent({ partial: true, content: said('w') });
+    yield context.createEvent({ content: said('word') });
+  }
+}
+
+async function play(agent: BaseAgent) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  return runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+}
+
+test('each event of a sub-invocation that is stored is stored in turn, those further in too', async () => {
+  const turns: string[] = [];
+  const inTurn: InTurn = async (commit) => {
+    const event = await commit();
+    // What is committed is an event.
+    const { author, content } = event as Event;
+    turns.push(`${author}: ${content?.parts?.[0]?.text}`);
+    return event;
+  };
+  const inner = new Caller(new Worker({ name: 'worker' }), () => ({}));
+  await play(new Caller(inner, () => ({ inTurn })));
+  expect(turns).toEqual(['user: go', 'user: go', 'worker: word']);
+});
+
+test('the abort of a sub-invocation stops it and nothing else', async () => {
+  const signals: boolean[] = [];
+  class Careful extends Caller {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      await expect(super.runAsyncImpl(context).next()).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+      signals.push(context.abortSignal.aborted);
+      yield context.createEvent({ content: said('went on') });
+    }
+  }
+  const events = await play(
+    new Careful(new Worker({ name: 'worker' }), (context) => {
+      const abort = context.forkAbort();
+      abort.abort(new TypeError('enough'));
+      return { abort };
+    }),
+  );
+  expect(signals).toEqual([false]);
+  expect(events.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['went on']);
+});

@@ -1,0 +1,220 @@
+import { createEvent } from '@eventloom/core';
+import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
+import { type FixedPlatform, fixedPlatform } from '@eventloom/testing';
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { AppStateSync } from './app-state-sync.ts';
+import type { ObjectNamespace } from './cloudflare-bindings.ts';
+
+type Fetch = (request: Request) => Promise<Response>;
+
+/** The object of the app as a user's object finds it: `way` stands between them. */
+class Way implements ObjectNamespace {
+  asked = 0;
+  way: ((fetch: Fetch, request: Request) => Promise<Response>) | undefined;
+
+  getByName(name: string): { fetch: Fetch } {
+    return {
+      fetch: (request) => {
+        this.asked++;
+        const fetch: Fetch = (handedOn) => env.EVENTLOOM_APPS.getByName(name).fetch(handedOn);
+        return this.way ? this.way(fetch, request) : fetch(request);
+      },
+    };
+  }
+}
+
+const down = (): Promise<Response> => Promise.reject(new TypeError('down'));
+const hangs = (): Promise<Response> => new Promise(() => undefined);
+
+interface User {
+  readonly sync: AppStateSync;
+  readonly way: Way;
+  readonly platform: FixedPlatform;
+  readonly reported: unknown[];
+  /** As after the object lost its memory. */
+  readonly again: () => AppStateSync;
+  readonly write: (stateDelta: Record<string, unknown>, removedState?: string[]) => Promise<void>;
+  readonly state: () => Promise<Record<string, unknown>>;
+}
+
+/** Runs work in the storage of a new user's object. */
+function asUser<T>(appName: string, userId: string, work: (user: User) => Promise<T>): Promise<T> {
+  const stub = env.EVENTLOOM_USERS.getByName(`${appName}-${userId}`);
+  return runInDurableObject(stub, async (_instance, { storage }) => {
+    const service = new DurableObjectSessionService({ storage });
+    const replica = new DurableObjectAppState(storage);
+    const key = { appName, userId, sessionId: 's' };
+    const session = (await service.getSession(key)) ?? (await service.createSession(key));
+    const way = new Way();
+    const platform = fixedPlatform({ now: Date.now() });
+    const reported: unknown[] = [];
+    const again = () => new AppStateSync(replica, userId, way, platform, (error) => reported.push(error));
+    return work({
+      sync: again(),
+      way,
+      platform,
+      reported,
+      again,
+      write: async (stateDelta, removedState = []) => {
+        await service.appendEvent({
+          session,
+          event: createEvent({ author: 'a', actions: { stateDelta, removedState } }),
+        });
+      },
+      state: async () => ({ ...(await service.getSession(key))?.state }),
+    });
+  });
+}
+
+const newApp = (): string => `app-${crypto.randomUUID()}`;
+
+/** What a user sees who comes anew. */
+function seenIn(app: string): Promise<Record<string, unknown>> {
+  return asUser(app, `reader-${crypto.randomUUID()}`, async ({ sync, state }) => {
+    await sync.refresh(app);
+    return state();
+  });
+}
+
+test('what cannot be delivered waits, is tried again later and later, and is told of once', async () => {
+  const app = newApp();
+  await asUser(app, 'ann', async ({ sync, way, platform, reported, write }) => {
+    way.way = down;
+    await write({ 'app:a': 1 });
+    await sync.deliver();
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 12; attempt++) {
+      const waitMs = sync.dueMs - platform.now();
+      waits.push(waitMs);
+      platform.advance(waitMs - 1);
+      await sync.deliver();
+      await sync.refresh(app);
+      expect(way.asked).toBe(attempt + 1);
+      platform.advance(1);
+      await sync.deliver();
+    }
+    expect(waits[0]).toBeLessThan(7000);
+    expect(waits[5]).toBeGreaterThan(20_000);
+    expect(waits.at(-1)).toBeGreaterThan(200_000);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(375_000);
+    expect(reported).toHaveLength(1);
+    way.way = undefined;
+    platform.advance(sync.dueMs - platform.now());
+    await sync.deliver();
+    expect([sync.hasPending, sync.dueMs]).toEqual([false, Infinity]);
+    way.way = down;
+    platform.advance(1001);
+    await sync.refresh(app);
+    expect(reported).toHaveLength(2);
+  });
+  expect(await seenIn(app)).toEqual({ 'app:a': 1 });
+});
+
+test('a delivery whose answer was lost counts once, also when the object lost its memory meanwhile', async () => {
+  const app = newApp();
+  await asUser(app, 'ann', async ({ sync, way, again, write, state }) => {
+    way.way = async (fetch, request) => {
+      await fetch(request);
+      throw new TypeError('lost');
+    };
+    await write({ 'app:a': 'old' });
+    await sync.deliver();
+    expect(sync.hasPending).toBe(true);
+    await asUser(app, 'bob', async (bob) => {
+      await bob.sync.refresh(app);
+      await bob.write({ 'app:a': 'new' });
+      await bob.sync.deliver();
+    });
+    way.way = undefined;
+    await again().deliver();
+    expect([sync.hasPending, await state()]).toEqual([false, { 'app:a': 'new' }]);
+  });
+  expect(await seenIn(app)).toEqual({ 'app:a': 'new' });
+});
+
+test('removals are delivered, also of a key that the copy does not have', async () => {
+  const app = newApp();
+  await asUser(app, 'ann', async ({ sync, write }) => {
+    await write({ 'app:a': 1, 'app:b': 2, 'app:c': 3 });
+    await sync.deliver();
+    await write({}, ['app:a']);
+    await sync.deliver();
+  });
+  await asUser(app, 'bob', async ({ sync, write }) => {
+    await write({}, ['app:b']);
+    await sync.deliver();
+  });
+  expect(await seenIn(app)).toEqual({ 'app:c': 3 });
+  await asUser(app, 'ann', async ({ again, platform, state }) => {
+    platform.advance(1001);
+    await again().refresh(app);
+    expect(await state()).toEqual({ 'app:c': 3 });
+  });
+});
+
+test('of two writes the later one counts, though it is delivered first, and both writers see it', async () => {
+  const app = newApp();
+  await asUser(app, 'ann', async ({ sync, write, state }) => {
+    // More than one delivery, with the key in the last one: by then the newer value has passed by.
+    await write(Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`app:k${at}`, at])));
+    await write({ 'app:motto': 'older' });
+    await asUser(app, 'bob', async (bob) => {
+      await bob.write({ 'app:motto': 'newer' });
+      await bob.sync.deliver();
+    });
+    await sync.deliver();
+    expect(sync.hasPending).toBe(false);
+    expect((await state())['app:motto']).toBe('newer');
+  });
+  expect((await seenIn(app))['app:motto']).toBe('newer');
+});
+
+test('what is more than one delivery or one answer arrives whole', async () => {
+  const app = newApp();
+  const small = Object.fromEntries(Array.from({ length: 1201 }, (_, at) => [`app:k${at}`, at]));
+  const large = Object.fromEntries(Array.from({ length: 4 }, (_, at) => [`app:l${at}`, `${at}`.repeat(600_000)]));
+  await asUser(app, 'ann', async ({ sync, way, write }) => {
+    await write(small);
+    await write(large);
+    await sync.deliver();
+    expect(way.asked).toBeGreaterThan(4);
+    expect(sync.hasPending).toBe(false);
+  });
+  expect(await seenIn(app)).toEqual({ ...small, ...large });
+});
+
+test('one request waits a second for an object that does not answer, and those that come later do not', async () => {
+  const app = newApp();
+  await asUser(app, 'ann', async ({ sync, way, platform, reported, write }) => {
+    way.way = hangs;
+    await write({ 'app:a': 1 });
+    const first = sync.refresh(app);
+    platform.advance(1000);
+    await first;
+    await sync.refresh(app);
+    const delivery = sync.deliver();
+    platform.advance(9000);
+    await delivery;
+    expect(reported).toMatchObject([{ code: 'APP_STATE_UNREACHABLE' }]);
+    expect([way.asked, platform.pendingTimers]).toEqual([1, 0]);
+    way.way = undefined;
+    platform.advance(sync.dueMs - platform.now());
+    await sync.deliver();
+    expect(sync.hasPending).toBe(false);
+  });
+});
+
+test('a writer whose clock is ahead does not keep others from writing', async () => {
+  const app = newApp();
+  const object = env.EVENTLOOM_APPS.getByName(app);
+  const pending = [{ seq: 1, key: 'a', value: '"ahead"', writtenMs: Date.now() + 1_000_000 }];
+  const body = JSON.stringify({ sender: 'a', knownVersion: 0, pending });
+  await (await object.fetch(new Request('https://app.internal/', { method: 'POST', body }))).text();
+  await asUser(app, 'ann', async ({ sync, write }) => {
+    await write({ 'app:a': 'now' });
+    await sync.deliver();
+  });
+  expect(await seenIn(app)).toEqual({ 'app:a': 'now' });
+});

@@ -1,0 +1,18 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { checkAppNames } from './check-app-names.ts';
+
+const made = (...appNames: readonly string[]) => appNames.map((appName) => ({ appName }));
+
+test('the apps that are made are those that are named, in any order', () => {
+  expect(() => checkAppNames(['app', 'shop'], made('shop', 'app'))).not.toThrow();
+});
+
+test.each([
+  [['app'], made('shop')],
+  [['app'], made('app', 'shop')],
+  [['app', 'shop'], made('app')],
+  [['app', 'shop'], made('app', 'app')],
+])('names %j for other apps are refused: %j', (appNames, runners) => {
+  expect(() => checkAppNames(appNames, runners)).toThrow(ConfigurationError);
+});

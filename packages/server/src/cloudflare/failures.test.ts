@@ -1,0 +1,65 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { jwtAuthenticate } from '../jwt/index.ts';
+import type { CloudflareBindings } from './cloudflare-bindings.ts';
+import { createCloudflareServer } from './create-cloudflare-server.ts';
+import { countedObjects } from './fixtures/counted-objects.ts';
+
+const PATH = 'https://agents.example/apps/app/users/ann/sessions';
+
+/** What a Worker answers whose objects fail like this, and what it reports. */
+async function answerTo(failure: unknown): Promise<{ response: Response; reported: unknown[] }> {
+  const reported: unknown[] = [];
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['app'],
+    runners: () => [],
+    allowUnauthenticated: true,
+    onError: (error) => reported.push(error),
+  });
+  const { bindings } = countedObjects(() => Promise.reject(failure));
+  return { response: await handler.fetch(new Request(PATH), bindings), reported };
+}
+
+test('an object that dies under a request is an answer that says so, and is reported', async () => {
+  const failure = new TypeError('Durable Object reset because its code was updated.');
+  const { response, reported } = await answerTo(failure);
+  expect([response.status, response.headers.get('content-type')]).toEqual([503, 'application/json']);
+  expect(response.headers.get('retry-after')).toBe('1');
+  expect(await response.json()).toEqual({ error: expect.any(String), code: 'USER_OBJECT' });
+  expect(reported).toMatchObject([{ code: 'USER_OBJECT', cause: failure }]);
+});
+
+test('who asked an overloaded object is not told to come again', async () => {
+  const { response } = await answerTo(
+    Object.assign(new TypeError('overloaded'), { overloaded: true, retryable: true }),
+  );
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, null]);
+});
+
+test.each(['/health', '/list-apps'])('what cannot work is an answer at %s, and is reported', async (path) => {
+  const reported: unknown[] = [];
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['app'],
+    runners: () => [],
+    authenticate: () => jwtAuthenticate({ secret: undefined, issuer: 'issuer', audience: 'agents' }),
+    onError: (error) => reported.push(error),
+  });
+  const response = await handler.fetch(new Request(`https://agents.example${path}`), countedObjects().bindings);
+  expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/json']);
+  expect(await response.json()).toEqual({ error: expect.stringMatching(/secret/), code: 'CONFIGURATION' });
+  expect(reported).toEqual([expect.any(ConfigurationError)]);
+});
+
+test.each([{ origins: ['app.example'] }, { limits: { maxRuns: -1 } }])(
+  'what cannot work is found in the Worker: %j',
+  async (options) => {
+    const { handler } = createCloudflareServer<CloudflareBindings>({
+      appNames: ['app'],
+      runners: () => [],
+      onError: () => undefined,
+      ...options,
+    });
+    const response = await handler.fetch(new Request(PATH), countedObjects().bindings);
+    expect(await response.json()).toMatchObject({ code: 'CONFIGURATION' });
+  },
+);

@@ -1,0 +1,47 @@
+import { systemPlatform } from '@eventloom/core';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { afterEach, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { type NodeServer, serve } from '../node/serve.ts';
+import type { ServerOptions } from '../server-options.ts';
+import { protocolAuthenticate } from './fixtures/protocol-authenticate.ts';
+import { protocolRunners } from './fixtures/protocol-runners.ts';
+import { type Asked, protocolTranscript } from './fixtures/protocol-transcript.ts';
+import { refusalsTranscript } from './fixtures/refusals-transcript.ts';
+
+const servers: NodeServer[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.shutDown())));
+
+/** A server of one process, asked through its sockets. */
+async function listen(options: Pick<ServerOptions, 'authenticate'> = {}): Promise<Asked> {
+  const services = {
+    sessionService: new InMemorySessionService(),
+    artifactService: new InMemoryArtifactService(),
+    platform: systemPlatform,
+  };
+  const server = createServer({
+    runners: protocolRunners(services),
+    limits: { maxBodyBytes: 4000 },
+    onError: () => undefined,
+    ...options,
+  });
+  const listening = await serve(server, { port: 0 });
+  servers.push(listening);
+  return { fetch: (request) => fetch(request), origin: listening.url };
+}
+
+test('a server of one process answers every route of the protocol', async () => {
+  await expect(await protocolTranscript(await listen())).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
+});
+
+test('so does one that asks who a request comes from', async () => {
+  const asked = await listen({ authenticate: protocolAuthenticate });
+  const transcript = await protocolTranscript({ ...asked, headers: { authorization: 'ann' } });
+  await expect(transcript).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
+});
+
+test('it refuses others', async () => {
+  const asked = await listen({ authenticate: protocolAuthenticate });
+  await expect(await refusalsTranscript(asked)).toMatchFileSnapshot('./fixtures/refusals.snap.txt');
+});

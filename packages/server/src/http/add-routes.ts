@@ -1,0 +1,82 @@
+import type { Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts';
+import { RouteNotFoundError } from '../errors/route-not-found-error.ts';
+import type { FrontContext } from '../server-context.ts';
+import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
+import { Call } from './call.ts';
+import { errorResponse } from './error-response.ts';
+import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
+import type { Route } from './route.ts';
+import { INVOCATION_ID_HEADER } from './sse-response.ts';
+
+/** How requests are let in, and who is told of failures. */
+export interface RoutesOptions<Server extends FrontContext> extends Pick<
+  ServerOptions,
+  'authenticate' | 'allowUnauthenticated' | 'origins'
+> {
+  /** What the routes are given. */
+  readonly server: Server;
+  /** Says who a request comes from; asked for every route that is not public. Refuses it by throwing. */
+  readonly identify: (request: Request) => Promise<AuthenticatedUser | undefined>;
+  readonly report: (error: unknown) => void;
+}
+
+/** Makes a router without routes answer these, and everything else with an error. */
+export function addRoutes<Server extends FrontContext>(
+  app: Hono,
+  routes: readonly Route<Server>[],
+  options: RoutesOptions<Server>,
+): void {
+  addGuards(app, routes, options);
+  const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  for (const [path, group] of byPath) addPath(app, path, group, options);
+  app.notFound(({ req }) => errorResponse(new RouteNotFoundError(`there is nothing at ${req.method} ${req.path}`)));
+  app.onError((error) => {
+    options.report(error);
+    return errorResponse(error);
+  });
+}
+
+function addGuards<Server extends FrontContext>(
+  app: Hono,
+  routes: readonly Route<Server>[],
+  options: RoutesOptions<Server>,
+): void {
+  const publicPaths = new Set(routes.filter(({ isPublic }) => isPublic).map(({ path }) => path));
+  const { isLoopbackOnly, origins } = guardOf(options);
+  app.use(async ({ req }, next) => {
+    guardRequest(req.raw, { isLoopbackOnly: isLoopbackOnly && !publicPaths.has(req.path), origins });
+    await next();
+  });
+  if (origins.length === 0) return;
+  app.use(
+    cors({
+      origin: (origin) => (isAllowedOrigin(origin, '', origins) ? origin : undefined),
+      allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
+      exposeHeaders: [INVOCATION_ID_HEADER, 'Eventloom-Next-Cursor', 'Retry-After'],
+      maxAge: 600,
+    }),
+  );
+}
+
+function addPath<Server extends FrontContext>(
+  app: Hono,
+  path: string,
+  group: readonly Route<Server>[],
+  { server, identify }: RoutesOptions<Server>,
+): void {
+  const methods = group.map(({ method }) => method.toUpperCase());
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
+  app.all(path, async (context) => {
+    const { req } = context;
+    // Not every router of hono tells the two apart.
+    if (req.path.endsWith('/')) return context.notFound();
+    const route = group[methods.indexOf(req.method === 'HEAD' ? 'GET' : req.method)];
+    if (!route) {
+      return errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow });
+    }
+    const user = route.isPublic ? undefined : await identify(req.raw);
+    return route.handle(new Call(server, context, user));
+  });
+}

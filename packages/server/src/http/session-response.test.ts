@@ -1,0 +1,85 @@
+import { createEvent, type GetSessionConfig, type Session, SessionNotFoundError } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { expect, test } from 'vitest';
+import { sessionResponse } from './session-response.ts';
+import { sessionText } from './session-text.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+
+/** A session of so many events, and which windows of it were read. */
+async function subject(events: number, text = 'x') {
+  const service = new InMemorySessionService();
+  const session = await service.createSession({ ...KEY, state: { own: 1 } });
+  for (let index = 1; index <= events; index++) {
+    const content = { role: 'model', parts: [{ text }] };
+    const event = createEvent({ id: String(index), author: 'a', timestamp: index, content });
+    await service.appendEvent({ session, event });
+  }
+  const counts: number[] = [];
+  const read = async (config: GetSessionConfig): Promise<Session> => {
+    const found = await service.getSession({ ...KEY, config });
+    if (!found) throw new SessionNotFoundError('there is none');
+    counts.push(found.events.length);
+    return found;
+  };
+  return { service, read, counts };
+}
+
+const WINDOWS: readonly GetSessionConfig[] = [
+  {},
+  { numRecentEvents: 0 },
+  { numRecentEvents: 100 },
+  { numRecentEvents: 101 },
+  { numRecentEvents: 5000 },
+  { afterTimestamp: 1 },
+  { afterTimestamp: 2.5 },
+  { afterTimestamp: 9999 },
+  { afterTimestamp: 50, numRecentEvents: 150 },
+];
+
+test.each([0, 1, 99, 100, 101, 250, 2300])(
+  'a session of %i events has the text of a session that is read at once',
+  async (events) => {
+    const { service, read } = await subject(events);
+    for (const config of WINDOWS) {
+      const whole = await service.getSession({ ...KEY, config });
+      const response = await sessionResponse(read, config);
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
+    }
+  },
+);
+
+test('no more is read at once than makes a page, however long the session is and however much its events say', async () => {
+  const long = await subject(3000);
+  await (await sessionResponse(long.read)).text();
+  expect(Math.max(...long.counts)).toBe(1000);
+  const heavy = await subject(300, 'x'.repeat(100_000));
+  await (await sessionResponse(heavy.read)).text();
+  expect(heavy.counts.slice(0, 2)).toEqual([100, 100]);
+  expect(Math.max(...heavy.counts.slice(2))).toBeLessThan(12);
+});
+
+test('nothing more is read than the reader takes', async () => {
+  const { read, counts } = await subject(3000);
+  const response = await sessionResponse(read);
+  expect(counts).toEqual([100]);
+  await response.body?.cancel();
+  expect(counts).toEqual([100]);
+});
+
+test('what is appended while a session is read is not in it', async () => {
+  const { service, read } = await subject(300);
+  const whole = await service.getSession(KEY);
+  const response = await sessionResponse(read);
+  await service.appendEvent({ session: await read({}), event: createEvent({ id: 'late', author: 'a', timestamp: 1 }) });
+  expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
+});
+
+test('the stream of a session that is deleted and made anew breaks off', async () => {
+  const { service, read } = await subject(300);
+  const response = await sessionResponse(read);
+  await service.deleteSession(KEY);
+  await service.createSession(KEY);
+  await expect(response.text()).rejects.toThrow(SessionNotFoundError);
+});

@@ -1,0 +1,61 @@
+import { ConfigurationError } from '@eventloom/core';
+import {
+  createRemoteJWKSet,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+  type JWTVerifyOptions,
+} from 'jose';
+
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
+/** `http` is no way to fetch keys, but from this machine: who changes them on the way is believed. */
+const SAFE_ADDRESS = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/;
+
+/**
+ * Checks tokens against the public keys that are published at an address.
+ * @throws ConfigurationError for an address that is none, or that keys are not safe from
+ */
+export function createKeySetVerifier(
+  jwksUrl: string,
+  checks: JWTVerifyOptions,
+): (token: string) => Promise<JWTPayload> {
+  if (!URL.canParse(jwksUrl) || !SAFE_ADDRESS.test(new URL(jwksUrl).href)) {
+    throw new ConfigurationError('jwtAuthenticate: jwksUrl must be an address that begins with https://');
+  }
+  const keys = createRemoteJWKSet(new URL(jwksUrl));
+  const options = { ...checks, algorithms: ALGORITHMS };
+  return async (token) => {
+    try {
+      return (await jwtVerify(token, named(keys), options)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      return verifyWithEach(error, token, options);
+    }
+  };
+}
+
+/** The key that the token names. Where no key has that name (keys need none) it is one of those of its algorithm. */
+function named(keys: ReturnType<typeof createRemoteJWKSet>): JWTVerifyGetKey {
+  return (header, token) =>
+    keys(header, token).catch((error: unknown) => {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const { kid: _kid, ...unnamed } = header;
+      return keys(unnamed);
+    });
+}
+
+async function verifyWithEach(
+  keys: AsyncIterable<CryptoKey>,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  for await (const key of keys) {
+    try {
+      return (await jwtVerify(token, key, options)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    }
+  }
+  throw new errors.JWSSignatureVerificationFailed();
+}

@@ -1,0 +1,73 @@
+import { END, START, StateGraph } from '@eventloom/graph';
+import { SequentialAgent } from '@eventloom/multi-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+const RUNS = '/apps/app/users/ann/sessions/s/runs';
+
+async function setUp() {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+  const graph = new StateGraph({ name: 'review' })
+    .addNode('draft', (input: string) => `draft of ${input}`)
+    .addNode('approve', (_input: string, context) => context.requestInput({ message: 'Good?' }))
+    .addEdge(START, 'draft')
+    .addEdge('draft', 'approve')
+    .addEdge('approve', END)
+    .compile();
+  const agent = new SequentialAgent({ name: 'root', subAgents: [graph] });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const server = createServer({ runners: [runner], onError: () => undefined });
+  const get = async (path: string) => {
+    const response = await server.fetch(new Request(`http://localhost${RUNS}${path}`));
+    return { status: response.status, json: await response.json() };
+  };
+  return { runner, get };
+}
+
+test('a run shows the graphs in it, with their steps, state, questions and the way they took', async () => {
+  const { runner, get } = await setUp();
+  const stream = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  let id = '';
+  for await (const event of stream) id = event.longRunningToolIds?.[0] ?? id;
+  const waiting = await get(`/${stream.invocationId}/graph`);
+  expect(waiting).toMatchObject({
+    status: 200,
+    json: [
+      {
+        graph: {
+          name: 'review',
+          nodes: [
+            { name: 'draft', kind: 'function' },
+            { name: 'approve', kind: 'function' },
+          ],
+          edges: [
+            { from: START, to: 'draft' },
+            { from: 'draft', to: 'approve' },
+            { from: 'approve', to: END },
+          ],
+        },
+        runs: [
+          {
+            status: 'waiting',
+            questions: [{ node: 'approve', id, message: 'Good?' }],
+            steps: [{ step: 1 }, { step: 2 }],
+          },
+        ],
+        mermaid: expect.stringContaining('open'),
+      },
+    ],
+  });
+  const newMessage = { parts: [{ functionResponse: { id, response: { result: 'yes' } } }] };
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage });
+  expect(await get(`/${stream.invocationId}/graph`)).toMatchObject({
+    json: [{ runs: [{ status: 'finished', output: 'yes', questions: [] }] }],
+  });
+});
+
+test('a run that there is not is not found', async () => {
+  const { get } = await setUp();
+  expect(await get('/e-none/graph')).toMatchObject({ status: 404, json: { code: 'RUN_NOT_FOUND' } });
+});

@@ -1,0 +1,70 @@
+import { type BaseAgent, type Event, getFunctionResponses, readNewest } from '@eventloom/core';
+import { RunNotFoundError } from '../errors/run-not-found-error.ts';
+import type { Call } from '../http/call.ts';
+import { jsonResponse } from '../http/json-response.ts';
+import type { Route } from '../http/route.ts';
+
+const TEXT = { type: 'string' };
+const DESCRIPTION = {
+  type: 'object',
+  properties: {
+    graph: {
+      type: 'object',
+      properties: {
+        name: TEXT,
+        nodes: {
+          type: 'array',
+          items: { type: 'object', properties: { name: TEXT, kind: TEXT }, required: ['name', 'kind'] },
+        },
+        edges: {
+          type: 'array',
+          items: { type: 'object', properties: { from: TEXT, to: TEXT, route: TEXT }, required: ['from', 'to'] },
+        },
+      },
+      required: ['name', 'nodes', 'edges'],
+    },
+    runs: {
+      type: 'array',
+      description:
+        'Its runs in this run, in the order in which they began: status, steps, the state after each, and open questions.',
+      items: { type: 'object' },
+    },
+    mermaid: { type: 'string', description: 'A flow chart with the way that the last of them took.' },
+  },
+  required: ['graph', 'runs', 'mermaid'],
+};
+
+async function describeGraphs(call: Call): Promise<Response> {
+  const key = call.sessionKey();
+  const invocationId = call.param('invocationId');
+  const { agent, sessionService } = call.runner();
+  const events = await readNewest(sessionService, key, (read) => hasBegin(read, invocationId));
+  if (!events.some((event) => event.invocationId === invocationId))
+    throw new RunNotFoundError(`there is no run ${JSON.stringify(invocationId)} in this session`);
+  const described = [...agentsOf(agent)].flatMap((each) => each.describeRun({ events, invocationId }) ?? []);
+  return jsonResponse(described.filter(({ runs }) => runs.length > 0));
+}
+
+/** True when the events go back to the message that the run began with: one with answers may have come later. */
+function hasBegin(events: readonly Event[], invocationId: string): boolean {
+  const first = events.find((event) => event.invocationId === invocationId);
+  return first?.author === 'user' && getFunctionResponses(first).length === 0;
+}
+
+function* agentsOf(agent: BaseAgent): Generator<BaseAgent> {
+  yield agent;
+  for (const below of agent.subAgents) yield* agentsOf(below);
+}
+
+/** What there is to see of agents that are graphs. */
+export const graphRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}/graph',
+    operationId: 'describeGraphs',
+    summary:
+      'The graphs that ran in a run, with their steps, state and open questions, in flight or ended; empty when there are none',
+    answer: { schema: { type: 'array', items: DESCRIPTION } },
+    handle: describeGraphs,
+  },
+];

@@ -1,0 +1,128 @@
+import { SizeLimitError } from '@eventloom/core';
+import type { MaybePromise } from '../session-driver.ts';
+import { isWithin, withinLimit } from '../sql/size-limit.ts';
+import type { RowTexts } from '../sql/sql-connection.ts';
+import type { LargeValues } from './large-values.ts';
+
+/** A row takes 2 MB; beside a text it has keys and names of a few thousand bytes. */
+export const MAX_ROW_BYTES = 1_950_000;
+/** Reading one takes a few times as much of the 128 MB that an object has. */
+const MAX_VALUE_BYTES = 16_777_216;
+
+/** Stands for any value, while the rows are read for the first time. */
+const STAND_IN: unknown = { timestamp: Number.NaN, actions: {} };
+
+/** In the rows, until they are undone, where a value is to be referred to. */
+const UNPLACED = '@';
+
+/** A value that was written, and what a row refers to it by. */
+interface PlacedValue {
+  readonly json: string;
+  readonly text: string;
+}
+
+/**
+ * Rows with values too large for a row, which lie elsewhere. Work on rows is synchronous and all of its writes are one transaction;
+ * values are written and read before it. So work that comes upon such a value is undone at its end; what it asked for is
+ * written and read, and it is done again. Work without large values is done once, at once.
+ */
+export class LargeTexts implements RowTexts {
+  readonly maxBytes = MAX_ROW_BYTES;
+  readonly #values: LargeValues;
+  readonly #maxRowBytes: number;
+  /** What the work at hand may refer to, and what it may read. */
+  #placed: PlacedValue[] = [];
+  #loaded = new Map<string, string>();
+  /** What it lacks. */
+  #unplaced: string[] = [];
+  #unloaded = new Set<string>();
+
+  /** @param maxRowBytes what is larger lies elsewhere */
+  constructor(values: LargeValues, maxRowBytes: number) {
+    this.#values = values;
+    this.#maxRowBytes = Math.min(maxRowBytes, MAX_ROW_BYTES);
+  }
+
+  write(json: string, kind: string, name: string): string {
+    if (isWithin(json, this.#maxRowBytes)) return json;
+    withinLimit(json, MAX_VALUE_BYTES, kind, name);
+    const at = this.#placed.findIndex((placed) => placed.json === json);
+    const [placed] = at < 0 ? [] : this.#placed.splice(at, 1);
+    if (placed) return placed.text;
+    this.#unplaced.push(json);
+    return UNPLACED;
+  }
+
+  read(text: unknown): unknown {
+    const json = String(text);
+    if (!json.startsWith('@')) return JSON.parse(json);
+    const loaded = this.#loaded.get(json);
+    if (loaded !== undefined) return JSON.parse(loaded);
+    if (json !== UNPLACED) this.#unloaded.add(json);
+    return STAND_IN;
+  }
+
+  sizeOf(text: unknown): number {
+    const json = String(text);
+    return json.startsWith('@') ? Number.parseInt(json.slice(1), 10) : json.length;
+  }
+
+  /** To be called at the end of all work, inside its transaction. @throws SizeLimitError for `run`, when a value was lacking */
+  check(): void {
+    if (this.#isLacking) throw new SizeLimitError('the work has values that are not in rows');
+  }
+
+  /** Does work on rows; when values were lacking, again with them. */
+  run<T>(work: () => T): MaybePromise<T> {
+    try {
+      return work();
+    } catch (error) {
+      if (!this.#isLacking) throw error;
+    }
+    return this.#runAgain(work);
+  }
+
+  get #isLacking(): boolean {
+    return this.#unplaced.length > 0 || this.#unloaded.size > 0;
+  }
+
+  async #runAgain<T>(work: () => T): Promise<T> {
+    const placed: PlacedValue[] = [];
+    const loaded = new Map<string, string>();
+    try {
+      for (;;) {
+        await this.#provide(placed, loaded);
+        this.#placed = [...placed];
+        this.#loaded = loaded;
+        try {
+          return work();
+        } catch (error) {
+          if (!this.#isLacking) throw error;
+        } finally {
+          this.#placed = [];
+          this.#loaded = new Map();
+        }
+      }
+    } finally {
+      this.#values.release(placed.map(({ text }) => text));
+    }
+  }
+
+  /** Writes and reads what the work lacked. Other work is done meanwhile. @throws what writing or reading throws */
+  async #provide(placed: PlacedValue[], loaded: Map<string, string>): Promise<void> {
+    const unplaced = this.#unplaced.splice(0);
+    const unloaded = Array.from(this.#unloaded);
+    this.#unloaded.clear();
+    const provided = await Promise.allSettled([
+      ...unplaced.map(async (json) => {
+        const text = await this.#values.put(json);
+        placed.push({ json, text });
+        // What is written may be read in the same work.
+        loaded.set(text, json);
+      }),
+      ...unloaded.map(async (text) => loaded.set(text, await this.#values.get(text))),
+    ]);
+    const failed = provided.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+}

@@ -1,0 +1,56 @@
+/** A table of values with the key under which a value of it may be replaced, where it may. */
+const session = 'session = NEW.session AND key = NEW.key';
+const user = 'app_name = NEW.app_name AND user_id = NEW.user_id AND key = NEW.key';
+
+/** The keys that a session was created with have its first values, too: deleted with the session, after its state. */
+const isNotInitial = (row: string): string => `
+  NOT EXISTS (SELECT 1 FROM eventloom_initial_state AS initial
+    WHERE initial.session = ${row}.session AND initial.key = ${row}.key AND initial.value = ${row}.value)`;
+
+const onInsert = (table: string, column: string): string => `
+  CREATE TRIGGER IF NOT EXISTS eventloom_large_${table}_${column} AFTER INSERT ON eventloom_${table}
+  WHEN NEW.${column} GLOB '@*' BEGIN
+    DELETE FROM eventloom_loose_values WHERE text = NEW.${column};
+  END;`;
+
+const onDelete = (table: string, column: string, condition = 'TRUE'): string => `
+  CREATE TRIGGER IF NOT EXISTS eventloom_large_${table}_${column}_deleted AFTER DELETE ON eventloom_${table}
+  WHEN OLD.${column} GLOB '@*' AND ${condition} BEGIN
+    INSERT OR REPLACE INTO eventloom_loose_values VALUES (OLD.${column});
+  END;`;
+
+const onUpdate = (table: string, column: string): string => `
+  CREATE TRIGGER IF NOT EXISTS eventloom_large_${table}_${column}_updated AFTER UPDATE OF ${column} ON eventloom_${table}
+  WHEN OLD.${column} IS NOT NEW.${column} BEGIN
+    INSERT OR REPLACE INTO eventloom_loose_values SELECT OLD.${column} WHERE OLD.${column} GLOB '@*';
+    DELETE FROM eventloom_loose_values WHERE text = NEW.${column};
+  END;`;
+
+/** A row that takes the place of another does not count as deleting it. */
+const onReplace = (table: string, key: string, condition = 'TRUE'): string => `
+  CREATE TRIGGER IF NOT EXISTS eventloom_large_${table}_replaced BEFORE INSERT ON eventloom_${table} BEGIN
+    INSERT OR REPLACE INTO eventloom_loose_values
+      SELECT value FROM eventloom_${table} AS old WHERE ${key} AND value GLOB '@*' AND ${condition};
+  END;`;
+
+/**
+ * Keep the list of values that no row refers to, in the transaction of whatever changes the rows: so no path of the driver can forget
+ * it. Rows without such a value write nothing more.
+ */
+export const largeValueTriggers = [
+  onInsert('events', 'event'),
+  onDelete('events', 'event'),
+  ...['response', 'actions'].flatMap((column) => [
+    onInsert('tool_calls', column),
+    onUpdate('tool_calls', column),
+    onDelete('tool_calls', column),
+  ]),
+  onInsert('session_state', 'value'),
+  onReplace('session_state', session, isNotInitial('old')),
+  onDelete('session_state', 'value', isNotInitial('OLD')),
+  onInsert('user_state', 'value'),
+  onReplace('user_state', user),
+  onDelete('user_state', 'value'),
+  onInsert('initial_state', 'value'),
+  onDelete('initial_state', 'value'),
+].join('');

@@ -1,0 +1,141 @@
+import { ConfigurationError, type Platform } from '@eventloom/core';
+import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
+import type { LargeValueBucket } from './large-value-bucket.ts';
+import { largeValueTriggers } from './large-value-triggers.ts';
+
+/** A row takes 2 MB; a character at most three bytes. */
+const PIECE_CHARS = 512 * 1024;
+/** R2 deletes so many objects at once. */
+const MAX_DELETED = 1000;
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS eventloom_loose_values (text TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS eventloom_value_pieces (
+    text TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    piece TEXT NOT NULL,
+    PRIMARY KEY (text, ordinal)
+  ) STRICT;
+`;
+
+/**
+ * The JSON of values that no row takes: in a bucket, or without one in pieces in the object's storage. A row refers to a value by a text
+ * that begins with `@` and the length of the JSON; each value is referred to by the rows of one place.
+ *
+ * A value is written before the row that refers to it. Until then, and when no row refers to it any more, it is loose: that is
+ * written in the transaction which makes it so, and `sweep` deletes what is loose. So none is lost and none stays behind,
+ * whenever the object dies.
+ */
+export class LargeValues {
+  readonly #storage: DurableObjectSqlStorage;
+  readonly #bucket: LargeValueBucket | undefined;
+  readonly #prefix: string;
+  readonly #platform: Platform;
+  /** Loose values that are about to be referred to. */
+  readonly #held = new Set<string>();
+
+  constructor(
+    storage: DurableObjectSqlStorage,
+    bucket: LargeValueBucket | undefined,
+    prefix: string,
+    platform: Platform,
+  ) {
+    this.#storage = storage;
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#platform = platform;
+  }
+
+  /** To be called once the tables of sessions are there. */
+  begin(): void {
+    this.#all(TABLES + largeValueTriggers);
+  }
+
+  /** Writes a value, and keeps it from being swept until it is released. @returns what a row refers to it by */
+  async put(json: string): Promise<string> {
+    const text = `@${json.length}-${this.#platform.newUuid()}`;
+    this.#all('INSERT INTO eventloom_loose_values VALUES (?1)', text);
+    this.#held.add(text);
+    try {
+      if (!this.#bucket) this.#putPieces(text, json);
+      else {
+        // Not known to be loose, it would stay in the bucket for ever if the object died.
+        await this.#storage.sync?.();
+        await this.#bucket.put(this.#keyOf(text), json);
+      }
+    } catch (error) {
+      this.release([text]);
+      throw error;
+    }
+    return text;
+  }
+
+  /** @throws ConfigurationError when it is not there */
+  async get(text: string): Promise<string> {
+    const pieces = this.#all('SELECT piece FROM eventloom_value_pieces WHERE text = ?1 ORDER BY ordinal', text);
+    if (pieces.length > 0) return pieces.map(({ piece }) => String(piece)).join('');
+    const body = await this.#bucket?.get(this.#keyOf(text));
+    if (body) return body.text();
+    throw new ConfigurationError(
+      `the sessions of this object refer to ${this.#keyOf(text)}, which is not there: is the bucket another one, or does it let objects expire?`,
+    );
+  }
+
+  release(texts: readonly string[]): void {
+    for (const text of texts) this.#held.delete(text);
+  }
+
+  /** True when there is something to sweep. */
+  get hasLoose(): boolean {
+    return this.#loose().length > 0;
+  }
+
+  /** Deletes values that no row refers to. What could not be deleted is still loose. */
+  async sweep(): Promise<void> {
+    const texts = this.#loose();
+    if (texts.length === 0) return;
+    await this.#bucket?.delete(texts.map((text) => this.#keyOf(text)));
+    this.#storage.transactionSync(() => {
+      for (const text of texts) {
+        this.#all('DELETE FROM eventloom_value_pieces WHERE text = ?1', text);
+        this.#all('DELETE FROM eventloom_loose_values WHERE text = ?1', text);
+      }
+    });
+  }
+
+  #loose(): string[] {
+    const limit = MAX_DELETED + this.#held.size;
+    const texts = this.#all(`SELECT text FROM eventloom_loose_values LIMIT ${limit}`).map(({ text }) => String(text));
+    return texts.filter((text) => !this.#held.has(text)).slice(0, MAX_DELETED);
+  }
+
+  #putPieces(text: string, json: string): void {
+    this.#storage.transactionSync(() => {
+      let start = 0;
+      for (let ordinal = 0; start < json.length; ordinal++) {
+        const end = pieceEnd(json, start + PIECE_CHARS);
+        this.#all(
+          'INSERT INTO eventloom_value_pieces VALUES (?1, CAST(?2 AS INTEGER), ?3)',
+          text,
+          ordinal,
+          json.slice(start, end),
+        );
+        start = end;
+      }
+    });
+  }
+
+  #keyOf(text: string): string {
+    return this.#prefix + text.slice(1);
+  }
+
+  #all(query: string, ...bindings: (number | string)[]): Record<string, unknown>[] {
+    return this.#storage.sql.exec(query, ...bindings).toArray();
+  }
+}
+
+/** Half of a character is no text. */
+function pieceEnd(text: string, end: number): number {
+  const last = text.charCodeAt(end - 1);
+  return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
+}

@@ -1,0 +1,99 @@
+import { type Event, getFunctionResponses, InvalidRequestError } from '@eventloom/core';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { answering, createGraphRunner } from './fixtures/asking-graph.ts';
+import { KEY } from './fixtures/resumable-agent.ts';
+import { startFixture } from './run-fixture.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-killed-graphs-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
+
+/** Runs, and answers, in a process that kills itself after a commit (0: never); then goes on in this one. */
+async function runKilledAt(commit: number) {
+  const file = join(folder, `sessions-${commit}.db`);
+  const ranFile = join(folder, `ran-${commit}`);
+  const fixture = startFixture('graph-process', [file, ranFile, String(commit)]);
+  expect(await fixture.ended).toEqual({ faults: '', code: commit === 0 ? 0 : null });
+  const service = new SqliteSessionService({ path: file });
+  const read = async () => (await service.getSession(KEY))?.events ?? [];
+  const before = await read();
+  const calls = before[0] ? await service.listToolCalls({ ...KEY, invocationId: before[0].invocationId }) : [];
+  const ranBefore = linesOf(ranFile).length;
+  const { userId, sessionId } = KEY;
+  const runner = createGraphRunner(service, ranFile);
+  // The lease of the process that is gone has not run out.
+  const run = (params: object) => runner.run({ userId, sessionId, ...params, runConfig: { onBusy: 'interrupt' } });
+  if (commit > 0 && before[0]) {
+    await run({ invocationId: before[0].invocationId }).catch((error: unknown) => {
+      if (!InvalidRequestError.isInstance(error)) throw error;
+    });
+    const asked = await read();
+    const isAnswered = asked.some((event) =>
+      getFunctionResponses(event).some(({ name }) => name === 'adk_request_input'),
+    );
+    const answers = isAnswered ? undefined : answering(asked);
+    if (answers) await run(answers);
+  }
+  const events = await read();
+  service.close();
+  const ran = linesOf(ranFile);
+  return { events, before, calls, ran, again: ran.slice(ranBefore), commits: Number(fixture.lines[0]) };
+}
+
+/** What is told, without ids and times, in an order that does not matter. */
+function told(events: readonly Event[]): string[] {
+  const lines = events.map(({ author, branch = '', content, actions }) =>
+    JSON.stringify({ author, branch, content, actions }).replaceAll(/adk-[\da-f-]+/g, 'adk'),
+  );
+  return lines.toSorted();
+}
+
+/** What of the functions is done by the log or the ledger, as the functions themselves say it. */
+function doneBy({
+  before,
+  calls,
+}: {
+  before: readonly Event[];
+  calls: Awaited<ReturnType<SqliteSessionService['listToolCalls']>>;
+}): string[] {
+  const runs = [
+    ...before.flatMap(({ author, actions: { agentState } }) =>
+      typeof agentState?.['run'] === 'string' ? [[author, agentState['run']]] : [],
+    ),
+    ...calls.flatMap(({ name, callId, status }) => (status === 'finished' ? [[name, callId.split('/')[1] ?? '']] : [])),
+  ];
+  return runs.flatMap(([name = '', run = '']) => {
+    if (name === 'note' || name === 'agree' || name === 'pay') return [name];
+    if (name === 'leaf') return [`leaf ${Number(run.split('leaf-')[1]) + 1}`];
+    return name === 'round' ? [`round ${Number(run.split('-')[0]) - 1}`] : [];
+  });
+}
+
+test('kill -9 after each commit of a graph: it goes on in another process, to the same end, and runs nothing again that was done', async () => {
+  const whole = await runKilledAt(0);
+  expect(whole.commits).toBeGreaterThan(30);
+  expect(whole.ran.toSorted()).toEqual(['agree', 'leaf 1', 'leaf 2', 'note', 'pay', 'round 0', 'round 1']);
+  const check = async (commit: number): Promise<void> => {
+    const killed = await runKilledAt(commit);
+    const done = doneBy(killed);
+    expect(
+      killed.again.filter((each) => done.includes(each)),
+      `killed at ${commit}`,
+    ).toEqual([]);
+    // A tool that is not idempotent never runs twice.
+    expect(killed.ran.filter((each) => each === 'pay').length, `killed at ${commit}`).toBeLessThanOrEqual(1);
+    if (killed.ran.includes('pay')) expect(told(killed.events), `killed at ${commit}`).toEqual(told(whole.events));
+    else expect(JSON.stringify(killed.events.at(-3)?.actions), `killed at ${commit}`).toContain('interrupted');
+  };
+  // Two at a time: most of it is the start of processes.
+  for (let commit = 1; commit <= whole.commits; commit += 2)
+    await Promise.all([check(commit), ...(commit < whole.commits ? [check(commit + 1)] : [])]);
+}, 300_000);
