@@ -175,6 +175,7 @@ export {
   checkContextCacheConfig,
   checkName,
   checkRunConfig,
+  checkKnown,
   checkStateDelta,
   checkStateKey,
   cloneEvent,

@@ -19,8 +19,8 @@ export function encodeBase64(bytes: Uint8Array): string {
  */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   const digits = countDigits(text);
-  const binary = digits < 0 ? undefined : toBinary(text.slice(0, digits));
-  // `atob` overlooks space, which then lacks.
+  const binary = toBinary(text.slice(0, digits));
+  // `atob` overlooks space, which then lacks. No text has a negative length.
   if (binary?.length !== Math.floor(digits * 0.75)) throw new InvalidRequestError('not base64 text');
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
