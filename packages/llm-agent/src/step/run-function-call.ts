@@ -4,7 +4,6 @@ import {
   type EventActions,
   type FunctionCall,
   getOwn,
-  type InvocationContext,
   type ResponseScheduling,
   toError,
   ToolContext,
