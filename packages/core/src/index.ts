@@ -55,6 +55,7 @@ export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './event/branch.ts';
 export { hideTransfers, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
 
+export { checkKnown } from './agent/check-known.ts';
 export { checkStateDelta, State } from './state/state.ts';
 export type { StateScope, StateWrite } from './state/state-scope.ts';
 export {

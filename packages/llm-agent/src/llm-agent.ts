@@ -1,8 +1,10 @@
 import {
   BaseAgent,
   type BaseCodeExecutor,
+  type BaseLiveRequestQueue,
   type BaseLlm,
   type BasePlanner,
+  checkKnown,
   checkStateKey,
   ConfigurationError,
   type Event,
@@ -62,10 +64,7 @@ export class LlmAgent extends BaseAgent {
   constructor(config: LlmAgentConfig) {
     super(config);
     const owner = `agent "${config.name}"`;
-    for (const option in config) {
-      if (!LLM_AGENT_OPTIONS.has(option))
-        throw new ConfigurationError(`${owner}: ${option} is not supported by this version`);
-    }
+    checkKnown(owner, LLM_AGENT_OPTIONS, config);
     checkModel(owner, config.model);
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
@@ -122,9 +121,12 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
-  protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+  protected override runLiveImpl(
+    context: InvocationContext,
+    queue: BaseLiveRequestQueue,
+  ): AsyncGenerator<Event, void, void> {
     // The queue brings along what this takes: agents that only write are not loaded with it.
-    return context.liveRequestQueue?.runAgent(this, context) ?? super.runLiveImpl(context);
+    return queue.runAgent(this, context);
   }
 
   /** Closes the agent's tools and toolsets, and its sub-agents. */

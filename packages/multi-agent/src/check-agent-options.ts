@@ -1,4 +1,4 @@
-import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
+import { type BaseAgentConfig, checkKnown, ConfigurationError } from '@eventloom/core';
 
 const BASE_OPTIONS: ReadonlySet<string> = new Set<keyof BaseAgentConfig>([
   'name',
@@ -11,12 +11,7 @@ const BASE_OPTIONS: ReadonlySet<string> = new Set<keyof BaseAgentConfig>([
 
 /** @throws ConfigurationError for an option that is neither one of every agent nor one of `own` */
 export function checkAgentOptions(config: BaseAgentConfig, own: readonly string[]): void {
-  for (const option in config) {
-    if (BASE_OPTIONS.has(option) || own.includes(option)) continue;
-    throw new ConfigurationError(
-      `agent "${config.name}": ${option} is not supported by this version; it has ${[...BASE_OPTIONS, ...own].join(', ')}`,
-    );
-  }
+  checkKnown(`agent "${config.name}"`, new Set([...BASE_OPTIONS, ...own]), config);
 }
 
 /** @throws ConfigurationError for a number that is given and no integer of at least 1 */

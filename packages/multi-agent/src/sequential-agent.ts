@@ -1,4 +1,10 @@
-import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  type BaseLiveRequestQueue,
+  type Event,
+  type InvocationContext,
+} from '@eventloom/core';
 import { checkAgentOptions } from './check-agent-options.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 import { Route } from './route.ts';
@@ -46,9 +52,11 @@ export class SequentialAgent extends BaseAgent {
   }
 
   /** Each sub-agent goes on until it calls `task_completed`, which it is given for this run of it. */
-  protected override async *runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+  protected override async *runLiveImpl(
+    context: InvocationContext,
+    queue: BaseLiveRequestQueue,
+  ): AsyncGenerator<Event, void, void> {
     const place = { tools: [taskCompleted], instructions: [TASK_COMPLETED_INSTRUCTION] };
-    const queue = context.liveRequestQueue;
     for (const child of this.subAgents) {
       const route = new Route(context.forAgent(child, place));
       for (;;) {
@@ -57,7 +65,7 @@ export class SequentialAgent extends BaseAgent {
         if (!announcement) break;
         yield announcement;
       }
-      if (context.isEnded || (queue?.isClosed && queue.chars === 0)) return;
+      if (context.isEnded || (queue.isClosed && queue.chars === 0)) return;
     }
   }
 

@@ -1,12 +1,28 @@
-// What few runs need: to go on with earlier ones, to undo them, long histories, compaction, messages with files. Not loaded with the runner.
-export { answeredRun, findAnsweredRun } from './answered-run.ts';
-export { completionEvent, completionOfUnbegun } from './completion-event.ts';
-export { compactSession } from './compact-session.ts';
-export { readAll, readHistory } from './history-reader.ts';
-export { matchFunctionResponses } from './match-answers.ts';
-export { restoreArtifacts } from './restore-artifacts.ts';
-export { closeRun } from './resume/close-run.ts';
-export { resumeInvocation } from './resume/resume-invocation.ts';
-export { toBeginning } from './resume/run-beginning.ts';
-export { rewind } from './rewind.ts';
-export { saveInputBlobs } from './save-input-blobs.ts';
+import { answeredRun, findAnsweredRun } from './answered-run.ts';
+import { completionEvent } from './completion-event.ts';
+import { compactSession } from './compact-session.ts';
+import { readAll, readHistory } from './history-reader.ts';
+import { matchFunctionResponses } from './match-answers.ts';
+import { restoreArtifacts } from './restore-artifacts.ts';
+import { closeRun } from './resume/close-run.ts';
+import { resumeInvocation } from './resume/resume-invocation.ts';
+import { toBeginning } from './resume/run-beginning.ts';
+import { rewind } from './rewind.ts';
+import { saveInputBlobs } from './save-input-blobs.ts';
+
+/** What few runs need: to go on with earlier ones, to undo them, long histories, compaction, messages with files. Not loaded with the runner. */
+export const deferred = {
+  answeredRun,
+  closeRun,
+  compactSession,
+  completionEvent,
+  findAnsweredRun,
+  matchFunctionResponses,
+  readAll,
+  readHistory,
+  restoreArtifacts,
+  resumeInvocation,
+  rewind,
+  saveInputBlobs,
+  toBeginning,
+} as const;

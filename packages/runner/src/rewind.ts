@@ -1,6 +1,6 @@
 import {
   checkName,
-  ConfigurationError,
+  checkKnown,
   createEvent,
   type Event,
   type OnBusy,
@@ -114,11 +114,6 @@ async function commitRewind(
 }
 
 function checkParams(params: RewindParams): void {
-  for (const name in params) {
-    if (PARAMS.has(name)) continue;
-    throw new ConfigurationError(
-      `rewindAsync: ${name} is not supported by this version; it has ${[...PARAMS].join(', ')}`,
-    );
-  }
+  checkKnown('rewindAsync', PARAMS, params);
   checkName('rewindBeforeInvocationId', params.rewindBeforeInvocationId);
 }

@@ -90,7 +90,7 @@ test.each([
   [{ onBusy: 'wait' }, 'runConfig.onBusy: must be one of queue, reject, interrupt'],
   [{ getSessionConfig: { last: 5 } }, 'runConfig.getSessionConfig.last: this version has no such option'],
   [{ volume: 1 }, 'runConfig.volume: this version has no such option'],
-  [{ streamingMode: 'bidi' }, "streamingMode 'bidi' is that of live runs; call runLive"],
+  [{ streamingMode: 'bidi' }, "streamingMode 'bidi' is for runLive"],
 ])('%j is refused', async (runConfig, message) => {
   const { run } = await setUp(async function* () {
     expect.unreachable();

@@ -1,5 +1,6 @@
 import {
   checkRunConfig,
+  checkKnown,
   ConfigurationError,
   type Content,
   copyJson,
@@ -54,11 +55,7 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
-  for (const name in params) {
-    if (PARAMS.has(name)) continue;
-    const known = [...PARAMS].join(', ');
-    throw new ConfigurationError(`runAsync: ${name} is not supported by this version; it has ${known}`);
-  }
+  checkKnown('runAsync', PARAMS, params);
   if (params.appName !== undefined && params.appName !== appName) {
     throw new ConfigurationError(
       `runAsync: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
@@ -76,7 +73,7 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
   if (newMessage === undefined && stateDelta !== undefined)
     throw new InvalidRequestError('stateDelta: is written together with newMessage, which is missing');
   if (params.runConfig?.streamingMode === 'bidi')
-    throw new ConfigurationError("runAsync: streamingMode 'bidi' is that of live runs; call runLive");
+    throw new ConfigurationError("runAsync: streamingMode 'bidi' is for runLive");
   checkRecord('stateDelta', stateDelta);
   checkRecord('runConfig', params.runConfig);
   checkRecord('customMetadata', params.customMetadata);

@@ -6,6 +6,7 @@ import {
   type BasePlugin,
   type BaseSessionService,
   checkContextCacheConfig,
+  checkKnown,
   ConfigurationError,
   type ContextCacheConfig,
   checkRunConfig,
@@ -85,12 +86,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
 export function checkRunnerConfig(config: RunnerConfig): void {
-  for (const option in config) {
-    if (!OPTIONS.has(option))
-      throw new ConfigurationError(
-        `Runner: ${option} is not supported by this version; it has ${[...OPTIONS].join(', ')}`,
-      );
-  }
+  checkKnown('Runner', OPTIONS, config);
   if (typeof config.appName !== 'string' || config.appName === '')
     throw new ConfigurationError('Runner: appName must be a text that is not empty');
   if (typeof config.agent?.runAsync !== 'function') throw new ConfigurationError('Runner: agent must be an agent');

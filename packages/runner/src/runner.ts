@@ -255,16 +255,16 @@ export class Runner {
         await tellPlugins(context, failure);
       }
       isDone = failure === undefined;
-      if (context.runConfig.completionEvent) {
+      if (run.config.completionEvent) {
         const { completionEvent } = await loadDeferred();
-        yield completionEvent(scope, failure);
+        yield completionEvent(this, run, failure);
       }
       if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
       if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error)) {
-        const { completionOfUnbegun } = await loadDeferred();
-        yield completionOfUnbegun(this, run);
+        const { completionEvent } = await loadDeferred();
+        yield completionEvent(this, run, error);
       }
       throw error;
     } finally {

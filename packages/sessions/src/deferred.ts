@@ -1,2 +1,6 @@
-// What sessions seldom need: not loaded with the services.
-export { planImport } from './import-plan.ts';
+import { planImport } from './import-plan.ts';
+
+/** What sessions seldom need: not loaded with the services. */
+export const deferred = {
+  planImport,
+} as const;

@@ -1,4 +1,5 @@
 /** Loads what is seldom needed, once. */
-export function loadDeferred(): Promise<typeof import('./deferred.ts')> {
-  return import('./deferred.ts');
+export async function loadDeferred(): Promise<typeof import('./deferred.ts').deferred> {
+  const { deferred } = await import('./deferred.ts');
+  return deferred;
 }

@@ -1,2 +1,6 @@
-// Who only has Standard Schemas never loads this.
-export { JsonSchemaValidator } from './schema/json-schema-validator.ts';
+import { JsonSchemaValidator } from './schema/json-schema-validator.ts';
+
+/** Who only has Standard Schemas never loads this. */
+export const deferred = {
+  JsonSchemaValidator,
+} as const;

@@ -1,6 +1,7 @@
 import type { AgentPlace, InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { Event } from '../event/event.ts';
+import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import {
   type AfterAgentCallback,
   type BeforeAgentCallback,
@@ -126,17 +127,14 @@ export abstract class BaseAgent {
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
   /**
-   * The agent's work in a live run: speaks with whoever writes to `context.liveRequestQueue` until it is done, or the queue is
-   * closed and read. Others that it runs with `runAsync` run live as well.
-   * @throws ConfigurationError for an agent that cannot
+   * The agent's work in a live run, of an agent that can run live: speaks with whoever writes to the queue until it is done, or the
+   * queue is closed and read. Others that it runs with `runAsync` run live as well.
    */
-  protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
-    throw new ConfigurationError(`agent "${this.name}": cannot run live`);
-  }
+  protected runLiveImpl?(context: InvocationContext, queue: BaseLiveRequestQueue): AsyncGenerator<Event, void, void>;
 
   /** True for an agent that can run live. */
   get canRunLive(): boolean {
-    return this.runLiveImpl !== BaseAgent.prototype.runLiveImpl;
+    return this.runLiveImpl !== undefined;
   }
 
   /** What there is to show of a run of this agent, read from stored events; undefined for an agent that shows nothing. */
@@ -176,7 +174,9 @@ export abstract class BaseAgent {
   }
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const events = context.liveRequestQueue ? this.runLiveImpl(context) : this.runAsyncImpl(context);
+    const queue = context.liveRequestQueue;
+    queue?.checkAgent(this);
+    const events = (queue && this.runLiveImpl?.(context, queue)) ?? this.runAsyncImpl(context);
     // The runner completes the events of the agent that a run begins with.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
     return isFirst || this.makesCompleteEvents ? events : completed(events, context);

@@ -1,3 +1,4 @@
+import { checkKnown } from '../agent/check-known.ts';
 import { checkOptions } from '../agent/option-checks.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { LIVE_CHECKS, LIVE_OPTIONS } from './live-run-config.ts';
@@ -15,10 +16,7 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunLiveParams>([
 
 /** @throws ConfigurationError for a parameter that live runs do not have, and for what the runner cannot do */
 export function checkLiveRun(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
-  for (const name in params) {
-    if (PARAMS.has(name)) continue;
-    throw new ConfigurationError(`runLive: ${name} is not supported by this version; it has ${[...PARAMS].join(', ')}`);
-  }
+  checkKnown('runLive', PARAMS, params);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(
       `runLive: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,

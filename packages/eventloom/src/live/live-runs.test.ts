@@ -285,7 +285,13 @@ test('without a handle the history is told, in the words of the model, and a cal
     ]);
     const [, second] = await stop();
     const words = 'Function slow, called earlier with {"a":1}, returned: {"result":"done"}';
-    const past = [user('go'), { role: 'model', parts: [{ text: 'One moment' }] }];
+    const functionResponse = { id: 'c1', name: 'slow', response: expect.objectContaining({ status: 'pending' }) };
+    const past = [
+      user('go'),
+      { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'slow', args: { a: 1 } } }] },
+      { role: 'user', parts: [{ functionResponse }] },
+      { role: 'model', parts: [{ text: 'One moment' }] },
+    ];
     expect(second?.received).toEqual(
       said === 'clientContent'
         ? [{ clientContent: { turns: past, turnComplete: false } }, turn(user(words))]

@@ -30,7 +30,7 @@ interface CallGroup {
   index: number;
   readonly calls: readonly FunctionCall[];
   /** Those whose answers come later. */
-  readonly longRunningIds: readonly string[];
+  readonly pendingIds: readonly string[];
   readonly responses: Map<string, Part>;
   placed: boolean;
 }
@@ -47,6 +47,7 @@ export class ContentsBuilder {
   readonly #agentName: string;
   readonly #branch: string | undefined;
   readonly #codeStyle: CodeStyle | undefined;
+  readonly #underWay: string | undefined;
   #contents: Content[] = [];
   #groups = new Map<string, CallGroup>();
   /** The newest calls while nothing stands behind them. */
@@ -60,10 +61,12 @@ export class ContentsBuilder {
   #isSummarized = false;
   #goingOn: string | undefined;
 
-  constructor(agentName: string, branch: string | undefined, codeStyle?: CodeStyle) {
+  /** @param underWay an invocation whose calls still run: those without a response will have one */
+  constructor(agentName: string, branch: string | undefined, codeStyle?: CodeStyle, underWay?: string) {
     this.#agentName = agentName;
     this.#branch = branch;
     this.#codeStyle = codeStyle;
+    this.#underWay = underWay;
   }
 
   /**
@@ -145,8 +148,9 @@ export class ContentsBuilder {
     this.#push(content);
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
-    const { longRunningToolIds: longRunningIds = [] } = event;
-    const group: CallGroup = { index, calls, longRunningIds, responses: new Map(), placed: false };
+    const pendingIds =
+      event.invocationId === this.#underWay ? calls.map(({ id = '' }) => id) : (event.longRunningToolIds ?? []);
+    const group: CallGroup = { index, calls, pendingIds, responses: new Map(), placed: false };
     for (const { id = '' } of calls) this.#groups.set(id, group);
     this.#unanswered = group;
   }
@@ -203,8 +207,8 @@ function isForModel(functionCall: FunctionCall): boolean {
   return !isFrameworkPart({ functionCall });
 }
 
-function toldOpen({ id = '', name = '' }: FunctionCall, { longRunningIds }: CallGroup): Part {
-  const response = longRunningIds.includes(id) ? PENDING : INTERRUPTED;
+function toldOpen({ id = '', name = '' }: FunctionCall, { pendingIds }: CallGroup): Part {
+  const response = pendingIds.includes(id) ? PENDING : INTERRUPTED;
   return withoutClientId({ functionResponse: { id, name, response } });
 }
 

@@ -86,7 +86,7 @@ function isSaid(part: Part): boolean {
 
 /** Audio that a live run saved as an artifact: models cannot read it, and are told what was said in words. */
 function isRecording({ fileData }: Part): boolean {
-  return fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact://') === true;
+  return fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact:') === true;
 }
 
 /** A question of the runtime's own to a person, or its answer. */

@@ -8,6 +8,10 @@ export function sessionContents(context: InvocationContext, codeStyle?: CodeStyl
   const { branch, session } = context;
   const { agent } = context;
   const { derived, past, invocationId } = context.invocation;
+  // A live run has its history told seldom, and then with calls that still run.
+  if (context.liveRequestQueue) {
+    return new ContentsBuilder(agent.name, branch, codeStyle, invocationId).build(session.events);
+  }
   const key = branch === undefined ? agent : `contents:${agent.name}@${branch}`;
   let builder = derived.get(key);
   if (!(builder instanceof ContentsBuilder)) {

@@ -11,7 +11,6 @@ import type { Step } from '../processors/request-processor.ts';
 import { prepareRequest } from '../step/prepare-request.ts';
 import type { LiveCalls } from './live-calls.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
-import { withoutOpenCalls } from './without-open-calls.ts';
 
 /** What a run config says of live runs and the setup of a connection takes as it is. */
 const PASSED_ON = [
@@ -50,7 +49,7 @@ export async function prepareLiveRequest(
   if (sessionResumption) {
     config['sessionResumption'] = handle === undefined ? sessionResumption : { ...sessionResumption, handle };
   }
-  request.contents = handle === undefined ? withoutOpenCalls(request.contents) : [];
+  if (handle !== undefined) request.contents = [];
   return request;
 }
 

@@ -30,6 +30,12 @@ function call(name: string, id: string, args = {}) {
   return { content: { role: 'model', parts: [{ functionCall: { id, name, args } }] } };
 }
 
+/** What is told of a call that still runs. */
+function pending(name: string, id: string) {
+  const response: unknown = expect.objectContaining({ status: 'pending' });
+  return { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
+}
+
 function handle(newHandle: string, consumedSends?: number) {
   const liveSessionResumptionUpdate = { newHandle, resumable: true };
   return consumedSends === undefined ? { liveSessionResumptionUpdate } : { liveSessionResumptionUpdate, consumedSends };
@@ -82,7 +88,7 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     'there is no handle',
     {},
     [{ heard: 'content' }, call('slow', 'c1', { n: 1 }), { ends: 1006 }],
-    [{ history: [user('go')] }, IN_WORDS],
+    [{ history: [user('go'), call('slow', 'c1', { n: 1 }).content, pending('slow', 'c1')] }, IN_WORDS],
   ],
 ])(
   'a response reaches the model after its connection died, in a form it can take: %s',
@@ -120,7 +126,7 @@ test('a response that comes when the history is made already is told after it', 
   }
   // The request was made before the response was there.
   expect(model.connections[1]?.sent).toEqual([
-    { history: [user('go')] },
+    { history: [user('go'), call('quick', 'c1').content, pending('quick', 'c1')] },
     { content: user('Function quick, called earlier with {}, returned: {"result":"done"}') },
   ]);
 });

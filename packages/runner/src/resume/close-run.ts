@@ -1,7 +1,7 @@
 import {
   beginsResumableRun,
   checkName,
-  ConfigurationError,
+  checkKnown,
   createErrorEvent,
   createEvent,
   type Event,
@@ -118,11 +118,6 @@ async function storeClosing(
 }
 
 function checkParams(params: CloseRunParams): void {
-  for (const name in params) {
-    if (PARAMS.has(name)) continue;
-    throw new ConfigurationError(
-      `closeRun: ${name} is not supported by this version; it has ${[...PARAMS].join(', ')}`,
-    );
-  }
+  checkKnown('closeRun', PARAMS, params);
   checkName('invocationId', params.invocationId);
 }

@@ -40,7 +40,7 @@ async function saidBy(create: (options: GeminiClientOptions) => GenAiClient, opt
   const webSocketFactory: ClientSocketFactory = {
     create: (url, given, callbacks) => {
       const headers = Object.entries(given).filter(([name]) => !AGENT_HEADERS.includes(name));
-      sent.push({ url, headers: headers.toSorted() });
+      sent.push({ url, headers: Object.fromEntries(headers) });
       return {
         connect: () => callbacks.onopen(),
         send: (message) => {
