@@ -30,12 +30,12 @@ export async function* exportSession(
   const size = new EventPageSize();
   let seq = 0;
   while (seq < lastSeq) {
-    const last = Math.min(seq + size.events, lastSeq);
-    const page = await driver.readEvents(key, { ...ALL_EVENTS, afterSeq: seq, beforeSeq: last + 1 });
+    const beforeSeq = Math.min(seq + size.events, lastSeq) + 1;
+    const page = await driver.readEvents(key, { ...ALL_EVENTS, afterSeq: seq, beforeSeq });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
     size.adapt(page.events);
     for (const event of page.events) yield { type: 'event', event };
-    seq = last;
+    seq += page.events.length;
   }
   for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
   yield { type: 'end', events: lastSeq, toolCalls: toolCalls.length };

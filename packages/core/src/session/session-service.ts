@@ -37,7 +37,7 @@ export interface GetSessionConfig {
 export interface ListEventsRequest extends SessionKey {
   /** `asc` (default) begins with the oldest event, `desc` with the newest. */
   readonly order?: 'asc' | 'desc' | undefined;
-  /** At most so many; default 100, maximum 1,000. */
+  /** At most so many; default 100, maximum 1,000. A page of large events may be shorter and have a cursor all the same. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before, of the same session and order. */
   readonly cursor?: string | undefined;
@@ -119,6 +119,13 @@ export abstract class BaseSessionService {
 
   /** The session, or undefined when it does not exist. What is returned is the caller's own: changing it changes nothing stored. */
   abstract getSession(request: GetSessionRequest): Promise<Session | undefined>;
+
+  /**
+   * How many events of a window have together at most so many characters as JSON: its newest with `numRecentEvents`, else its oldest, and
+   * always at least 1. Times of the window do not count. To be asked before a window is read that memory may not hold. Absent
+   * where there is memory enough for any.
+   */
+  countWithin?(request: GetSessionRequest, maxChars: number): Promise<number>;
 
   /**
    * A page of the sessions of a user or an app.

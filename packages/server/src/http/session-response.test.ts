@@ -43,7 +43,7 @@ test.each([0, 1, 99, 100, 101, 250, 2300])(
     const { service, read } = await subject(events);
     for (const config of WINDOWS) {
       const whole = await service.getSession({ ...KEY, config });
-      const response = await sessionResponse(read, config);
+      const response = await sessionResponse({ read }, config);
       expect(response.headers.get('content-type')).toBe('application/json');
       expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
     }
@@ -52,17 +52,49 @@ test.each([0, 1, 99, 100, 101, 250, 2300])(
 
 test('no more is read at once than makes a page, however long the session is and however much its events say', async () => {
   const long = await subject(3000);
-  await (await sessionResponse(long.read)).text();
+  await (await sessionResponse(long)).text();
   expect(Math.max(...long.counts)).toBe(1000);
   const heavy = await subject(300, 'x'.repeat(100_000));
-  await (await sessionResponse(heavy.read)).text();
+  await (await sessionResponse(heavy)).text();
   expect(heavy.counts.slice(0, 2)).toEqual([100, 100]);
   expect(Math.max(...heavy.counts.slice(2))).toBeLessThan(12);
 });
 
+test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }, { afterTimestamp: 3 }])(
+  'where sizes are known, no more than a page of characters is read at once, or one event: %j',
+  async (config) => {
+    const { service } = await subject(0);
+    const session = await service.getSession({ ...KEY });
+    if (!session) return expect.unreachable();
+    for (let index = 1; index <= 12; index++) {
+      const content = { role: 'model', parts: [{ text: 'x'.repeat(index % 3 === 0 ? 1_500_000 : 400_000) }] };
+      await service.appendEvent({ session, event: createEvent({ author: 'a', timestamp: index, content }) });
+    }
+    const sizes: number[][] = [];
+    const source = {
+      read: async (each: GetSessionConfig) => {
+        const found = (await service.getSession({ ...KEY, config: each })) ?? session;
+        sizes.push(found.events.map((event) => JSON.stringify(event).length));
+        return found;
+      },
+      countWithin: async (each: GetSessionConfig, maxChars: number) => {
+        const found = (await service.getSession({ ...KEY, config: each }))?.events ?? [];
+        if (each.numRecentEvents !== undefined) found.reverse();
+        let chars = 0;
+        const over = found.findIndex((event) => (chars += JSON.stringify(event).length) > maxChars);
+        return Math.max(1, over < 0 ? found.length : over);
+      },
+    };
+    const whole = await service.getSession({ ...KEY, config });
+    expect((await (await sessionResponse(source, config)).text()) === (whole && sessionText(whole))).toBe(true);
+    const heavy = sizes.filter((page) => page.length > 1 && page.reduce((sum, size) => sum + size, 0) > 1024 * 1024);
+    expect([heavy, sizes.length > 4]).toEqual([[], true]);
+  },
+);
+
 test('nothing more is read than the reader takes', async () => {
   const { read, counts } = await subject(3000);
-  const response = await sessionResponse(read);
+  const response = await sessionResponse({ read });
   expect(counts).toEqual([100]);
   await response.body?.cancel();
   expect(counts).toEqual([100]);
@@ -71,14 +103,14 @@ test('nothing more is read than the reader takes', async () => {
 test('what is appended while a session is read is not in it', async () => {
   const { service, read } = await subject(300);
   const whole = await service.getSession(KEY);
-  const response = await sessionResponse(read);
+  const response = await sessionResponse({ read });
   await service.appendEvent({ session: await read({}), event: createEvent({ id: 'late', author: 'a', timestamp: 1 }) });
   expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
 });
 
 test('the stream of a session that is deleted and made anew breaks off', async () => {
   const { service, read } = await subject(300);
-  const response = await sessionResponse(read);
+  const response = await sessionResponse({ read });
   await service.deleteSession(KEY);
   await service.createSession(KEY);
   await expect(response.text()).rejects.toThrow(SessionNotFoundError);

@@ -8,24 +8,28 @@ const MAX_EVENTS = 1000;
 /** About how many characters a page of events should have. */
 const PAGE_CHARS = 1024 * 1024;
 
-/** Reads a session. @throws SessionNotFoundError */
-type ReadSession = (config: GetSessionConfig) => Promise<Session>;
+/** A session to read. */
+export interface SessionSource {
+  /** @throws SessionNotFoundError */
+  read(config: GetSessionConfig): Promise<Session>;
+  /** As of a session service; undefined where it does not say. */
+  countWithin?(config: GetSessionConfig, maxChars: number): Promise<number> | undefined;
+}
 
 /**
- * An answer with a session as of one moment. A long one is streamed a page of events after the other, so that not all of it is in
- * memory; one that is deleted meanwhile breaks the stream off.
+ * An answer with a session as of one moment. A long or a large one is streamed a page of events after the other, so that not all of it
+ * is in memory; one that is deleted meanwhile breaks the stream off.
  * @throws SessionNotFoundError
  */
-export async function sessionResponse(read: ReadSession, config: GetSessionConfig = {}): Promise<Response> {
+export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {
   const { numRecentEvents = Infinity, afterTimestamp } = config;
-  // Where the newest of those at a time begin is not known without reading them.
-  const isWhole = numRecentEvents <= FIRST_EVENTS || (numRecentEvents < Infinity && afterTimestamp !== undefined);
-  const session = await read(isWhole ? config : { afterTimestamp, numRecentEvents: FIRST_EVENTS });
-  if (isWhole || session.events.length < FIRST_EVENTS || session.lastSeq === FIRST_EVENTS) {
+  const count = await fitting(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
+  const session = await source.read({ afterTimestamp, numRecentEvents: count });
+  if (count === numRecentEvents || session.events.length < count || session.lastSeq === count) {
     return jsonTextResponse(sessionText(session));
   }
-  const afterSeq = Math.max(0, session.lastSeq - numRecentEvents);
-  const parts = sessionParts(read, session, afterTimestamp, afterSeq);
+  const { lastSeq, incarnation } = session;
+  const parts = sessionParts(source, sessionHead(session), { lastSeq, incarnation }, config);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
     {
@@ -41,28 +45,58 @@ export async function sessionResponse(read: ReadSession, config: GetSessionConfi
   return new Response(body, { headers: { 'content-type': 'application/json' } });
 }
 
-/** The text of a session whose newest events were read, from behind a sequence number. */
+/** What a session was when it was begun to read. */
+type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
+
+/** The text of a session behind its head. */
 async function* sessionParts(
-  read: ReadSession,
-  session: Session,
-  afterTimestamp: number | undefined,
-  firstSeq: number,
+  source: SessionSource,
+  head: string,
+  begun: Begun,
+  { numRecentEvents = Infinity, afterTimestamp }: GetSessionConfig,
 ): AsyncGenerator<string, void, undefined> {
-  const { lastSeq, incarnation, events: newest } = session;
-  let text = sessionHead(session);
+  let skipped = 0;
+  let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
+  if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
+    // Where the newest of those at a time begin is not known without reading them.
+    firstSeq = 0;
+    for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) skipped += page.length;
+    skipped = Math.max(0, skipped - numRecentEvents);
+  }
+  let before = head;
+  for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) {
+    const shown = page.slice(skipped);
+    skipped -= page.length - shown.length;
+    if (shown.length === 0) continue;
+    yield before + shown.join(',');
+    before = ',';
+  }
+  yield before === head ? `${head}]}` : ']}';
+}
+
+/** The events behind a sequence number that a session had when it was begun, as JSON. */
+async function* pagesOf(
+  source: SessionSource,
+  { lastSeq, incarnation }: Begun,
+  firstSeq: number,
+  afterTimestamp: number | undefined,
+): AsyncGenerator<string[], void, undefined> {
   let count = FIRST_EVENTS;
   for (let afterSeq = firstSeq; afterSeq < lastSeq;) {
-    const beforeSeq = afterSeq + count + 1;
-    const page = await read({ afterTimestamp, afterSeq, beforeSeq });
+    count = await fitting(source, { afterSeq, beforeSeq: Math.min(afterSeq + count, lastSeq) + 1 });
+    const page = await source.read({ afterTimestamp, afterSeq, beforeSeq: afterSeq + count + 1 });
     if (page.incarnation !== incarnation) throw new SessionNotFoundError('the session was deleted while it was read');
-    const end = page.events.findIndex(({ id }) => id === newest[0]?.id);
-    const before = text.length;
-    for (const event of end < 0 ? page.events : page.events.slice(0, end)) text += `${serializeEvent(event)},`;
-    if (end >= 0) break;
+    const texts = page.events.map((event) => serializeEvent(event));
     afterSeq += count;
-    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / (text.length - before + 1))));
-    yield text;
-    text = '';
+    const chars = texts.reduce((sum, { length }) => sum + length, 1);
+    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / chars)));
+    yield texts;
   }
-  yield `${text}${newest.map((event) => serializeEvent(event)).join(',')}]}`;
+}
+
+/** How many events of a window are read at once. */
+async function fitting(source: SessionSource, window: GetSessionConfig): Promise<number> {
+  const { numRecentEvents, afterSeq = 0, beforeSeq = 0 } = window;
+  const most = numRecentEvents ?? beforeSeq - afterSeq - 1;
+  return Math.min(most, (await source.countWithin?.(window, PAGE_CHARS)) ?? most);
 }

@@ -5,7 +5,6 @@ import {
   InvalidRequestError,
   isUserArtifact,
   type ListSessionsRequest,
-  type Session,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
@@ -15,7 +14,7 @@ import { checkId } from '../http/check-id.ts';
 import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { NEXT_CURSOR } from '../http/next-cursor.ts';
-import { sessionResponse } from '../http/session-response.ts';
+import { sessionResponse, type SessionSource } from '../http/session-response.ts';
 import { sessionText } from '../http/session-text.ts';
 import { createSession } from '../sessions/create-session.ts';
 import { patchState } from '../sessions/patch-state.ts';
@@ -91,7 +90,7 @@ async function get(call: Call): Promise<Response> {
     numRecentEvents: call.queryInteger('numRecentEvents'),
     afterTimestamp: call.queryNumber('afterTimestamp'),
   };
-  return sessionResponse((each) => readSession(call, key, each), config);
+  return sessionResponse(sourceOf(call, key), config);
 }
 
 async function patch(call: Call): Promise<Response> {
@@ -99,7 +98,7 @@ async function patch(call: Call): Promise<Response> {
   const { stateDelta } = await call.body(PATCH);
   call.confineState('stateDelta', Object.keys(stateDelta));
   await patchState(call.runner(), key, stateDelta);
-  return sessionResponse((each) => readSession(call, key, each));
+  return sessionResponse(sourceOf(call, key));
 }
 
 async function remove(call: Call): Promise<Response> {
@@ -119,12 +118,18 @@ async function deleteArtifacts(artifactService: BaseArtifactService, key: Sessio
   }
 }
 
-async function readSession(call: Call, key: SessionKey, config?: GetSessionConfig): Promise<Session> {
-  const session = await call.runner().sessionService.getSession({ ...key, config });
-  if (session) return session;
-  throw new SessionNotFoundError(
-    `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
-  );
+function sourceOf(call: Call, key: SessionKey): SessionSource {
+  const { sessionService } = call.runner();
+  return {
+    read: async (config) => {
+      const session = await sessionService.getSession({ ...key, config });
+      if (session) return session;
+      throw new SessionNotFoundError(
+        `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
+      );
+    },
+    countWithin: (config, maxChars) => sessionService.countWithin?.({ ...key, config }, maxChars),
+  };
 }
 
 /** Sessions: made, listed, read, changed and deleted. */

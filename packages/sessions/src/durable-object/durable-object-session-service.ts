@@ -1,5 +1,6 @@
-import { type AcquireLeaseRequest, type SessionLease, systemPlatform } from '@eventloom/core';
+import { type AcquireLeaseRequest, type GetSessionRequest, type SessionLease, systemPlatform } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
+import { toEventWindow } from '../event-window.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { LargeTexts, MAX_ROW_BYTES } from './large-texts.ts';
@@ -45,6 +46,7 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  */
 export class DurableObjectSessionService extends DriverSessionService {
   readonly #storage: DurableObjectSqlStorage;
+  readonly #rows: SqlSessionDriver;
   readonly #values: LargeValues;
 
   /** @throws ConfigurationError when the tables were made by a newer version */
@@ -52,12 +54,11 @@ export class DurableObjectSessionService extends DriverSessionService {
     const { storage, bucket, prefix = '', maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
     const values = new LargeValues(storage, bucket, prefix, platform);
     const texts = new LargeTexts(values, maxRowBytes);
-    super(
-      new LargeValueSessionDriver(new SqlSessionDriver(new DurableObjectConnection(storage, texts)), texts),
-      options,
-    );
+    const rows = new SqlSessionDriver(new DurableObjectConnection(storage, texts));
+    super(new LargeValueSessionDriver(rows, texts), options);
     values.begin();
     this.#storage = storage;
+    this.#rows = rows;
     this.#values = values;
   }
 
@@ -69,6 +70,10 @@ export class DurableObjectSessionService extends DriverSessionService {
   /** Deletes such values, up to 1,000. What could not be deleted is tried again by the next call. @throws what the bucket throws */
   sweep(): Promise<void> {
     return this.#values.sweep();
+  }
+
+  override async countWithin({ config, ...key }: GetSessionRequest, maxChars: number): Promise<number> {
+    return this.#rows.countWithin(key, toEventWindow(config), maxChars);
   }
 
   /**

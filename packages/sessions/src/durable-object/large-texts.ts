@@ -21,6 +21,9 @@ interface PlacedValue {
   readonly text: string;
 }
 
+/** What a row's text says, by the text; undefined where the value was not there. */
+type LoadedValues = Map<string, (() => unknown) | undefined>;
+
 /**
  * Rows with values too large for a row, which lie elsewhere. Work on rows is synchronous and all of its writes are one transaction;
  * values are written and read before it. So work that comes upon such a value is undone at its end; what it asked for is
@@ -32,7 +35,7 @@ export class LargeTexts implements RowTexts {
   readonly #maxRowBytes: number;
   /** What the work at hand may refer to, and what it may read. */
   #placed: PlacedValue[] = [];
-  #loaded = new Map<string, string>();
+  #loaded: LoadedValues = new Map();
   /** What it lacks. */
   #unplaced: string[] = [];
   #unloaded = new Set<string>();
@@ -57,7 +60,7 @@ export class LargeTexts implements RowTexts {
     const json = String(text);
     if (!json.startsWith('@')) return JSON.parse(json);
     const loaded = this.#loaded.get(json);
-    if (loaded !== undefined) return JSON.parse(loaded);
+    if (loaded) return loaded();
     if (json !== UNPLACED) this.#unloaded.add(json);
     return STAND_IN;
   }
@@ -88,7 +91,7 @@ export class LargeTexts implements RowTexts {
 
   async #runAgain<T>(work: () => T): Promise<T> {
     const placed: PlacedValue[] = [];
-    const loaded = new Map<string, string>();
+    const loaded: LoadedValues = new Map();
     try {
       for (;;) {
         await this.#provide(placed, loaded);
@@ -108,21 +111,31 @@ export class LargeTexts implements RowTexts {
     }
   }
 
-  /** Writes and reads what the work lacked. Other work is done meanwhile. @throws what writing or reading throws */
-  async #provide(placed: PlacedValue[], loaded: Map<string, string>): Promise<void> {
+  /**
+   * Writes and reads what the work lacked, one after the other: no two texts are in memory beside what they say. Other work is done
+   * meanwhile. @throws what writing or reading throws
+   */
+  async #provide(placed: PlacedValue[], loaded: LoadedValues): Promise<void> {
     const unplaced = this.#unplaced.splice(0);
     const unloaded = Array.from(this.#unloaded);
     this.#unloaded.clear();
-    const provided = await Promise.allSettled([
-      ...unplaced.map(async (json) => {
-        const text = await this.#values.put(json);
-        placed.push({ json, text });
-        // What is written may be read in the same work.
-        loaded.set(text, json);
-      }),
-      ...unloaded.map(async (text) => loaded.set(text, await this.#values.get(text))),
-    ]);
-    const failed = provided.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
+    for (const json of unplaced) {
+      const text = await this.#values.put(json);
+      placed.push({ json, text });
+      // What is written may be read in the same work.
+      loaded.set(text, () => JSON.parse(json));
+    }
+    for (const text of unloaded) {
+      const json = await this.#values.get(text);
+      if (json !== undefined) {
+        const value: unknown = JSON.parse(json);
+        loaded.set(text, () => value);
+      } else if (loaded.has(text)) {
+        throw this.#values.missingError(text);
+      } else {
+        // Replaced or deleted since the row was read: the row is read again.
+        loaded.set(text, undefined);
+      }
+    }
   }
 }

@@ -20,6 +20,9 @@ import type {
 import type { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import type { LargeTexts } from './large-texts.ts';
 
+/** About how many characters of events are read for one page: one event may have twice as many. */
+const MAX_PAGE_CHARS = 8 * 1024 * 1024;
+
 /** Sessions in rows, with values that no row takes: calls that come upon one wait for it, and all others are answered at once. */
 export class LargeValueSessionDriver implements SessionDriver {
   readonly shared = false;
@@ -44,7 +47,12 @@ export class LargeValueSessionDriver implements SessionDriver {
   }
 
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined> {
-    return this.#texts.run(() => this.#driver.readEvents(key, window));
+    return this.#texts.run(() => {
+      const count = this.#driver.countWithin(key, window, MAX_PAGE_CHARS);
+      const { afterSeq, limit } = window;
+      const part = limit === undefined ? { beforeSeq: afterSeq + count + 1 } : { limit: Math.min(limit, count) };
+      return this.#driver.readEvents(key, { ...window, ...part });
+    });
   }
 
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined> {

@@ -70,13 +70,16 @@ export class LargeValues {
     return text;
   }
 
-  /** @throws ConfigurationError when it is not there */
-  async get(text: string): Promise<string> {
+  /** Undefined when it is not there. */
+  async get(text: string): Promise<string | undefined> {
     const pieces = this.#all('SELECT piece FROM eventloom_value_pieces WHERE text = ?1 ORDER BY ordinal', text);
     if (pieces.length > 0) return pieces.map(({ piece }) => String(piece)).join('');
-    const body = await this.#bucket?.get(this.#keyOf(text));
-    if (body) return body.text();
-    throw new ConfigurationError(
+    return (await this.#bucket?.get(this.#keyOf(text)))?.text();
+  }
+
+  /** Tells of a value that a row refers to and that is not there. */
+  missingError(text: string): ConfigurationError {
+    return new ConfigurationError(
       `the sessions of this object refer to ${this.#keyOf(text)}, which is not there: is the bucket another one, or does it let objects expire?`,
     );
   }

@@ -89,6 +89,18 @@ export class SqlEvents {
     return [...this.#ordered(pk, first, unordered - 1, times, limit - events.length), ...events];
   }
 
+  /**
+   * How many events of a window have together at most so many characters as JSON: its newest with a limit, else its oldest. Counts
+   * by number, whatever the window says of times. At least 1: an event that is larger is read alone.
+   */
+  countWithin({ pk, last_seq }: SessionRow, window: EventWindow, maxChars: number): number {
+    const { afterSeq, beforeSeq = Infinity, limit } = window;
+    const last = Math.min(beforeSeq - 1, last_seq);
+    const first = Math.max(afterSeq + 1, last - (limit ?? Infinity) + 1);
+    const isNewest = limit === undefined ? 0 : 1;
+    return Math.max(1, Number(this.#sql.eventsWithin.get(pk, first, last, maxChars, isNewest)?.['count']));
+  }
+
   readonly #toEvent = ({ event }: SqlRow): Event => this.#texts.read(event) as Event;
 
   /** The end of what compactions of the session cover; undefined without one. */

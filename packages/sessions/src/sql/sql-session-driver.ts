@@ -107,6 +107,12 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
+  /** As `SqlEvents.countWithin`; of a session that is not there 1. */
+  countWithin(key: SessionKey, window: EventWindow, maxChars: number): number {
+    const row = findSession(this.#sql, key);
+    return row ? this.#events.countWithin(row, window, maxChars) : 1;
+  }
+
   readBackground(key: SessionKey): SessionBackground | undefined {
     return this.#connection.read(() => {
       const row = findSession(this.#sql, key);

@@ -108,6 +108,13 @@ const SQL = {
   events: `
     SELECT event FROM eventloom_events
     WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
+  /** How many events of such a range have together at most ?4 characters, from its oldest on, or from its newest back if ?5. */
+  eventsWithin: `
+    SELECT count(*) AS count FROM (
+      SELECT sum(iif(event GLOB '@*', CAST(substr(event, 2) AS INTEGER), length(event)))
+        OVER (ORDER BY iif(?5, -pk, pk)) AS chars
+      FROM eventloom_events WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')}
+    ) WHERE chars <= ?4`,
   highTimestamp: `SELECT high_timestamp FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
   /**
    * Of such a range, the events that are later than ?4 and not before ?5, and the compactions not before ?5 if ?6; the newest ?7. All
