@@ -30,12 +30,14 @@ export async function* exportSession(
   const size = new EventPageSize();
   let seq = 0;
   while (seq < lastSeq) {
-    const beforeSeq = Math.min(seq + size.events, lastSeq) + 1;
-    const page = await driver.readEvents(key, { ...ALL_EVENTS, afterSeq: seq, beforeSeq });
+    const beforeSeq = Math.min(lastSeq, seq + size.events) + 1;
+    const page = await driver.readEvents(key, { ...ALL_EVENTS, beforeSeq, afterSeq: seq });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
     size.adapt(page.events);
-    for (const event of page.events) yield { type: 'event', event };
-    seq += page.events.length;
+    for (const event of page.events) {
+      seq++;
+      yield { type: 'event', event };
+    }
   }
   for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
   yield { type: 'end', events: lastSeq, toolCalls: toolCalls.length };
