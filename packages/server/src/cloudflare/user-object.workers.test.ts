@@ -281,3 +281,14 @@ test('a change of app state that is delivered twice counts once, and an old one 
   expect(again).toEqual({ changes: [{ key: 'k', value: '2' }], version: 2, hasMore: false });
   expect(await exchange('a', 2, [])).toEqual({ changes: [], version: 2, hasMore: false });
 });
+
+test('a run that failed with a message of 3 MB is kept with as much of it as a row takes', async () => {
+  await open(user);
+  const response = await tell('fail 3000000');
+  const whole = await response.text();
+  const failure = whole.split('\n\n').at(-2) ?? '';
+  expect(failure).toContain('as told!');
+  expect(failure.length).toBeLessThan(100_000);
+  const run = `${sessionOf(user)}/runs/${idOf(response)}`;
+  expect((await askAnew(run)).text === whole).toBe(true);
+});

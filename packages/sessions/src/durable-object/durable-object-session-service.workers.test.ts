@@ -1,6 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { limitRows } from './fixtures/limit-rows.ts';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
 
@@ -23,7 +24,9 @@ describe.each([
   const cases = sessionServiceConformance(
     async ({ platform }) => {
       if (!storage) return expect.unreachable('a case runs inside an object');
-      return { service: new DurableObjectSessionService({ storage, platform, ...options }), maxBytes: 16_777_216 };
+      const service = new DurableObjectSessionService({ storage, platform, ...options });
+      limitRows(storage);
+      return { service, maxBytes: 16_777_216 };
     },
     { deviations },
   );

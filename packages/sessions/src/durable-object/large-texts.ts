@@ -46,8 +46,8 @@ export class LargeTexts implements RowTexts {
     this.#maxRowBytes = Math.min(maxRowBytes, MAX_ROW_BYTES);
   }
 
-  write(json: string, kind: string, name: string): string {
-    if (isWithin(json, this.#maxRowBytes)) return json;
+  write(json: string, kind: string, name: string, share = 1): string {
+    if (isWithin(json, this.#maxRowBytes / share)) return json;
     withinLimit(json, MAX_VALUE_BYTES, kind, name);
     const at = this.#placed.findIndex((placed) => placed.json === json);
     const [placed] = at < 0 ? [] : this.#placed.splice(at, 1);

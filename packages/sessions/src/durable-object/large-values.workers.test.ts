@@ -9,6 +9,7 @@ import {
 import { runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { limitRows } from './fixtures/limit-rows.ts';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
 import type { LargeValueBucket } from './large-value-bucket.ts';
 
@@ -173,6 +174,7 @@ test('a value that somebody took out of the bucket is a coded error', () =>
 test.each(['', 'x'])('a character that two units make up is whole behind "%s" wherever it is cut', (begin) =>
   runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
     const service = new DurableObjectSessionService({ storage });
+    limitRows(storage);
     const text = begin + '🎈'.repeat(600_000);
     const session = await service.createSession(KEY);
     await service.appendEvent({ session, event: event('one', text) });
@@ -253,3 +255,36 @@ test('a read is of the values that are there when it ends, though those it began
     },
   );
 });
+
+test.each([1_900_000, 970_000])(
+  'no row has both the response of a tool and its actions when they are too large for one: %i',
+  (chars) =>
+    runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
+      const service = new DurableObjectSessionService({ storage });
+      limitRows(storage);
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const text = 'x'.repeat(chars);
+      const call = {
+        invocationId: 'e-1',
+        callId: 'c'.repeat(2000),
+        name: 'n'.repeat(256),
+        status: 'finished',
+      } as const;
+      const entry = { ...call, response: { text }, actions: { stateDelta: { text } } };
+      await service.recordToolCall(lease, entry);
+      expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([entry]);
+    }),
+);
+
+test('the storage of tests refuses a row over 2 MB', () =>
+  runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), (_instance, { storage }) => {
+    new DurableObjectSessionService({ storage });
+    limitRows(storage);
+    const insert = (size: number) =>
+      storage.sql
+        .exec("INSERT OR REPLACE INTO eventloom_app_state VALUES ('app', 'key', ?1)", 'é'.repeat(size))
+        .toArray();
+    insert(999_000);
+    expect(() => insert(1_000_000)).toThrow('a row over 2 MB');
+  }));

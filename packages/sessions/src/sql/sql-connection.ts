@@ -18,8 +18,11 @@ export interface SqlStatement {
 export interface RowTexts {
   /** The most that one row holds of a text, in bytes of UTF-8; names of a few thousand bytes fit beside it. */
   readonly maxBytes: number;
-  /** What a row holds of a value: its JSON, or where that lies, which begins with `@`. @throws SizeLimitError that names it */
-  write(json: string, kind: string, name: string): string;
+  /**
+   * What a row holds of a value: its JSON, or where that lies, which begins with `@`. `share` is how many such values share the row, 1
+   * when absent. @throws SizeLimitError that names it
+   */
+  write(json: string, kind: string, name: string, share?: number): string;
   /** The value of such a text. Of one that lies elsewhere it may be a stand-in: then `SqlConnection` lets no work come to its end. */
   read(text: unknown): unknown;
   /** About how many characters the value's JSON has. */

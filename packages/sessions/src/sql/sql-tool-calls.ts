@@ -18,7 +18,7 @@ export class SqlToolCalls {
   /** What the tool answered, and what it changed, as they are stored. @throws SizeLimitError */
   toTexts({ callId, response, actions }: ToolLedgerEntry): OutcomeTexts {
     const toText = (value: object | undefined, what: string): string | null =>
-      value ? this.#texts.write(JSON.stringify(value), what, callId) : null;
+      value ? this.#texts.write(JSON.stringify(value), what, callId, 2) : null;
     return [toText(response, 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
