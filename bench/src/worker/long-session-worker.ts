@@ -2,23 +2,28 @@ import { BaseAgent, createEvent, type Event, type InvocationContext } from '@eve
 import { Runner } from '@eventloom/runner';
 import { createCloudflareServer } from '@eventloom/server/cloudflare';
 
-/** Says little. Told a number, it first fills its session with so many events. */
+/** Says little. Told a number, it first fills its session with so many events; told another one too, of so many characters each. */
 class Talker extends BaseAgent {
   protected async *runAsyncImpl({ invocationId, userContent }: InvocationContext): AsyncGenerator<Event, void, void> {
-    const count = Number(userContent?.parts?.[0]?.text ?? 0);
+    const [count = 0, chars = 0] = (userContent?.parts?.[0]?.text ?? '').split(' ').map(Number);
     for (let index = 0; index < count; index++) {
-      const text = `Event ${index} says what a short answer of a model says: a sentence or two, and not more than that.`;
+      const text =
+        `Event ${index} says what a short answer of a model says: a sentence or two, and not more than that.`.padEnd(
+          chars,
+          '.',
+        );
       yield createEvent({ invocationId, author: this.name, content: { role: 'model', parts: [{ text }] } });
     }
     yield createEvent({ invocationId, author: this.name, content: { role: 'model', parts: [{ text: 'done' }] } });
   }
 }
 
-/** Two apps over one kind of agent: one that reads the whole of a session, and one that reads its newest 200 events. */
+/** Apps over one kind of agent: two that read the whole of a session, and one that reads its newest 200 events. */
 const server = createCloudflareServer({
-  appNames: ['whole', 'window'],
+  appNames: ['whole', 'large', 'window'],
   runners: (_env, services) => [
     new Runner({ appName: 'whole', agent: new Talker({ name: 'talker' }), ...services }),
+    new Runner({ appName: 'large', agent: new Talker({ name: 'talker' }), ...services }),
     new Runner({
       appName: 'window',
       agent: new Talker({ name: 'talker' }),

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { startDevServer } from './dev-server.ts';
 
 /*
- * What a session of 100,000 events takes of the memory of a Durable Object, in workerd under `wrangler dev`: the heap of the isolate, garbage
+ * What a session of 100,000 events, and one of 8 events of 10 MB, takes of the memory of a Durable Object, in workerd under `wrangler dev`: the heap of the isolate, garbage
  * included, at the highest while a request was answered that an object answers first. The objects and the Worker are in one isolate.
  */
 const EVENTS = 100_000;
 const BATCH = 2000;
+const LARGE_EVENTS = 8;
+const LARGE_CHARS = 10_000_000;
 
 type Ask = (path: string, method?: string, body?: object) => Promise<void>;
 
@@ -23,6 +25,11 @@ const REQUESTS: Readonly<Record<string, (ask: Ask) => Promise<void>>> = {
   'PATCH its state': (ask) => ask(session('window'), 'PATCH', { stateDelta: { key: 1 } }),
   'a run that reads 200 events': (ask) => say(ask, 'window', 'hi'),
   'a run that reads all events': (ask) => say(ask, 'whole', 'hi'),
+  'GET the session of 8 large events': (ask) => ask(session('large')),
+  'GET its events': (ask) => ask(`${session('large')}/events`),
+  'PATCH the state of that session': (ask) => ask(session('large'), 'PATCH', { stateDelta: { key: 1 } }),
+  'a run that reads all large events': (ask) => say(ask, 'large', 'hi'),
+  'a run that says 16 MB': (ask) => say(ask, 'window', '1 16000000'),
 };
 
 const state = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
@@ -34,6 +41,10 @@ try {
       for (let count = 0; count < EVENTS; count += BATCH) await say(ask, app, String(BATCH - 2));
     });
   }
+  await onServer(async (ask) => {
+    await ask(session('large'), 'POST', {});
+    for (let count = 0; count < LARGE_EVENTS; count++) await say(ask, 'large', `1 ${LARGE_CHARS}`);
+  });
   for (const [name, request] of Object.entries(REQUESTS)) {
     const highest = await onServer(request);
     console.log(`${name}: ${(highest / 1e6).toFixed(1)} MB`);

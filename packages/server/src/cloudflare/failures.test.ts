@@ -8,7 +8,7 @@ import { countedObjects } from './fixtures/counted-objects.ts';
 const PATH = 'https://agents.example/apps/app/users/ann/sessions';
 
 /** What a Worker answers whose objects fail like this, and what it reports. */
-async function answerTo(failure: unknown): Promise<{ response: Response; reported: unknown[] }> {
+async function answerTo(failure: unknown, method = 'GET'): Promise<{ response: Response; reported: unknown[] }> {
   const reported: unknown[] = [];
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['app'],
@@ -17,7 +17,7 @@ async function answerTo(failure: unknown): Promise<{ response: Response; reporte
     onError: (error) => reported.push(error),
   });
   const { bindings } = countedObjects(() => Promise.reject(failure));
-  return { response: await handler.fetch(new Request(PATH), bindings), reported };
+  return { response: await handler.fetch(new Request(PATH, { method }), bindings), reported };
 }
 
 test('an object that dies under a request is an answer that says so, and is reported', async () => {
@@ -27,6 +27,11 @@ test('an object that dies under a request is an answer that says so, and is repo
   expect(response.headers.get('retry-after')).toBe('1');
   expect(await response.json()).toEqual({ error: expect.any(String), code: 'USER_OBJECT' });
   expect(reported).toMatchObject([{ code: 'USER_OBJECT', cause: failure }]);
+});
+
+test('who asked for what would be done twice is not told to ask again', async () => {
+  const { response } = await answerTo(new TypeError('Durable Object reset because its code was updated.'), 'POST');
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, null]);
 });
 
 test('who asked an overloaded object is not told to come again', async () => {

@@ -66,6 +66,8 @@ describe.each([
     const { events } = await new InMemorySessionService().importSession({ records: exported });
     expect(lengthsOf(events)).toEqual([13, ...ofRun, 13, ...ofRun]);
     await (await ask(session, { method: 'DELETE' })).text();
+    const alarm = await runInDurableObject(objectOf(), (_instance, { storage }) => storage.getAlarm());
+    expect(alarm).toBeLessThan(Date.now() + 5001);
     expect(await runDurableObjectAlarm(objectOf())).toBe(true);
     expect(await inBucket()).toBe(0);
     const left = await runInDurableObject(objectOf(), (_instance, { storage }) =>

@@ -11,14 +11,13 @@ import { checkAppNames } from './check-app-names.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { forwardedOf } from './forwarded.ts';
+import { LargeValueSweep } from './large-value-sweep.ts';
 import { ObjectPlatform } from './object-platform.ts';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
 
 /** An object without requests is evicted after a minute or two: a run is looked after more often. */
 const KEEP_ALIVE_MS = 20_000;
-/** When large values are swept that nothing refers to any more. */
-const SWEEP_MS = 5000;
 
 /** An object has 128 MB: less is taken on than in a process of one's own. */
 const OBJECT_LIMITS: Partial<ServerLimits> = {
@@ -38,20 +37,17 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
   readonly #platform = new ObjectPlatform();
-  readonly #sessions: DurableObjectSessionService;
+  readonly #sweep: LargeValueSweep;
   readonly #server: EventloomServer;
   readonly #runs: RunStore;
   readonly #relay: ObjectRunRelay;
   readonly #sync: AppStateSync;
   readonly #keepRunsMs: number;
-  readonly #report: (error: unknown) => void;
   /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
   readonly #ready: Promise<void>;
   #calls = 0;
   /** When it is looked for unfinished runs again; infinite when there are none. */
   #takeUpMs = Infinity;
-  /** When large values are swept; infinite when there are none. */
-  #sweepMs = Infinity;
   /** When the alarm rings; infinite when none is set. */
   #alarmMs = Infinity;
 
@@ -67,12 +63,18 @@ export class UserObject<Env extends CloudflareBindings> {
     } = options;
     const platform = this.#platform;
     this.#storage = storage;
-    this.#report = onError;
     this.#keepRunsMs = limits?.keepRunsMs ?? DEFAULT_LIMITS.keepRunsMs;
     const bucket = env.EVENTLOOM_ARTIFACTS;
     const prefix = `large-values/${id.toString()}/`;
-    const sessionService = new DurableObjectSessionService({ storage, platform, bucket, prefix });
-    this.#sessions = sessionService;
+    const sessionService = new DurableObjectSessionService({
+      storage,
+      platform,
+      bucket,
+      prefix,
+      // An object that dies before a row refers to the value is woken to delete it.
+      onLoose: () => this.#setAlarm(),
+    });
+    this.#sweep = new LargeValueSweep(sessionService, platform, onError);
     const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
     const runners = createRunners(env, { sessionService, artifactService, platform });
     checkAppNames(appNames, runners);
@@ -116,10 +118,9 @@ export class UserObject<Env extends CloudflareBindings> {
   async alarm(): Promise<void> {
     await this.#ready;
     this.#alarmMs = Infinity;
-    this.#sweepMs = Infinity;
     this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#takeUpRuns();
-    await this.#sessions.sweep().catch(this.#report);
+    await this.#sweep.sweep();
     await this.#sync.deliver();
     this.#setAlarm();
   }
@@ -154,11 +155,10 @@ export class UserObject<Env extends CloudflareBindings> {
   #setAlarm(): void {
     const now = this.#platform.now();
     const isRunning = this.#running > 0;
-    this.#sweepMs = this.#sessions.hasLoose ? Math.min(this.#sweepMs, now + SWEEP_MS) : Infinity;
     const dueMs = Math.min(
       isRunning ? now + KEEP_ALIVE_MS : Infinity,
       this.#sync.dueMs,
-      this.#sweepMs,
+      this.#sweep.dueMs,
       this.#takeUpMs,
       (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs,
     );

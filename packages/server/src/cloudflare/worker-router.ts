@@ -154,7 +154,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       const isOverloaded = cause instanceof Error && 'overloaded' in cause && cause.overloaded === true;
       throw new UserObjectError(
         'the object of the user did not answer; what was asked for may have been done: look before you ask again',
-        { cause, retryable: !isOverloaded },
+        // Done twice, these are not what they are done once.
+        { cause, retryable: !isOverloaded && method !== 'POST' && method !== 'PATCH' },
       );
     }
   }

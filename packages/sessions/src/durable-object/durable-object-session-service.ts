@@ -16,6 +16,8 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
   readonly bucket?: LargeValueBucket | undefined;
   /** What the keys in the bucket begin with. Objects that share a bucket need prefixes apart. Default empty. */
   readonly prefix?: string | undefined;
+  /** Called before a large value is written, and may have `hasLoose` looked at later: what it stores is durable with that. Default nothing. */
+  readonly onLoose?: (() => void) | undefined;
   /** What is larger as JSON, in bytes, does not lie in its row. Default and maximum 1,950,000. */
   readonly maxRowBytes?: number | undefined;
 }
@@ -51,8 +53,8 @@ export class DurableObjectSessionService extends DriverSessionService {
 
   /** @throws ConfigurationError when the tables were made by a newer version */
   constructor(options: DurableObjectSessionServiceOptions) {
-    const { storage, bucket, prefix = '', maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
-    const values = new LargeValues(storage, bucket, prefix, platform);
+    const { storage, bucket, prefix = '', onLoose, maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
+    const values = new LargeValues(storage, bucket, prefix, platform, onLoose);
     const texts = new LargeTexts(values, maxRowBytes);
     const rows = new SqlSessionDriver(new DurableObjectConnection(storage, texts));
     super(new LargeValueSessionDriver(rows, texts), options);
@@ -62,7 +64,7 @@ export class DurableObjectSessionService extends DriverSessionService {
     this.#values = values;
   }
 
-  /** True when large values are stored that nothing refers to: those of what was deleted, or was not stored in the end. */
+  /** True when large values are stored that nothing refers to: those of what was deleted, or is not stored yet or was not in the end. */
   get hasLoose(): boolean {
     return this.#values.hasLoose;
   }

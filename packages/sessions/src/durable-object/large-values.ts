@@ -31,6 +31,7 @@ export class LargeValues {
   readonly #bucket: LargeValueBucket | undefined;
   readonly #prefix: string;
   readonly #platform: Platform;
+  readonly #onLoose: () => void;
   /** Loose values that are about to be referred to. */
   readonly #held = new Set<string>();
 
@@ -39,11 +40,13 @@ export class LargeValues {
     bucket: LargeValueBucket | undefined,
     prefix: string,
     platform: Platform,
+    onLoose: () => void = () => undefined,
   ) {
     this.#storage = storage;
     this.#bucket = bucket;
     this.#prefix = prefix;
     this.#platform = platform;
+    this.#onLoose = onLoose;
   }
 
   /** To be called once the tables of sessions are there. */
@@ -58,7 +61,8 @@ export class LargeValues {
     this.#held.add(text);
     try {
       if (!this.#bucket) this.#putPieces(text, json);
-      else {
+      this.#onLoose();
+      if (this.#bucket) {
         // Not known to be loose, it would stay in the bucket for ever if the object died.
         await this.#storage.sync?.();
         await this.#bucket.put(this.#keyOf(text), json);
@@ -88,9 +92,9 @@ export class LargeValues {
     for (const text of texts) this.#held.delete(text);
   }
 
-  /** True when there is something to sweep. */
+  /** True when there is something to sweep, or there may be soon. */
   get hasLoose(): boolean {
-    return this.#loose().length > 0;
+    return this.#all(`SELECT 1 ${this.#fromLoose} LIMIT 1`).length > 0;
   }
 
   /** Deletes values that no row refers to. What could not be deleted is still loose. */
@@ -106,10 +110,15 @@ export class LargeValues {
     });
   }
 
+  /** Those of a bucket wait until it is there again. */
+  get #fromLoose(): string {
+    const condition = this.#bucket ? '' : 'WHERE text IN (SELECT text FROM eventloom_value_pieces)';
+    return `FROM eventloom_loose_values ${condition}`;
+  }
+
   #loose(): string[] {
-    const limit = MAX_DELETED + this.#held.size;
-    const texts = this.#all(`SELECT text FROM eventloom_loose_values LIMIT ${limit}`).map(({ text }) => String(text));
-    return texts.filter((text) => !this.#held.has(text)).slice(0, MAX_DELETED);
+    const texts = this.#all(`SELECT text ${this.#fromLoose} LIMIT ${MAX_DELETED}`).map(({ text }) => String(text));
+    return texts.filter((text) => !this.#held.has(text));
   }
 
   #putPieces(text: string, json: string): void {

@@ -111,7 +111,7 @@ test('what was written when the object died before its commit is deleted by the 
       const session = await service.createSession(KEY);
       void service.appendEvent({ session, event: event('never', LARGE) });
       await reached.promise;
-      expect(service.hasLoose).toBe(false);
+      expect(service.hasLoose).toBe(true);
       await service.sweep();
       expect(await stored()).toBe(1);
       const after = anew();
@@ -287,4 +287,51 @@ test('the storage of tests refuses a row over 2 MB', () =>
         .toArray();
     insert(999_000);
     expect(() => insert(1_000_000)).toThrow('a row over 2 MB');
+  }));
+
+test('a value is durably known as loose, and its owner told, before the bucket has it', () => {
+  const steps: string[] = [];
+  const bucket: LargeValueBucket = {
+    put: async () => void steps.push('written'),
+    get: async () => null,
+    delete: async () => undefined,
+  };
+  return runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
+    const watched = {
+      sql: { exec: (query: string, ...bindings: (null | number | string)[]) => storage.sql.exec(query, ...bindings) },
+      transactionSync: <T>(write: () => T) => storage.transactionSync(write),
+      sync: async () => {
+        await storage.sync();
+        steps.push('durable');
+      },
+    };
+    const onLoose = (): void => void steps.push(`loose ${service.hasLoose}`);
+    const service = new DurableObjectSessionService({ storage: watched, bucket, maxRowBytes: 250, onLoose });
+    await service.createSession({ ...KEY, state: { key: LARGE } }).catch(() => undefined);
+    expect(steps.slice(0, 3)).toEqual(['loose true', 'durable', 'written']);
+  });
+});
+
+test('what lies in a bucket that the object has no more is deleted when it has it again', () =>
+  inObject(async ({ service, storage, stored, anew }) => {
+    const session = await service.createSession(KEY);
+    await service.appendEvent({ session, event: event('one', LARGE) });
+    const without = new DurableObjectSessionService({ storage, maxRowBytes: 250 });
+    await without.deleteSession(KEY);
+    expect(without.hasLoose).toBe(false);
+    await without.sweep();
+    const again = anew();
+    expect([again.hasLoose, await stored()]).toEqual([true, 1]);
+    await again.sweep();
+    expect([again.hasLoose, await stored()]).toEqual([false, 0]);
+  }));
+
+test('a value of more than 16 MiB is refused, and one of less is not', () =>
+  inObject(async ({ service, stored }) => {
+    const session = await service.createSession(KEY);
+    const append = (chars: number) => service.appendEvent({ session, event: event(`${chars}`, 'x'.repeat(chars)) });
+    await expect(append(16_777_216)).rejects.toThrow(SizeLimitError);
+    expect(await stored()).toBe(0);
+    await append(16_770_000);
+    expect(await stored()).toBe(1);
   }));
