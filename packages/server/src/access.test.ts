@@ -184,7 +184,8 @@ describe('origins', () => {
     const answer = await send(server, '/run', { method: 'POST', body: run('ann'), headers });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
-    expect(answer.headers.get('access-control-expose-headers')).toContain('Eventloom-Invocation-Id');
+    const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+    expect(exposed).toEqual(['Eventloom-Invocation-Id', 'Eventloom-Next-Cursor', 'Retry-After']);
   });
 
   test('that are named may ask first', async () => {

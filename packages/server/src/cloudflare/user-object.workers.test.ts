@@ -292,3 +292,34 @@ test('a run that failed with a message of 3 MB is kept with as much of it as a r
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
   expect((await askAnew(run)).text === whole).toBe(true);
 });
+
+test('nothing stays of the buffer of a run that could not be stored', async () => {
+  await open(user);
+  const response = await tell('wait');
+  await runInDurableObject(objectOf(user), (_instance, { storage }) => {
+    storage.sql.exec(`CREATE TRIGGER refused BEFORE INSERT ON eventloom_kept_run_chunks
+      BEGIN SELECT RAISE(ABORT, 'as told'); END`);
+    waiting.gate.resolve();
+  });
+  expect(await response.text()).toContain('id: 4\n');
+  const left = await runInDurableObject(
+    objectOf(user),
+    (_instance, { storage }) => storage.sql.exec('SELECT count(*) AS rows FROM eventloom_kept_runs').one()['rows'],
+  );
+  expect(left).toBe(0);
+});
+
+test('who reads a resumed run from before what is kept of it is told so, and from where it can be read', () =>
+  runInDurableObject(objectOf(user), async (_instance, { storage }) => {
+    const key = { appName: 'app', userId: user, sessionId: 's' };
+    const store = new RunStore(storage, 7);
+    const pk = store.open(key, 'e-1', 1);
+    const pad = 'x'.repeat(1024 * 1024);
+    for (let seq = 1; seq <= 20; seq++) store.append(pk, seq, [JSON.stringify({ id: `${seq}`, pad })]);
+    store.reopen(pk, 1_000_001);
+    const { goneSeq = 0 } = store.find(key, 'e-1') ?? {};
+    expect(goneSeq).toBeGreaterThan(0);
+    const remote = await new ObjectRunRelay(store, () => undefined).find(key, 'e-1');
+    expect(() => remote?.earlier?.(goneSeq - 1)).toThrow(expect.objectContaining({ code: 'RUN_EVENTS_GONE' }));
+    expect(remote?.earlier?.(goneSeq)?.next().value).toMatchObject({ seq: goneSeq + 1 });
+  }));
