@@ -209,7 +209,10 @@ export interface SessionDriver {
   /** A page of sessions with their state and without events. What they share of it may be the same objects in all of them. */
   listSessions(page: SessionPage): MaybePromise<ListedSession[]>;
 
-  /** A window of the session's events without its state; undefined when the session is not there. */
+  /**
+   * A window of the session's events without its state; undefined when the session is not there. May be cut where memory needs it, to one
+   * event at least: to its newest with a limit, else to its oldest.
+   */
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
   /** The session with its state, its initial state and its tool calls, as of one moment; undefined when it is not there. */

@@ -2,6 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ObjectRunRelay } from './object-run-relay.ts';
+import { RunBuffer } from '../runs/run-buffer.ts';
 import { RunStore } from './run-store.ts';
 import { BUCKET_USER } from './fixtures/bucket-user.ts';
 import { waiting } from './fixtures/protocol-runners.ts';
@@ -322,4 +323,19 @@ test('who reads a resumed run from before what is kept of it is told so, and fro
     const remote = await new ObjectRunRelay(store, () => undefined).find(key, 'e-1');
     expect(() => remote?.earlier?.(goneSeq - 1)).toThrow(expect.objectContaining({ code: 'RUN_EVENTS_GONE' }));
     expect(remote?.earlier?.(goneSeq)?.next().value).toMatchObject({ seq: goneSeq + 1 });
+  }));
+
+test('pieces are gathered up to 128 Ki characters, and not for a second if there are more', () =>
+  runInDurableObject(objectOf(user), (_instance, { storage }) => {
+    const key = { appName: 'app', userId: user, sessionId: 's' };
+    const store = new RunStore(storage, 7);
+    const buffer = new RunBuffer();
+    const run = { key, invocationId: 'e-1', buffer, isRetold: false, isEnded: false, failureText: undefined };
+    const { notify } = new ObjectRunRelay(store, () => undefined).publish(run);
+    const say = (chars: number) => {
+      buffer.append('x'.repeat(chars));
+      notify(false);
+      return store.find(key, 'e-1')?.lastSeq;
+    };
+    expect([say(100_000), say(20_000), say(20_000), say(10)]).toEqual([0, 0, 3, 3]);
   }));

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { jwtAuthenticate } from './jwt-authenticate.ts';
 
 interface Pair {
@@ -130,4 +130,10 @@ test('keys are loaded once', async () => {
   const headers = { authorization: `Bearer ${token}` };
   for (let time = 0; time < 3; time++) await authenticate(new Request('https://agents.example/', { headers }));
   expect(published.asked).toBe(1);
+});
+
+test('keys that do not come in time say nothing of the token', async () => {
+  const late = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new DOMException('late', 'TimeoutError'));
+  await expect(userOf({}, [])).rejects.toMatchObject({ code: 'ERR_JWKS_TIMEOUT' });
+  late.mockRestore();
 });
