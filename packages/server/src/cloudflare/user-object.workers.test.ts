@@ -331,10 +331,10 @@ test('pieces are gathered up to 128 Ki characters, and not for a second if there
     const store = new RunStore(storage, 7);
     const buffer = new RunBuffer();
     const run = { key, invocationId: 'e-1', buffer, isRetold: false, isEnded: false, failureText: undefined };
-    const { notify } = new ObjectRunRelay(store, () => undefined).publish(run);
+    const publication = new ObjectRunRelay(store, () => undefined).publish(run);
     const say = (chars: number) => {
       buffer.append('x'.repeat(chars));
-      notify(false);
+      publication.notify(false);
       return store.find(key, 'e-1')?.lastSeq;
     };
     expect([say(100_000), say(20_000), say(20_000), say(10)]).toEqual([0, 0, 3, 3]);
