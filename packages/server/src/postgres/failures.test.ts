@@ -91,8 +91,9 @@ test('a host that gives no sign of life in time and lives is followed again', as
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
   const { response, path } = await servers.a.start();
+  const following = await servers.b.send(path);
   await servers.query('DELETE FROM eventloom_run_hosts');
-  const lost = await (await servers.b.send(path)).text();
+  const lost = await following.text();
   expect(lost).toContain('"code":"RUN_HOST_LOST"');
   gate.open();
   const whole = await response.text();
