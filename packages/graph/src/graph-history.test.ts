@@ -1,7 +1,15 @@
-import { type BaseSessionService, type Event, getFunctionCalls, InvalidRequestError } from '@eventloom/core';
+import {
+  type BaseAgent,
+  type BaseSessionService,
+  type Event,
+  getFunctionCalls,
+  InvalidRequestError,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, LoopAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -85,7 +93,7 @@ test('the steps of a run are listed, with what nodes took and gave, and the stat
     waiting?.steps.map(({ step, nodes, open, state }) => [
       step,
       nodes.map((each) => [each.node, each.input, each.output, each.next]),
-      open,
+      open.map(({ node: name }) => name),
       state,
     ]),
   ).toEqual([
@@ -119,6 +127,89 @@ test('a run of a sub-graph is in the node that it is', async () => {
     node: 'sub',
     graph: { status: 'finished', output: 1, steps: [{ nodes: [{ node: 'in' }] }] },
   });
+});
+
+/** Runs an agent until it waits, and gives what is stored. */
+async function waiting(agent: BaseAgent) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = first?.invocationId ?? '';
+  const query = async () => ({ events: (await sessionService.getSession(KEY))?.events ?? [], invocationId });
+  return { sessionService, runner, invocationId, query };
+}
+
+function askingGraph(name = 'asking'): GraphAgent {
+  return new StateGraph({ name })
+    .addNode('before', () => 'done')
+    .addNode('ask', (_: unknown, context) => context.requestInput({ message: 'Good?' }))
+    .addEdge(START, 'before')
+    .addEdge('before', 'ask')
+    .addEdge('ask', END)
+    .compile();
+}
+
+test('what a sub-graph asks is asked by the graph around it too, which shows how far the other is', async () => {
+  const asking = askingGraph();
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('asking', asking)
+    .addEdge(START, 'asking')
+    .addEdge('asking', END)
+    .compile();
+  const { query } = await waiting(agent);
+  const [history] = agent.history(await query());
+  expect(history).toMatchObject({
+    status: 'waiting',
+    questions: [{ node: 'ask', name: 'adk_request_input', message: 'Good?' }],
+    steps: [
+      {
+        nodes: [],
+        open: [
+          {
+            node: 'asking',
+            run: '1-0',
+            input: 'x',
+            graph: { status: 'waiting', steps: [{ nodes: [{ node: 'before' }] }, { open: [{ node: 'ask' }] }] },
+          },
+        ],
+      },
+    ],
+  });
+});
+
+test('a node that waits shows the runs that it started and that are done', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('outer', async (_: unknown, context) => {
+      await context.runNode(
+        node('quick', () => 'here'),
+        null,
+      );
+      return context.requestInput();
+    })
+    .addEdge(START, 'outer')
+    .addEdge('outer', END)
+    .compile();
+  const { query } = await waiting(agent);
+  expect(agent.history(await query())[0]?.steps).toMatchObject([
+    { nodes: [], open: [{ node: 'outer', inner: [{ node: 'quick', output: 'here' }] }] },
+  ]);
+});
+
+test('a graph that is run in a loop has a history for each round, and each its own sub-graph', async () => {
+  let round = 0;
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('in', () => ++round)
+    .addEdge(START, 'in')
+    .addEdge('in', END)
+    .compile();
+  const agent = new StateGraph({ name: 'g' }).addNode('sub', sub).addEdge(START, 'sub').addEdge('sub', END).compile();
+  const { query } = await waiting(new LoopAgent({ name: 'loop', subAgents: [agent], maxIterations: 2 }));
+  const histories = agent.history(await query());
+  expect(histories.map(({ output, steps }) => [output, steps[0]?.nodes[0]?.graph?.output])).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
 });
 
 test('a session is forked at a step and goes on differently, and what was before is not run again', async () => {
@@ -196,6 +287,65 @@ test('a tool that ran after the step of a fork runs again there, one before it d
   expect(calls).toEqual(['one', 'two', 'two']);
 });
 
+test('a graph that a model called asks anew in a fork from before the question', async () => {
+  const asking = askingGraph();
+  const agent = new LlmAgent({
+    name: 'caller',
+    model: new ScriptedModel([{ calls: [{ name: 'asking', args: { request: 'x' } }] }, 'said yes', 'said no']),
+    tools: [new AgentTool({ agent: asking })],
+  });
+  const { sessionService, runner, invocationId, query } = await waiting(agent);
+  const answer = async (sessionId: string, result: string) => {
+    const { events = [] } = (await sessionService.getSession({ ...KEY, sessionId })) ?? {};
+    const question = events.flatMap(getFunctionCalls).findLast(({ name }) => name === 'adk_request_input');
+    const newMessage = { parts: [{ functionResponse: { id: question?.id ?? '', response: { result } } }] };
+    return runner.run({ userId: 'u', sessionId, newMessage });
+  };
+  await answer('s', 'yes');
+  expect(asking.history(await query())).toMatchObject([{ status: 'finished', output: 'yes' }]);
+  await asking.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
+  const again = await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(again.flatMap(getFunctionCalls)).toMatchObject([{ name: 'adk_request_input' }]);
+  expect(JSON.stringify(await answer('fork', 'no'))).toContain('"result":"no"');
+});
+
+test('a fork has no state that was removed before the step, and has what is removed after it', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', (_: unknown, context) => context.callbackContext.state.remove('first'))
+    .addNode('two', (_: unknown, context) => context.callbackContext.state.remove('second'))
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ ...KEY, state: { first: 1, second: 2 } });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = begin?.invocationId ?? '';
+  const fork = await agent.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
+  expect(fork.state).toEqual({ second: 2 });
+});
+
+test('a run that cannot be resumed is not forked', async () => {
+  const simple = new StateGraph({ name: 'simple' })
+    .addNode('n', () => 1)
+    .addEdge(START, 'n')
+    .addEdge('n', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent: simple, sessionService });
+  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const fork = simple.fork({
+    sessionService,
+    ...KEY,
+    invocationId: begin?.invocationId ?? '',
+    step: 1,
+    newSessionId: 'fork',
+  });
+  await expect(fork).rejects.toThrow(InvalidRequestError);
+});
+
 test('a graph draws itself, and the way that a run took', async () => {
   const { history, asked, answer } = await setUp();
   const agent = reviewGraph();
@@ -245,7 +395,7 @@ test('a run that failed is told to have failed', async () => {
     const [history] = agent.history({ events, invocationId: stream.invocationId });
     expect(history).toMatchObject({
       status: 'failed',
-      steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: ['bad'] }],
+      steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: [{ node: 'bad' }] }],
     });
     // What failed for good is gone on with from a step before it.
     if (!resumable) continue;

@@ -15,7 +15,7 @@ export { node } from './graph-node.ts';
 export type { GraphPlan, Router, RouterContext, Way } from './graph-plan.ts';
 export type { GraphAgent } from './graph-agent.ts';
 export type { ForkParams } from './fork-run.ts';
-export type { GraphHistory, HistoryQuery, NodeHistory, OpenQuestion, StepHistory } from './graph-history.ts';
+export type { GraphHistory, HistoryQuery, NodeHistory, OpenNode, OpenQuestion, StepHistory } from './graph-history.ts';
 export { isGraphAgent } from './is-graph-agent.ts';
 export { DEFAULT_ROUTE, END, START } from './names.ts';
 export type { NodeContext, RunNodeOptions } from './node-context.ts';

@@ -65,7 +65,7 @@ function* marks(
     ...nodes.map(({ node }) => node),
     ...(nodes.some(({ next }) => next.includes(END)) ? [END] : []),
   ]);
-  const open = new Set(steps.at(-1)?.open);
+  const open = new Set(steps.at(-1)?.open.map(({ node }) => node));
   yield '  classDef done stroke-width:3px';
   yield '  classDef open stroke-width:3px,stroke-dasharray:5 5';
   yield `  class ${[...done]

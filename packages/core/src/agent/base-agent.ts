@@ -125,6 +125,11 @@ export abstract class BaseAgent {
   /** The agent's work: yields events until it is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
+  /** Agents that it runs in worlds of their own, as nodes or as tools. They are not in its tree. */
+  get calledAgents(): readonly BaseAgent[] {
+    return [];
+  }
+
   /** What there is to show of a run of this agent, read from stored events; undefined for an agent that shows nothing. */
   describeRun(_query: RunQuery): RunDescription | undefined {
     return undefined;
