@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type BaseSessionService, createEvent, type Event, systemPlatform } from '@eventloom/core';
-import { channel, END, type GraphAgent, START, StateGraph } from '@eventloom/graph';
+import { type AnyNodes, type Channels, channel, END, type GraphAgent, START, StateGraph } from '@eventloom/graph';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
@@ -21,17 +21,15 @@ interface Workload {
 }
 
 const work = async (input: number): Promise<number> => input + 1;
-/** By name: the compiler knows none of them. */
-const named = (name: string): typeof END => name as typeof END;
 
 function chain(): Workload {
   const nodes = 100;
-  const graph = new StateGraph({ name: 'chain' });
+  const graph = new StateGraph<Channels, AnyNodes>({ name: 'chain' });
   for (let index = 0; index < nodes; index++) {
     graph.addNode(`n${index}`, work);
-    graph.addEdge((index === 0 ? START : `n${index - 1}`) as typeof START, named(`n${index}`));
+    graph.addEdge(index === 0 ? START : `n${index - 1}`, `n${index}`);
   }
-  graph.addEdge(named(`n${nodes - 1}`) as string as typeof START, END);
+  graph.addEdge(`n${nodes - 1}`, END);
   const calls = async (): Promise<unknown> => {
     let value = 0;
     for (let index = 0; index < nodes; index++) value = await work(value);
@@ -42,10 +40,10 @@ function chain(): Workload {
 
 function fanOut(): Workload {
   const width = 100;
-  const graph = new StateGraph({ name: 'fan' }).addJoin('gather');
+  const graph = new StateGraph<Channels, AnyNodes>({ name: 'fan' }).addJoin('gather');
   for (let index = 0; index < width; index++) {
     graph.addNode(`n${index}`, work);
-    graph.addEdge(START, named(`n${index}`)).addEdge(`n${index}` as 'gather', 'gather');
+    graph.addEdge(START, `n${index}`).addEdge(`n${index}`, 'gather');
   }
   graph.addEdge('gather', END);
   const calls = (): Promise<unknown> => Promise.all(Array.from({ length: width }, (_, index) => work(index)));

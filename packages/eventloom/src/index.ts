@@ -334,6 +334,7 @@ export {
 
 export type {
   AnyChannel,
+  AnyNodes,
   Channel,
   ChannelOptions,
   Channels,
@@ -351,6 +352,7 @@ export type {
   NodeHistory,
   NodeOptions,
   NodeWork,
+  OpenNode,
   OpenQuestion,
   Reducer,
   RetryConfig,

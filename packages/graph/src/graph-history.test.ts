@@ -116,7 +116,7 @@ test('a run of a sub-graph is in the node that it is', async () => {
     .addEdge(START, 'in')
     .addEdge('in', END)
     .compile();
-  const agent = new StateGraph({ name: 'g' }).addNode(sub).addEdge(START, 'sub').addEdge('sub', END).compile();
+  const agent = new StateGraph({ name: 'g' }).addNode('sub', sub).addEdge(START, 'sub').addEdge('sub', END).compile();
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(KEY);
   const runner = new Runner({ appName: 'app', agent, sessionService });
@@ -269,9 +269,9 @@ test('a tool that ran after the step of a fork runs again there, one before it d
   const calls: string[] = [];
   const tool = (name: string) => new FunctionTool({ name, description: '', execute: () => void calls.push(name) });
   const agent = new StateGraph({ name: 'g' })
-    .addNode(tool('one'))
+    .addNode('one', tool('one'))
     .addNode('none', () => ({}))
-    .addNode(tool('two'))
+    .addNode('two', tool('two'))
     .addEdge(START, 'none')
     .addEdge('none', 'one' as never)
     .addEdge('one' as never, 'two' as never)
@@ -371,6 +371,54 @@ test('a graph draws itself, and the way that a run took', async () => {
   expect(await marksOf()).toEqual(['  class n0,n1,n2 done', '  class n3 open', '  linkStyle 0,1,2,3 stroke-width:3px']);
   await answer('s', asked, 'yes');
   expect(await marksOf()).toEqual(['  class n0,n1,n2,n3,n4,n5 done', '  linkStyle 0,1,2,3,4,5 stroke-width:3px']);
+});
+
+test('a chart shows sub-graphs, with what ran in them, and is whole whatever routes are called', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('sub', askingGraph())
+    .addNode('last', () => 1)
+    .addEdge(START, 'sub')
+    .addConditionalEdges('sub', () => 'on', { on: 'last', 'say "x";\n#1': 'last', end: END })
+    .addEdge('last', END)
+    .compile();
+  const { query } = await waiting(agent);
+  expect(agent.toMermaid(agent.history(await query())[0])).toBe(`flowchart TD
+  n0([start])
+  subgraph n1 ["sub"]
+    n1_0([start])
+    n1_1["before"]
+    n1_2["ask"]
+    n1_3([end])
+    n1_0 --> n1_1
+    n1_1 --> n1_2
+    n1_2 --> n1_3
+  end
+  n2["last"]
+  n3([end])
+  n0 --> n1
+  n1 -- "on / say #34;x#34;#59; #35;1" --> n2
+  n1 -- "end" --> n3
+  n2 --> n3
+  classDef done stroke-width:3px
+  classDef open stroke-width:3px,stroke-dasharray:5 5
+  class n1_0,n1_1,n0 done
+  class n1_2,n1 open
+  linkStyle 0,1,3 stroke-width:3px
+`);
+});
+
+test('a node that runs again is marked as open alone', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('turn', async (round: unknown, context) => {
+      if (round !== 'x') await context.requestInput();
+      context.route = 'again';
+    })
+    .addEdge(START, 'turn')
+    .addRoutes('turn', { again: 'turn', done: END })
+    .compile();
+  const { query } = await waiting(agent);
+  const chart = agent.toMermaid(agent.history(await query())[0]);
+  expect(chart.split('\n').filter((line) => line.includes('class '))).toEqual(['  class n0 done', '  class n1 open']);
 });
 
 test('a run that failed is told to have failed', async () => {

@@ -1,20 +1,11 @@
-import {
-  enclosedBranch,
-  enclosureOf,
-  type Event,
-  getFunctionCalls,
-  getFunctionResponses,
-  inputRequestOf,
-  isBaseAgent,
-  type JsonValue,
-  ObjectType,
-} from '@eventloom/core';
+import { enclosedBranch, enclosureOf, type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, placeOf, runId } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { NodeWork } from './graph-node.ts';
 import type { Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
 import { isGraphAgent } from './is-graph-agent.ts';
+import { type OpenQuestion, openQuestions } from './open-questions.ts';
 
 /** One node run that is not done. */
 export interface OpenNode {
@@ -49,19 +40,6 @@ export interface StepHistory {
   readonly open: readonly OpenNode[];
   /** The channels after what is done of it. */
   readonly state: Readonly<Record<string, JsonValue>>;
-}
-
-/** What was asked and nobody answered: by a node, or by an agent, a tool or a graph that is one. */
-export interface OpenQuestion {
-  /** Who asked. */
-  readonly node: string;
-  /** The call that asks: `adk_request_input`, `adk_request_confirmation`, or a tool whose result comes later. */
-  readonly name: string;
-  /** What it is answered by: the id of the function call. */
-  readonly id: string;
-  readonly message?: string;
-  readonly payload?: unknown;
-  readonly responseSchema?: Readonly<Record<string, unknown>>;
 }
 
 /** One run of a graph, as its events tell it. */
@@ -224,31 +202,6 @@ function fold(
     // What is stored is JSON.
     state[name] = actions.stateDelta[stateKey] as JsonValue;
   }
-}
-
-/** A segment of a branch in which a node of a graph has its world. */
-const NODE_WORLD = /^[^.@]+@\d+-\d/;
-
-/** What the graph and all within its nodes asked, without an answer, in the order in which it was asked. */
-function openQuestions({ executionId, branch }: Event, events: readonly Event[]): OpenQuestion[] {
-  const prefix = branch === undefined ? '' : `${branch}.`;
-  const isWithin = (event: Event): boolean =>
-    event.executionId === executionId ||
-    (event.branch !== undefined &&
-      event.branch.startsWith(prefix) &&
-      NODE_WORLD.test(event.branch.slice(prefix.length)));
-  const open = new Map<string, OpenQuestion>();
-  for (const event of events) {
-    for (const { id = '' } of getFunctionResponses(event)) open.delete(id);
-    if (!event.longRunningToolIds?.length || !isWithin(event)) continue;
-    for (const call of getFunctionCalls(event)) {
-      const { id = '', name = '' } = call;
-      if (!event.longRunningToolIds.includes(id)) continue;
-      const { key: _, ...asked } = inputRequestOf(call) ?? { key: '' };
-      open.set(id, { node: event.author, name, id, ...asked });
-    }
-  }
-  return [...open.values()];
 }
 
 function given<K extends string>(value: JsonValue | undefined, key: K): { readonly [P in K]?: JsonValue } {
