@@ -1,4 +1,4 @@
-import { type BaseAgent, type BaseTool, ConfigurationError } from '@eventloom/core';
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
 import { checkGraph } from './check-graph.ts';
@@ -92,6 +92,8 @@ export class StateGraph<
     node: GraphNode<Input, Output, Name> & { readonly name: NewName<Name, N> },
   ): StateGraph<C, N & Record<Name, Output>>;
   addNode(first: string | GraphNode, second?: unknown, third?: unknown): unknown {
+    if (isBaseAgent(first) || isBaseTool(first))
+      this.#fail(this.#config.name, `a node has a name of its own: addNode('${first.name}', …)`);
     // The overloads say what goes with what.
     if (!isGraphNode(first)) return this.#add(createNode(first, second as NodeWork, third as NodeOptions | undefined));
     if (second !== undefined)
