@@ -357,6 +357,7 @@ export {
 
 export type {
   AnyChannel,
+  AnyNodes,
   Channel,
   ChannelOptions,
   Channels,
@@ -374,6 +375,7 @@ export type {
   NodeHistory,
   NodeOptions,
   NodeWork,
+  OpenNode,
   OpenQuestion,
   Reducer,
   RetryConfig,

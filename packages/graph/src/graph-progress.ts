@@ -1,5 +1,5 @@
 import type { JsonValue } from '@eventloom/core';
-import { type GraphPlan, reachableFrom } from './graph-plan.ts';
+import { type GraphPlan, reachableFrom, targetsIn } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
 /** One node to be run in a step. */
@@ -100,7 +100,7 @@ export class GraphProgress {
   #giveUpWaiting(next: Omit<Task, 'index'>[]): void {
     const waiting = [...this.#joins.keys()];
     const first = waiting.filter(
-      (name) => !waiting.some((other) => other !== name && reachableFrom(this.#plan, other).has(name)),
+      (name) => !waiting.some((other) => other !== name && reachableFrom(targetsIn(this.#plan), other).has(name)),
     );
     // Joins that lead to each other: the one that was arrived at first.
     for (const name of first.length > 0 ? first : waiting.slice(0, 1)) {

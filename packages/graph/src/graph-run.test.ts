@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, type GraphAgent, START, StateGraph } from './index.ts';
+import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
@@ -52,4 +52,25 @@ test('a loop goes round until its route leads out, and channels gather what node
     .addEdge('tell', END)
     .compile();
   expect((await play(agent)).map(textOf).at(-1)).toBe('[0,1,2]');
+});
+
+test('a route of a node without routes is a failure that names the node', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('lost', (_: unknown, context) => void (context.route = 'nirvana'))
+    .addEdge(START, 'lost')
+    .addEdge('lost', END)
+    .compile();
+  await expect(play(agent)).rejects.toThrow(/node "lost".*"nirvana"/);
+});
+
+test('a node that another one runs writes no channel that this one does not say', async () => {
+  const inner = node('inner', () => 1, { writes: ['seen'] });
+  const outer = (writes: 'seen'[]) =>
+    new StateGraph({ name: 'g', channels: { seen: channel(z.number()) } })
+      .addNode('outer', (_: unknown, context) => context.runNode(inner, null), { writes })
+      .addEdge(START, 'outer')
+      .addEdge('outer', END)
+      .compile();
+  await expect(play(outer([]))).rejects.toThrow(/"outer".*"inner".*"seen"/);
+  expect((await play(outer(['seen']))).map(textOf).at(-1)).toBe('1');
 });

@@ -128,8 +128,8 @@ function graphOf(ran: string[]): GraphAgent {
       },
       { writes: ['log'] },
     )
-    .addNode(agent('left'))
-    .addNode(agent('right'))
+    .addNode('left', agent('left'))
+    .addNode('right', agent('right'))
     .addNode(
       'count',
       (input: number, context) => {
@@ -139,7 +139,7 @@ function graphOf(ran: string[]): GraphAgent {
       },
       { writes: ['best', 'log'] },
     )
-    .addNode(sub)
+    .addNode('sub', sub)
     .addJoin('gather')
     .addNode('first', asks('first'))
     .addNode('second', asks('second'))
@@ -147,7 +147,7 @@ function graphOf(ran: string[]): GraphAgent {
       ran.push(`agree@${context.step}`);
       return { answers: input, log: context.state.log };
     })
-    .addNode(tool('finish'))
+    .addNode('finish', tool('finish'))
     .addEdge(START, 'spread')
     .addEdge('spread', ['left', 'right', 'count', 'sub'])
     .addEdge('left', 'gather')
@@ -367,7 +367,7 @@ test.each([
     const tool = new FunctionTool({ name: 'pay', description: '', idempotent, execute });
     return new StateGraph({ name: 'g' })
       .addNode('none', () => ({}))
-      .addNode(tool)
+      .addNode('pay', tool)
       .addEdge(START, 'none')
       .addEdge('none', 'pay')
       .addEdge('pay', END)

@@ -66,7 +66,11 @@ export class NodeCommits {
     state: Readonly<Record<string, unknown>> | undefined,
   ): Promise<string[]> {
     const way = this.#plan.ways.get(name);
-    if (!way?.routes) return [...(way?.targets ?? [])];
+    if (!way?.routes) {
+      if (route !== undefined)
+        throw new NodeError(name, `goes on by the route ${JSON.stringify(route)}; it has no routes`);
+      return [...(way?.targets ?? [])];
+    }
     const step = this.#record.progress.step;
     const named = way.router
       ? await way.router(output as never, { state: state ?? this.#channels.snapshot(), step })

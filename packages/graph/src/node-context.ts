@@ -11,6 +11,8 @@ import {
   type NodeEvent,
   toInputRequest,
 } from '@eventloom/core';
+import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { NodeError } from './errors/node-error.ts';
 import type { GraphNode } from './graph-node.ts';
 import { NodeInterrupt } from './node-interrupt.ts';
 import type { NodeRun } from './node-run.ts';
@@ -118,15 +120,19 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Asks a person: resolves to the answer, as the schema wants it. While there is none it rejects, and so the node stops; whatever it
+   * Asks a person: resolves to the answer, to what the schema makes of it, with its defaults. While there is none it rejects, and so the node stops; whatever it
    * does about that, its run waits. When the others of the step are done the run of the graph pauses, and with the answer the node is run again from its
    * beginning. So each question of a node needs a `key` of its own; several that are asked before the first is awaited are asked at once.
    * @throws ConfigurationError in a run that cannot be resumed, for a schema that JSON Schema cannot say, and for what is not JSON
    */
+  requestInput<const S extends SchemaLike>(
+    params: InputRequestParams & { readonly responseSchema: S },
+  ): Promise<InferSchema<S>>;
+  requestInput(params?: InputRequestParams): Promise<unknown>;
   async requestInput(params: InputRequestParams = {}): Promise<unknown> {
     const request = toInputRequest(`node "${this.nodeName}": requestInput`, params);
     const question = this.#run.questionOf(request.key);
-    if (question?.answer !== undefined) return question.answer['result'];
+    if (question?.answer !== undefined) return this.#answer(question.answer['result'], params.responseSchema);
     if (!this.#run.context.isResumable) {
       throw new ConfigurationError(
         `node "${this.nodeName}": only a run that can be resumed can ask people; run it with \`resumable: true\``,
@@ -135,6 +141,14 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     this.isWaiting = true;
     if (!question && !this.asked.some(({ key }) => key === request.key)) this.asked.push(request);
     throw new NodeInterrupt(`node "${this.nodeName}" waits for an answer`);
+  }
+
+  /** @throws NodeError for an answer that only the schema itself refuses, not its JSON Schema */
+  async #answer(given: unknown, schema: object | undefined): Promise<unknown> {
+    if (!schema) return given;
+    const checked = await new ValueSchema(schema as SchemaLike, `node "${this.nodeName}": requestInput`).check(given);
+    if ('value' in checked) return checked.value;
+    throw new NodeError(this.nodeName, `the answer does not fit: ${checked.issues.join('; ')}`);
   }
 
   /**

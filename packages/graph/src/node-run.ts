@@ -179,6 +179,11 @@ export class NodeRun {
   /** Runs another node as a part of this one; what is stored of it is not run again. */
   async runInner(given: GraphNode | BaseAgent | BaseTool, input: JsonValue, key: string): Promise<NodeOutcome> {
     const node = isGraphNode(given) ? given : createNode(given.name, given);
+    const unsaid = node.writes.find((name) => !this.writes.has(name));
+    if (unsaid !== undefined)
+      throw new ConfigurationError(
+        `node "${this.node.name}": runs "${node.name}", which writes "${unsaid}"; add it to the \`writes\` of both`,
+      );
     const id = `${this.id}~${node.name}-${key}`;
     const { record, guard, maxConcurrency } = this.#graph;
     if (record.inner.has(id)) return { isWaiting: false, output: record.inner.get(id) };

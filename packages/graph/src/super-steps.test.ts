@@ -4,7 +4,17 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+import {
+  type AnyNodes,
+  type Channels,
+  append,
+  channel,
+  END,
+  type GraphAgent,
+  node,
+  START,
+  StateGraph,
+} from './index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
@@ -67,7 +77,7 @@ function wideGraph(seed: number, maxConcurrency?: number): GraphAgent {
   const leaf = node('leaf', slow);
   const sub = new StateGraph({ name: 'sub' })
     .addNode('left', slow)
-    .addNode(new Talker('inside', 2, delay))
+    .addNode('inside', new Talker('inside', 2, delay))
     .addJoin('both')
     .addEdge(START, ['left', 'inside'])
     .addEdge('left', 'both')
@@ -76,15 +86,15 @@ function wideGraph(seed: number, maxConcurrency?: number): GraphAgent {
     .compile();
   const seen = channel(z.array(z.string()), { reducer: append, default: [] });
   return new StateGraph({ name: 'wide', channels: { seen } })
-    .addNode(new Talker('long', 5, delay))
+    .addNode('long', new Talker('long', 5, delay))
     .addNode('quick', slow)
-    .addNode(new Talker('short', 2, delay))
+    .addNode('short', new Talker('short', 2, delay))
     .addNode('spread', async (_: unknown, context) => {
       const first = await Promise.all(['a', 'b', 'c'].map((each) => context.runNode(leaf, each)));
       const more = await Promise.all(first.map((each) => context.runNode(new Talker('deep', 2, delay), each)));
       return more;
     })
-    .addNode(sub)
+    .addNode('sub', sub)
     .addNode(
       'note',
       async (_: unknown, context) => {
@@ -134,8 +144,8 @@ test.each([undefined, 1, 2, 3])(
 test('agents side by side take turns: neither waits for the other to be done', async () => {
   const now = (): Promise<void> => Promise.resolve();
   const agent = new StateGraph({ name: 'g' })
-    .addNode(new Talker('one', 3, now))
-    .addNode(new Talker('two', 3, now))
+    .addNode('one', new Talker('one', 3, now))
+    .addNode('two', new Talker('two', 3, now))
     .addEdge(START, ['one', 'two'])
     .addEdge('one', END)
     .addEdge('two', END)
@@ -164,9 +174,9 @@ test('no more nodes work at once than may, and as many as may', async () => {
   await play(graph.compile({ maxConcurrency: 3 }));
   expect(most).toBe(3);
   most = 0;
-  let wide = new StateGraph({ name: 'w' });
-  for (let index = 0; index < 9; index++) wide = wide.addNode(`n${index}`, work) as typeof wide;
-  for (let index = 0; index < 9; index++) wide.addEdge(START, `n${index}` as never).addEdge(`n${index}` as never, END);
+  const wide = new StateGraph<Channels, AnyNodes>({ name: 'w' });
+  for (let index = 0; index < 9; index++)
+    wide.addNode(`n${index}`, work).addEdge(START, `n${index}`).addEdge(`n${index}`, END);
   await play(wide.compile({ maxConcurrency: 4 }));
   expect(most).toBe(4);
 });
