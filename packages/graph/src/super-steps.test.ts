@@ -233,7 +233,7 @@ test('a node that two edges lead to runs for each, and a join once for all', asy
     .compile();
   const { events } = await play(agent);
   expect(ran).toEqual([1, 2]);
-  expect(answerOf(events)).toEqual({ each: 20, all: { a: 1, b: 2 } });
+  expect(answerOf(events)).toEqual({ each: [10, 20], all: { a: 1, b: 2 } });
 });
 
 test('a join waits for ways of different lengths, and not for those that no route led to', async () => {
@@ -279,4 +279,88 @@ test('the failure of a node stops the others of its step and is the failure of t
     .compile();
   await expect(play(agent)).rejects.toThrow('node "fails": broken');
   expect(stopped).toEqual(['waits']);
+});
+
+test('where nodes fail it is in one order too what the others commit, whatever the timing', async () => {
+  const wideAndBroken = (seed: number): GraphAgent => {
+    const random = randomOf(seed);
+    const delay = async (): Promise<void> => {
+      for (let turns = Math.floor(random() * 6); turns > 0; turns--)
+        await (turns % 3 === 0 ? new Promise((resolve) => setTimeout(resolve)) : undefined);
+    };
+    const fails = async () => {
+      await delay();
+      throw new TypeError('broken');
+    };
+    const names = ['n0', 'n1', 'n2', 'n3', 'n4'];
+    const graph = new StateGraph({ name: 'g' })
+      .addNode('n0', delay)
+      .addNode('n1', new Talker('talker', 2, delay))
+      .addNode('n2', fails)
+      .addNode('n3', delay)
+      .addNode('n4', fails);
+    for (const name of names) graph.addEdge(START, name as 'n0').addEdge(name as 'n0', END);
+    return graph.compile();
+  };
+  const outcomes = new Set<string>();
+  for (let seed = 1; seed <= 40; seed++) {
+    const sessionService = new InMemorySessionService();
+    await sessionService.createSession(KEY);
+    const agent = wideAndBroken(seed);
+    const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+    const error: unknown = await runner.run(HI).catch((thrown: unknown) => thrown);
+    const events = (await sessionService.getSession(KEY))?.events ?? [];
+    outcomes.add([String(error), ...said(events)].join('\n'));
+  }
+  expect([...outcomes]).toHaveLength(1);
+  expect([...outcomes][0]).toMatch(/^NodeError: node "n2": broken/);
+}, 30_000);
+
+test('a join that a node leads to several times in a step is given all that it gave, and so is END', async () => {
+  const joined: unknown[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('a', () => 1)
+    .addNode('b', () => 2)
+    .addNode('each', (input: number) => input * 10)
+    .addNode('other', (input: number) => input)
+    .addJoin('all', (input) => {
+      joined.push(input);
+      return input;
+    })
+    .addEdge(START, ['a', 'b'])
+    .addEdge('a', ['other', 'each'])
+    .addEdge('b', 'each')
+    .addEdge('each', ['all', END])
+    .addEdge('other', 'all')
+    .addEdge('all', END)
+    .compile();
+  const { events } = await play(agent);
+  expect(joined).toEqual([{ each: [10, 20], other: 1 }]);
+  expect(answerOf(events)).toEqual({ each: [10, 20], all: { each: [10, 20], other: 1 } });
+});
+
+test('joins that wait for nothing any more go on one after the other, where one leads to the other', async () => {
+  const ran: unknown[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('choose', () => 'x')
+    .addNode('none', () => 'none')
+    .addJoin('first', (input) => {
+      ran.push(['first', input]);
+      return 'first';
+    })
+    .addJoin('second', (input) => {
+      ran.push(['second', input]);
+      return 'second';
+    })
+    .addEdge(START, 'choose')
+    .addConditionalEdges('choose', () => 'on', { on: ['second', 'first'], off: 'none' })
+    .addEdge('none', ['first', 'second'])
+    .addEdge('first', 'second')
+    .addEdge('second', END)
+    .compile();
+  await play(agent);
+  expect(ran).toEqual([
+    ['first', { choose: 'x' }],
+    ['second', { choose: 'x', first: 'first' }],
+  ]);
 });
