@@ -204,3 +204,71 @@ test('a function writes the key of a channel by update, and not by the state of 
     .compile();
   await expect((await setUp(agent)).send()).rejects.toThrow(/node "bad": wrote "mine", which is the channel "mine"/);
 });
+
+test('a list that grows round by round stores what is added, and is whole in the history and for who goes on', async () => {
+  const ROUNDS = 60;
+  const channels = { log: channel(z.array(z.object({ round: z.number() })), { reducer: append, default: [] }) };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode(
+      'round',
+      (_: unknown, context) => {
+        context.update({ log: [{ round: context.step }] });
+        context.update({ log: [] });
+      },
+      { writes: ['log'] },
+    )
+    .addNode('ask', async (_: unknown, context) => {
+      await context.requestInput();
+      return context.state.log;
+    })
+    .addNode(
+      'cut',
+      (input: { round: number }[], context) => {
+        context.update({ log: [] });
+        return [input, context.state.log];
+      },
+      { writes: ['log'] },
+    )
+    .addEdge(START, 'round')
+    .addConditionalEdges('round', (_output, { state }) => (state.log.length < ROUNDS ? 'again' : 'on'), {
+      again: 'round',
+      on: 'ask',
+    })
+    .addEdge('ask', 'cut')
+    .addEdge('cut', END)
+    .compile();
+  const { send, stored } = await setUp(agent);
+  const asked = await send();
+  const sizes = asked.map(({ actions }) => JSON.stringify(actions).length);
+  expect(Math.max(...sizes.slice(0, -1))).toBeLessThan(200);
+  const id = asked.at(-1)?.longRunningToolIds?.[0] ?? '';
+  const events = await send([{ functionResponse: { id, response: { result: 1 } } }]);
+  const whole = Array.from({ length: ROUNDS }, (_, index) => ({ round: index + 1 }));
+  expect(outputOf(events)).toEqual([whole, whole]);
+  const [history] = agent.history({
+    events: (await stored())?.events ?? [],
+    invocationId: asked[0]?.invocationId ?? '',
+  });
+  expect(history?.steps[2]?.state).toEqual({ log: whole.slice(0, 3) });
+  expect(history?.state).toEqual({ log: whole });
+});
+
+test('what becomes of a list otherwise is stored whole', async () => {
+  const list = channel(z.array(z.number()), { reducer: (_current, update: number[]) => update, default: [1, 2] });
+  const agent = new StateGraph({ name: 'g', channels: { list } })
+    .addNode(
+      'next',
+      (_: unknown, context) => {
+        const { list: held } = context.state;
+        context.update({ list: { 2: [2, 1, 3], 3: [2], 1: [] }[held.length] ?? [7] });
+        return held;
+      },
+      { writes: ['list'] },
+    )
+    .addEdge(START, 'next')
+    .addConditionalEdges('next', (_output, { step }) => (step < 5 ? 'again' : 'out'), { again: 'next', out: END })
+    .compile({ maxSteps: 9 });
+  const events = await (await setUp(agent)).send();
+  const held = events.flatMap(({ author, actions }) => (author === 'next' ? [actions.agentState?.['output']] : []));
+  expect(held).toEqual([[1, 2], [2, 1, 3], [2], [], [7]]);
+});

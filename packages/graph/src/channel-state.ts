@@ -1,7 +1,8 @@
 import { copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
 import type { AnyChannel } from './channel.ts';
-import { outermostRun } from './checkpoint.ts';
+import { type Checkpoint, outermostRun } from './checkpoint.ts';
 import { NodeError } from './errors/node-error.ts';
+import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 
@@ -83,6 +84,21 @@ export class ChannelState {
     else changes.stateDelta[stateKey] = copied.value;
   }
 
+  /** Channels of the graph's own as they are stored: of a list that only became longer, what was added. */
+  stored({ state }: ChannelChanges): Pick<Checkpoint, 'state' | 'added'> {
+    const whole: Record<string, JsonValue> = {};
+    const added: Record<string, JsonValue[]> = {};
+    for (const [name, value] of Object.entries(state)) {
+      const items = additions(this.#record.values.get(name), value);
+      if (items) added[name] = items;
+      else whole[name] = value;
+    }
+    return {
+      ...(Object.keys(whole).length > 0 ? { state: whole } : {}),
+      ...(Object.keys(added).length > 0 ? { added } : {}),
+    };
+  }
+
   /** What a channel holds now. @param changes what comes on top */
   #value(name: string, { stateKey }: AnyChannel, changes?: ChannelChanges): JsonValue | undefined {
     if (stateKey === undefined)
@@ -126,11 +142,14 @@ export class ChannelState {
   }
 }
 
-/** Nodes share what they read. */
-function frozen(value: JsonValue): JsonValue {
-  if (typeof value === 'object' && value !== null) {
-    for (const item of Object.values(value)) frozen(item);
-    Object.freeze(value);
-  }
-  return value;
+/** What was added to a list; undefined when something else changed. */
+function additions(before: JsonValue | undefined, after: JsonValue): JsonValue[] | undefined {
+  if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0 || after.length < before.length)
+    return undefined;
+  const isSame = before.every((item, index) => item === after[index] || isSameJson(item, after[index]));
+  return isSame ? after.slice(before.length) : undefined;
+}
+
+function isSameJson(one: JsonValue, other: JsonValue | undefined): boolean {
+  return typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other);
 }

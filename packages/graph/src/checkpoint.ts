@@ -13,6 +13,20 @@ export interface Checkpoint {
   readonly next?: readonly string[];
   /** The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`, and here as the graph found them when it began. */
   readonly state?: Readonly<Record<string, JsonValue>>;
+  /** The channels that are lists and only became longer, with what was added. */
+  readonly added?: Readonly<Record<string, readonly JsonValue[]>>;
+}
+
+/** The channels that a checkpoint changed, with their new values. @param held what one holds before it */
+export function changedChannels(
+  { state, added = {} }: Checkpoint,
+  held: (name: string) => JsonValue | undefined,
+): Record<string, JsonValue> {
+  const longer = Object.entries(added).map(([name, items]): [string, JsonValue] => {
+    const before = held(name);
+    return [name, [...(Array.isArray(before) ? before : []), ...items]];
+  });
+  return { ...state, ...Object.fromEntries(longer) };
 }
 
 /** The run of the event that begins a graph: `START` in step 0. */

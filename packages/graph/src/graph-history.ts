@@ -8,7 +8,7 @@ import {
   type JsonValue,
   ObjectType,
 } from '@eventloom/core';
-import { BEGIN, type Checkpoint, checkpointOf, FINISH, placeOf } from './checkpoint.ts';
+import { BEGIN, changedChannels, type Checkpoint, checkpointOf, FINISH, placeOf } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRecord } from './graph-record.ts';
 import { isGraphAgent } from './is-graph-agent.ts';
@@ -210,7 +210,10 @@ function fold(
   checkpoint: Checkpoint,
   { actions }: Event,
 ): void {
-  Object.assign(state, checkpoint.state);
+  Object.assign(
+    state,
+    changedChannels(checkpoint, (name) => state[name]),
+  );
   for (const [name, { stateKey }] of channels) {
     if (stateKey === undefined || !Object.hasOwn(actions.stateDelta, stateKey)) continue;
     // What is stored is JSON.

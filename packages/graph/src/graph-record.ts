@@ -6,7 +6,17 @@ import {
   inputRequestOf,
   type JsonValue,
 } from '@eventloom/core';
-import { askingRun, BEGIN, checkpointOf, FINISH, outermostRun, placeOf, UPDATE } from './checkpoint.ts';
+import {
+  askingRun,
+  BEGIN,
+  changedChannels,
+  checkpointOf,
+  FINISH,
+  outermostRun,
+  placeOf,
+  UPDATE,
+} from './checkpoint.ts';
+import { frozen } from './frozen.ts';
 import { GraphProgress } from './graph-progress.ts';
 import type { GraphPlan } from './graph-plan.ts';
 
@@ -54,10 +64,11 @@ export class GraphRecord {
     if (asking !== undefined) this.#addQuestions(asking, event);
     const checkpoint = checkpointOf(event);
     if (!checkpoint) return;
-    const { run, output, given, next = [], state } = checkpoint;
-    for (const [name, value] of Object.entries(state ?? {})) this.values.set(name, value);
+    const { run, output, given, next = [] } = checkpoint;
+    const changed = changedChannels(checkpoint, (name) => this.values.get(name));
+    for (const [name, value] of Object.entries(changed)) this.values.set(name, frozen(value));
     for (const [name, { stateKey }] of this.#plan.channels) {
-      if (Object.hasOwn(stateKey === undefined ? (state ?? {}) : event.actions.stateDelta, stateKey ?? name))
+      if (Object.hasOwn(stateKey === undefined ? changed : event.actions.stateDelta, stateKey ?? name))
         this.writers.set(name, outermostRun(run));
     }
     if (run === BEGIN) this.begin = event;

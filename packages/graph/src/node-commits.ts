@@ -38,7 +38,7 @@ export class NodeCommits {
       ...(output === undefined ? {} : { output }),
       ...(run.given === undefined ? {} : { given: run.given }),
       ...(next ? { next } : {}),
-      ...(changes && Object.keys(changes.state).length > 0 ? { state: changes.state } : {}),
+      ...(changes && this.#channels.stored(changes)),
     });
     const stateDelta = { ...this.#ownDelta(name, actions), ...changes?.stateDelta };
     return this.#context.createEvent({
