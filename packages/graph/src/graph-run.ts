@@ -84,7 +84,6 @@ export class GraphRun {
       }
       yield* this.#step(progress.openTasks);
       if (this.#isLeft || context.isEnded || context.isPaused) return;
-      if (progress.step === step && !progress.isAtEnd) return;
     }
     yield await this.#ending();
   }

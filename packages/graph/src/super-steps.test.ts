@@ -364,3 +364,107 @@ test('joins that wait for nothing any more go on one after the other, where one 
     ['second', { choose: 'x', first: 'first' }],
   ]);
 });
+
+test('a node that fails leaves its place among those that work to the next', async () => {
+  const ran: number[] = [];
+  const leaf = node('leaf', (input: number) => {
+    ran.push(input);
+    if (input < 2) throw new TypeError('broken');
+    return input;
+  });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('spread', (_: string, context) =>
+      Promise.all([0, 1, 2, 3].map((each) => context.runNode(leaf, each).catch(() => -1))),
+    )
+    .addEdge(START, 'spread')
+    .addEdge('spread', END)
+    .compile({ maxConcurrency: 1 });
+  expect(answerOf((await play(agent)).events)).toEqual([-1, -1, 2, 3]);
+  expect(ran).toEqual([0, 1, 2, 3]);
+});
+
+test('what a node commits is one event after the other, whoever in it says it', async () => {
+  let committing = 0;
+  let most = 0;
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const watched = new Proxy(sessionService, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      const bound = found.bind(target) as (...given: unknown[]) => Promise<unknown>;
+      if (name !== 'appendEvent') return bound;
+      return async (...given: unknown[]) => {
+        most = Math.max(most, ++committing);
+        await new Promise((resolve) => setTimeout(resolve));
+        const result = await bound(...given);
+        committing--;
+        return result;
+      };
+    },
+  });
+  const now = (): Promise<void> => Promise.resolve();
+  /** Two agents at once, in the one turn of their node. */
+  class Pair extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const talkers = this.subAgents.map((talker) =>
+        context.runSubInvocation({
+          agent: talker,
+          userContent: { role: 'user', parts: [{ text: 'go' }] },
+          callId: talker.name,
+          streaming: true,
+        }),
+      );
+      const readAll = async (events: AsyncIterable<Event>): Promise<Event[]> => {
+        const list: Event[] = [];
+        for await (const event of events) list.push(event);
+        return list;
+      };
+      const heard = await Promise.all(talkers.map(readAll));
+      for (const event of heard.flat()) yield event;
+    }
+  }
+  const pair = new Pair({ name: 'pair', subAgents: [new Talker('one', 2, now), new Talker('two', 2, now)] });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode(pair)
+    .addNode('other', () => 1)
+    .addEdge(START, ['pair', 'other'])
+    .addEdge('pair', END)
+    .addEdge('other', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent, sessionService: watched, platform: fixedPlatform() });
+  await runner.run(HI);
+  expect(most).toBe(1);
+});
+
+test('nodes are stopped when who runs the graph goes on without it', async () => {
+  const gate = new Gate();
+  const stopped: string[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('waits', async (_: unknown, { abortSignal }) => {
+      abortSignal.addEventListener('abort', () => stopped.push('waits'));
+      await gate.pass(abortSignal);
+    })
+    .addNode('tells', async (_: unknown, context) => {
+      await gate.reached;
+      await context.emitText('hello');
+    })
+    .addEdge(START, ['waits', 'tells'])
+    .addEdge('waits', END)
+    .addEdge('tells', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  class Impatient extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      for await (const event of agent.runAsync(context)) {
+        yield event;
+        if (event.nodeEvent) break;
+      }
+      stopped.push('and on');
+    }
+  }
+  const outer = new Impatient({ name: 'impatient', subAgents: [agent] });
+  await new Runner({ appName: 'app', agent: outer, sessionService, platform: fixedPlatform() }).run(HI);
+  expect(stopped).toEqual(['waits', 'and on']);
+});
