@@ -1,5 +1,5 @@
 import { enclosedBranch, enclosureOf, type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
-import { BEGIN, type Checkpoint, checkpointOf, FINISH, placeOf, runId } from './checkpoint.ts';
+import { BEGIN, changedChannels, type Checkpoint, checkpointOf, FINISH, placeOf, runId } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { NodeWork } from './graph-node.ts';
 import type { Task } from './graph-progress.ts';
@@ -196,7 +196,10 @@ function fold(
   checkpoint: Checkpoint,
   { actions }: Event,
 ): void {
-  Object.assign(state, checkpoint.state);
+  Object.assign(
+    state,
+    changedChannels(checkpoint, (name) => state[name]),
+  );
   for (const [name, { stateKey }] of channels) {
     if (stateKey === undefined || !Object.hasOwn(actions.stateDelta, stateKey)) continue;
     // What is stored is JSON.

@@ -74,3 +74,46 @@ test('a node that another one runs writes no channel that this one does not say'
   await expect(play(outer([]))).rejects.toThrow(/"outer".*"inner".*"seen"/);
   expect((await play(outer(['seen']))).map(textOf).at(-1)).toBe('1');
 });
+
+test.each<[string, () => unknown, RegExp]>([
+  [
+    'throws',
+    () => {
+      throw new TypeError('broken');
+    },
+    /broken/,
+  ],
+  ['gives nothing', () => undefined, /must give the name of a route/],
+  ['gives no route at all', () => [], /must give the name of a route/],
+  ['gives what is no name', () => [5], /must give the name of a route/],
+  ['gives a route that there is not', () => 'off', /the route "off"; its routes are: on/],
+])('a router that %s is an error that names where it is', async (_, router, fault) => {
+  for (const from of [START, 'work'] as const) {
+    const graph = new StateGraph({ name: 'g' }).addNode('work', () => 1);
+    if (from === 'work') graph.addEdge(START, 'work');
+    else graph.addEdge('work', END);
+    graph.addConditionalEdges(from, router as () => 'on', { on: from === START ? 'work' : END });
+    const error: unknown = await play(graph.compile()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'NODE', nodeName: from });
+    expect(String(error)).toMatch(fault);
+  }
+});
+
+test('what is compiled does not change with the builder', async () => {
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('one', () => 1)
+    .addNode('two', () => 2)
+    .addEdge(START, 'one')
+    .addEdge('one', END)
+    .addRoutes('two', { on: END });
+  graph.addEdge('one', 'two');
+  const agent = graph.compile();
+  const before = agent.toMermaid();
+  graph
+    .addNode('three', () => 3)
+    .addEdge('one', 'three')
+    .addEdge('three', END)
+    .addEdge('two', 'three');
+  expect(agent.toMermaid()).toBe(before);
+  expect(graph.compile().toMermaid()).not.toBe(before);
+});

@@ -1,9 +1,11 @@
 import {
   type BaseSessionService,
+  BaseTool,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
   InvalidMessageError,
+  type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -301,6 +303,25 @@ test('a tool asks for input, and an agent in a node confirms its tools', async (
     ]),
   );
   expect(answerOf(events)).toEqual({ size: 'XL', actor: 'did it' });
+});
+
+test('in a run that cannot be resumed a tool that waits is an error too', async () => {
+  class Waiting extends BaseTool {
+    override runAsync({ toolContext }: RunAsyncToolRequest): Promise<unknown> {
+      toolContext.pause();
+      return Promise.resolve(undefined);
+    }
+  }
+  const makeAgent = () =>
+    new StateGraph({ name: 'g' })
+      .addNode('none', () => ({}))
+      .addNode('waiting', new Waiting({ name: 'waiting', description: '' }))
+      .addEdge(START, 'none')
+      .addEdge('none', 'waiting')
+      .addEdge('waiting', END)
+      .compile();
+  const { ask } = await setUp(makeAgent, false);
+  await expect(ask()).rejects.toThrow(/node "waiting".*resumable: true/);
 });
 
 test('a sequence waits for a graph in it, and goes on behind it', async () => {
