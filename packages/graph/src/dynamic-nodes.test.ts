@@ -24,7 +24,7 @@ async function setUp(work: (context: NodeContext) => unknown, options: NodeOptio
     return send([{ functionResponse: { id, response: { result } } }]);
   };
   const stored = async () => (await sessionService.getSession({ appName: 'app', ...IDS }))?.events ?? [];
-  return { send, answer, stored, platform };
+  return { send, answer, stored, platform, runner };
 }
 
 const outputOf = (events: readonly Event[]): unknown =>
@@ -159,6 +159,52 @@ test('an attempt that took too long counts for nothing any more, whatever it sti
     expect.any(RunAbortedError),
   ]);
   expect(runsIn(await stored()).filter((run) => run === '1-0~inner-0')).toHaveLength(1);
+});
+
+test('what is done and waits for its turn is not done again when who runs it takes too long', async () => {
+  const ran: string[] = [];
+  let attempts = 0;
+  const slow = node('slow', () => (attempts === 1 ? new Promise(() => undefined) : 'slow'));
+  const quick = node('quick', () => ran.push('quick'));
+  const { send, platform } = await setUp(
+    (context) => {
+      attempts++;
+      return Promise.all([context.runNode(slow, 1), context.runNode(quick, 1)]);
+    },
+    { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
+  );
+  const running = send();
+  expect(await nodeTimer(platform)).toBe(50);
+  while (ran.length === 0) await new Promise((resolve) => setTimeout(resolve));
+  platform.advance(50);
+  expect(await nodeTimer(platform)).toBe(7);
+  platform.advance(7);
+  expect(outputOf(await running)).toEqual(['slow', 1]);
+  expect(ran).toEqual(['quick']);
+});
+
+test('what was done before the process died is not taken for a run with another input', async () => {
+  const gate = new Gate();
+  let input = 1;
+  const slow = node('slow', () => gate.pass());
+  const quick = node('quick', (given: number) => given);
+  const { runner, platform } = await setUp((context) =>
+    Promise.all([context.runNode(slow, 1), context.runNode(quick, input)]),
+  );
+  const abort = new AbortController();
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] }, abortSignal: abort.signal });
+  const running = (async () => {
+    for await (const _ of stream);
+  })();
+  while (!(await Promise.race([gate.reached.then(() => true), new Promise((resolve) => setTimeout(resolve))])))
+    platform.advance(0);
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve));
+  abort.abort();
+  await expect(running).rejects.toThrow();
+  gate.open();
+  input = 2;
+  const { invocationId } = stream;
+  await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/node "quick".*another input/);
 });
 
 test('a node that does not wait for those that it runs is done when they are', async () => {
