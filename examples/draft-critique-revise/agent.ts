@@ -32,7 +32,7 @@ export const rootAgent = new StateGraph({
     wishes: channel(z.array(z.string()), { default: [], reducer: append }),
   },
 })
-  .addNode(writer)
+  .addNode('writer', writer)
   .addNode(
     'keep',
     (draft: string, context) => {
@@ -41,7 +41,7 @@ export const rootAgent = new StateGraph({
     },
     { writes: ['draft', 'rounds'] },
   )
-  .addNode(critic)
+  .addNode('critic', critic)
   .addNode(
     'judge',
     (judgement: { good: boolean; advice: string }, context) => {
@@ -54,12 +54,11 @@ export const rootAgent = new StateGraph({
   .addNode(
     'editor',
     async (_: unknown, context) => {
-      const answer = await context.requestInput({
+      const { approved, wish } = await context.requestInput({
         message: 'Shall this be published?',
         payload: { draft: context.state.draft },
         responseSchema: verdict,
       });
-      const { approved, wish } = verdict.parse(answer);
       if (!approved) context.update({ advice: wish, wishes: [wish] });
       context.route = approved ? 'publish' : 'revise';
       return wish;

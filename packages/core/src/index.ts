@@ -15,7 +15,7 @@ export type {
 export { contentText } from './content/content-text.ts';
 export { decodeBase64, encodeBase64, isBase64 } from './content/base64.ts';
 export type { CopyJsonOptions, JsonFault, JsonObject, JsonValue } from './content/json.ts';
-export { copyJson, getOwn, setOwn } from './content/json.ts';
+export { copyJson, getOwn, setOwn, isRecord } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
 export { getStructuredOutput, STRUCTURED_OUTPUT } from './event/event.ts';
@@ -112,6 +112,7 @@ export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { FunctionDeclaration } from './tool/function-declaration.ts';
 export type { InputRequestParams } from './tool/input-request.ts';
 export { inputOf, inputRequestOf, inputRequestPart, toInputRequest } from './tool/input-request.ts';
+export { jsonSchemaSource, standardToJson } from './tool/standard-schema.ts';
 export {
   askedCallId,
   isPersonRequest,

@@ -1,4 +1,11 @@
-import { type BaseAgent, type Event, type InvocationContext, BaseAgent as Base } from '@eventloom/core';
+import {
+  type BaseAgent,
+  BaseAgent as Base,
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  RunAbortedError,
+} from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { type FixedPlatform, fixedPlatform, Gate } from '@eventloom/testing';
@@ -242,4 +249,75 @@ test('what an agent said before it failed is passed on before the next attempt, 
   const { run } = await setUp(new Flaky({ name: 'flaky' }), { retry: { maxAttempts: 2, initialDelayMs: 0 } });
   const texts = (await run()).flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
   expect(texts).toEqual(['try 1', 'try 2']);
+});
+
+test('mistakes in the set-up, and the end of the run, are not tried again', async () => {
+  for (const error of [new ConfigurationError('set up badly'), new RunAbortedError('over')]) {
+    let attempts = 0;
+    const { run } = await setUp(
+      () => {
+        attempts++;
+        throw error;
+      },
+      { retry: { maxAttempts: 3, initialDelayMs: 0, retryOn: () => true } },
+    );
+    await expect(run()).rejects.toThrow(error.message);
+    expect(attempts).toBe(1);
+  }
+});
+
+test('time that a node used before it waited for its turn is its own', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const working = new Gate();
+  const turn = new Gate();
+  const after = new Gate();
+  class Worker extends Base {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      await working.pass();
+      yield context.createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'said' }] } });
+      await after.pass(context.abortSignal);
+    }
+  }
+  // An agent's message is a commit of its own: after that the worker begins, and the slow one has the next turn.
+  class Waiting extends Base {
+    // eslint-disable-next-line require-yield -- it has nothing to say
+    protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+      await turn.pass();
+    }
+  }
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('slow', new Waiting({ name: 'slow' }))
+    .addNode('worker', new Worker({ name: 'worker' }), { timeoutMs: 50 })
+    .addEdge(START, ['slow', 'worker'])
+    .addEdge('slow', END)
+    .addEdge('worker', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }).catch((error: unknown) => error);
+  await working.reached;
+  platform.advance(30);
+  working.open();
+  await new Promise((resolve) => setTimeout(resolve));
+  platform.advance(500);
+  turn.open();
+  await after.reached;
+  // 30 of its 50 are gone.
+  platform.advance(20);
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+});
+
+test('attempts of an agent are worlds of their own', async () => {
+  let attempts = 0;
+  class Flaky extends Base {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      yield context.createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'try' }] } });
+      if (++attempts === 1) throw new TypeError('broken');
+    }
+  }
+  const { run } = await setUp(new Flaky({ name: 'flaky' }), { retry: { maxAttempts: 2, initialDelayMs: 0 } });
+  const branches = (await run()).flatMap(({ author, branch }) => (author === 'flaky' ? [branch] : []));
+  expect(branches).toHaveLength(2);
+  expect(new Set(branches).size).toBe(2);
 });

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 
 /**
@@ -19,6 +20,8 @@ export interface ChannelOptions<Value, Update = Value> {
    */
   readonly stateKey?: string;
 }
+
+const OPTIONS = new Set<string>(['reducer', 'default', 'stateKey'] satisfies (keyof ChannelOptions<unknown>)[]);
 
 /** A value that the nodes of a graph share. */
 export interface AnyChannel {
@@ -54,7 +57,7 @@ export type ChannelUpdates<C, W extends keyof C> = {
 /**
  * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
  * gives is checked as well.
- * @throws ConfigurationError for a schema of no known kind
+ * @throws ConfigurationError for a schema of no known kind, an option that there is not, and a reducer that is no function
  */
 export function channel<S extends SchemaLike, Update = InferSchema<S>>(
   schema: S,
@@ -65,6 +68,12 @@ export function channel<S extends SchemaLike, Update = InferSchema<S>>(
   options?: ChannelOptions<InferSchema<S>, Update>,
 ): Channel<InferSchema<S> | undefined, Update>;
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
+  for (const option in options) {
+    if (!OPTIONS.has(option))
+      throw new ConfigurationError(`channel: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
+  }
+  if (options.reducer !== undefined && typeof options.reducer !== 'function')
+    throw new ConfigurationError('channel: reducer must be a function');
   const made: AnyChannel = {
     schema: new ValueSchema(schema, 'channel'),
     // What it is called with is what the schema let through.
@@ -73,6 +82,11 @@ export function channel(schema: SchemaLike, options: ChannelOptions<unknown, nev
     stateKey: options.stateKey,
   };
   return made;
+}
+
+/** True for what `channel` made. */
+export function isChannel(value: unknown): value is AnyChannel {
+  return typeof value === 'object' && value !== null && 'schema' in value && 'stateKey' in value;
 }
 
 /** A reducer for lists: adds the items of another. */

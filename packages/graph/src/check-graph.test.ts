@@ -1,7 +1,8 @@
-import { ConfigurationError } from '@eventloom/core';
+import { type BaseAgent, ConfigurationError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { channel, END, node, replace, START, StateGraph } from './index.ts';
+import { type AnyNodes, type Channels, channel, END, node, replace, START, StateGraph } from './index.ts';
 
 const same = (input: unknown): unknown => input;
 
@@ -11,11 +12,21 @@ function compiled(
   edges: readonly (readonly [string, string | readonly string[]])[],
   joins: readonly string[] = [],
 ): unknown {
-  const graph = new StateGraph({ name: 'g' });
+  const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
   for (const name of names) graph.addNode(name, same);
   for (const name of joins) graph.addJoin(name);
-  for (const [from, to] of edges) graph.addEdge(from as typeof START, to as typeof END);
+  for (const [from, to] of edges) graph.addEdge(from, to);
   return graph.compile();
+}
+
+const any = () => new StateGraph<Channels, AnyNodes>({ name: 'g' });
+
+/** A graph of one node. */
+function one(channels: Channels, work?: BaseAgent): unknown {
+  const graph = new StateGraph<Channels, AnyNodes>({ name: 'g', channels });
+  if (work) graph.addNode('n', work);
+  else graph.addNode('n', same);
+  return graph.addEdge(START, 'n').addEdge('n', END).compile();
 }
 
 test.each<[string, () => unknown, RegExp]>([
@@ -162,6 +173,46 @@ test.each<[string, () => unknown, RegExp]>([
     /"maxLoops"/,
   ],
   ['a bound without sense', () => new StateGraph({ name: 'g' }).compile({ maxSteps: 0 }), /maxSteps/],
+  [
+    'a channel that is none',
+    () => new StateGraph({ name: 'g', channels: { c: z.number() as never } }),
+    /"c" is no channel/,
+  ],
+  ['an option of a channel that there is not', () => channel(z.number(), { reduce: replace } as never), /"reduce"/],
+  ['a reducer that is none', () => channel(z.number(), { reducer: 5 as never }), /reducer/],
+  [
+    'a retry that waits for ever',
+    () => node('a', same, { retry: { maxAttempts: 2, maxDelayMs: Infinity } }),
+    /maxDelayMs/,
+  ],
+  [
+    'a retry that waits longer than timers do',
+    () => node('a', same, { retry: { maxAttempts: 2, initialDelayMs: 3e9 } }),
+    /initialDelayMs/,
+  ],
+  [
+    'a backoff without bound',
+    () => node('a', same, { retry: { maxAttempts: 2, backoffFactor: Infinity } }),
+    /backoffF/,
+  ],
+  [
+    'options for what is a node already',
+    () => any().addNode(node('a', same) as never, { timeoutMs: 5 } as never),
+    /"a"/,
+  ],
+  ['an edge to what is no name', () => any().addEdge(START, 5 as never), /"__start__"/],
+  ['an edge to nothing', () => any().addEdge('a', []), /"a"/],
+  ['a route to nothing', () => any().addRoutes('a', { on: [] }), /"a"/],
+  [
+    'a default that its schema refuses',
+    () => one({ c: channel(z.number(), { default: 'x' as never }) }),
+    /default.*"c"/,
+  ],
+  [
+    'an agent whose outputKey is a channel',
+    () => one({ c: channel(z.string(), { stateKey: 'draft' }) }, new LlmAgent({ name: 'llm', outputKey: 'draft' })),
+    /node "n".*"draft".*channel "c"/,
+  ],
   ['an option of a graph that there is not', () => new StateGraph({ name: 'g', state: {} } as never), /"state"/],
 ])('%s is a configuration error that names what is at fault', (_, make, message) => {
   expect(make).toThrow(ConfigurationError);
@@ -208,4 +259,21 @@ test('a channel that there is not, and a key that is not stored, are found', () 
   const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };
   const graph = new StateGraph({ name: 'g', channels: twice }).addNode('n', same).addEdge(START, 'n').addEdge('n', END);
   expect(() => graph.compile()).toThrow(/"a" and "b" have one stateKey/);
+});
+
+test('a long chain is checked in time that grows with its length alone', () => {
+  const length = 8000;
+  const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
+  for (let index = 0; index < length; index++)
+    graph.addNode(`n${index}`, same).addEdge(index === 0 ? START : `n${index - 1}`, `n${index}`);
+  expect(() => graph.addEdge(`n${length - 1}`, END).compile()).not.toThrow();
+});
+
+test('what is compiled stays as it is when its builder goes on', () => {
+  const routed = any().addNode('a', same).addEdge(START, 'a').addEdge('a', END).compile();
+  const before = any().addNode('a', same).addEdge(START, 'a').addEdge('a', END);
+  const plan = before.compile();
+  before.addNode('b', same).addEdge('a', 'b').addEdge('b', END);
+  expect(plan.toMermaid()).toBe(routed.toMermaid());
+  expect(before.compile().toMermaid()).not.toBe(routed.toMermaid());
 });

@@ -1,5 +1,5 @@
-import { checkStateKey, ConfigurationError, TEMP_PREFIX } from '@eventloom/core';
-import { type GraphPlan, reachableFrom, targetsOf } from './graph-plan.ts';
+import { checkStateKey, ConfigurationError, isBaseAgent, TEMP_PREFIX } from '@eventloom/core';
+import { type GraphPlan, reachableFrom, sourcesOf, targetsIn, targetsOf } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
 /** @throws ConfigurationError, naming the node or the channel, for the first mistake in a graph */
@@ -24,11 +24,12 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
     }
   }
   if (!ways.has(START)) fail('no edge leads from START');
-  const reached = reachableFrom(plan, START);
+  const reached = reachableFrom(targetsIn(plan), START);
+  const hasEnd = reachableFrom((name) => plan.sources.get(name) ?? [], END);
   for (const [name, { isJoin }] of nodes) {
     if (!reached.has(name)) fail(`node "${name}" cannot be reached from START`);
     if (!ways.has(name)) fail(`node "${name}" has no edge that leads on; add one, to END perhaps`);
-    if (!reachableFrom(plan, name).has(END)) fail(`node "${name}" has no way to END`);
+    if (!hasEnd.has(name)) fail(`node "${name}" has no way to END`);
     if (isJoin && (plan.sources.get(name)?.length ?? 0) < 2)
       fail(`join "${name}" has fewer than two nodes to wait for`);
   }
@@ -36,17 +37,27 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
 
 /** A cycle ends by a route only: one of edges alone goes on for ever. */
 function checkCycles({ nodes, ways }: GraphPlan, fail: Fail): void {
-  const done = new Set<string>();
-  const visit = (name: string, path: readonly string[]): void => {
-    const begin = path.indexOf(name);
-    if (begin >= 0) {
-      fail(`node "${name}" is on a cycle without a route: ${[...path.slice(begin), name].join(' → ')}`);
+  const sources = sourcesOf(new Map([...ways].map(([name, way]) => [name, { ...way, routes: undefined }])));
+  const leads = new Map(
+    [...nodes.keys()].map((name) => [name, (ways.get(name)?.targets ?? []).filter((target) => target !== END).length]),
+  );
+  // What leads on to nothing is taken away, until only cycles are left and what leads to them.
+  const open = [...leads.keys()].filter((name) => leads.get(name) === 0);
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    leads.delete(name);
+    for (const source of sources.get(name) ?? []) {
+      const left = (leads.get(source) ?? 0) - 1;
+      leads.set(source, left);
+      if (left === 0) open.push(source);
     }
-    if (done.has(name)) return;
-    for (const target of ways.get(name)?.targets ?? []) visit(target, [...path, name]);
-    done.add(name);
-  };
-  for (const name of nodes.keys()) visit(name, []);
+  }
+  const path = new Set<string>();
+  let [name] = leads.keys();
+  for (; name !== undefined && !path.has(name); name = ways.get(name)?.targets.find((target) => leads.has(target)))
+    path.add(name);
+  if (name === undefined) return;
+  const cycle = [...path].slice([...path].indexOf(name));
+  fail(`node "${name}" is on a cycle without a route: ${[...cycle, name].join(' → ')}`);
 }
 
 function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
@@ -65,12 +76,24 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     }
   }
   const keys = new Map<string, string>();
-  for (const [name, { stateKey }] of channels) {
+  for (const [name, { stateKey, schema, default: given }] of channels) {
+    const checked = given === undefined ? undefined : schema.check(given);
+    // A schema that takes its time says so when a run begins.
+    if (checked && 'issues' in checked)
+      fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
     if (stateKey === undefined) continue;
     checkStateKey(stateKey);
     if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
     const other = keys.get(stateKey);
     if (other !== undefined) fail(`channels "${other}" and "${name}" have one stateKey`);
     keys.set(stateKey, name);
+  }
+  for (const { name, work } of nodes.values()) {
+    if (!isBaseAgent(work) || !('outputKey' in work) || typeof work.outputKey !== 'string') continue;
+    const channel = keys.get(work.outputKey);
+    if (channel !== undefined)
+      fail(
+        `the agent of node "${name}" writes its outputKey "${work.outputKey}", which is the channel "${channel}"; write that in a function behind it`,
+      );
   }
 }

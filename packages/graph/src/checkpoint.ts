@@ -4,13 +4,29 @@ import type { Event, JsonValue } from '@eventloom/core';
 export interface Checkpoint {
   /** The node; `START` for the begin of the graph and for what was changed from outside. */
   readonly node: string;
-  /** Which run of it: `step-place`, and for one that another run started, that one's id, `~`, and its own. */
+  /** Which run of it: `step-place`, and for one that another run started see `innerRunId`. */
   readonly run: string;
   readonly output?: JsonValue;
+  /** The digest of its input, of a run that another one started. */
+  readonly given?: string;
   /** Where it goes on. Absent for a run that another one started. */
   readonly next?: readonly string[];
-  /** The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`. */
+  /** The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`, and here as the graph found them when it began. */
   readonly state?: Readonly<Record<string, JsonValue>>;
+  /** The channels that are lists and only became longer, with what was added. */
+  readonly added?: Readonly<Record<string, readonly JsonValue[]>>;
+}
+
+/** The channels that a checkpoint changed, with their new values. @param held what one holds before it */
+export function changedChannels(
+  { state, added = {} }: Checkpoint,
+  held: (name: string) => JsonValue | undefined,
+): Record<string, JsonValue> {
+  const longer = Object.entries(added).map(([name, items]): [string, JsonValue] => {
+    const before = held(name);
+    return [name, [...(Array.isArray(before) ? before : []), ...items]];
+  });
+  return { ...state, ...Object.fromEntries(longer) };
 }
 
 /** The run of the event that begins a graph: `START` in step 0. */
@@ -36,6 +52,17 @@ export function toAgentState(checkpoint: Checkpoint): Record<string, unknown> {
 /** The id of the run in this place of a step. */
 export function runId(step: number, index: number): string {
   return `${step}-${index}`;
+}
+
+/** The id of a run that another one started. Keys are whatever the app likes: what is no letter, digit or _ in them is escaped. */
+export function innerRunId(outer: string, nodeName: string, key: string): string {
+  const escaped = key.replaceAll(/\W/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return `${outer}~${nodeName}-${escaped}`;
+}
+
+/** The run of a step that a run belongs to. */
+export function outermostRun(run: string): string {
+  return run.split('~', 1)[0] ?? run;
 }
 
 /** The step and the place of a run that no other run started; undefined for another one. */

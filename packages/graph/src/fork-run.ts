@@ -1,5 +1,6 @@
 import {
   APP_PREFIX,
+  beginsResumableRun,
   type BaseSessionService,
   copyJson,
   createEvent,
@@ -36,7 +37,8 @@ export interface ForkParams {
 /**
  * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })` goes on from there. The
  * session itself is left as it is.
- * @throws InvalidRequestError when the run has no such step, or it is not done, and for an update that does not fit
+ * @throws InvalidRequestError for a run that is not resumable, a step that it does not have or that is not done, and an update that does
+ * not fit
  * @throws SessionNotFoundError SessionAlreadyExistsError
  */
 export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Session> {
@@ -48,7 +50,7 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
   const kept = events.slice(0, events.indexOf(last) + 1);
   const delta = update && (await checkedUpdate(plan, update));
   const fork = await sessionService.importSession({
-    records: keptRecords(records, kept),
+    records: keptRecords(records, kept, last),
     sessionId: params.newSessionId,
   });
   if (!delta) return fork;
@@ -76,6 +78,8 @@ function lastEventOf(plan: GraphPlan, events: readonly Event[], invocationId: st
     throw new InvalidRequestError(`fork: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
   if (!history) return fail(`has no run of the graph "${plan.name}"`);
+  if (!events.some((event) => event.invocationId === invocationId && beginsResumableRun(event)))
+    return fail('was not begun with `resumable: true`, so nothing goes on from its steps');
   const { executionId } = history;
   const own = events.filter((event) => event.executionId === executionId && checkpointOf(event));
   const [begin] = own;
@@ -86,8 +90,13 @@ function lastEventOf(plan: GraphPlan, events: readonly Event[], invocationId: st
   return own.findLast(({ id }) => ids.has(id)) ?? fail(`has no step ${step} that is done`);
 }
 
-/** The records of a session of which only these events happened. */
-function* keptRecords(records: readonly SessionRecord[], kept: readonly Event[]): Generator<SessionRecord> {
+/** The records of a session of which only these events happened, and the calls around the last of them are under way. */
+function* keptRecords(
+  records: readonly SessionRecord[],
+  kept: readonly Event[],
+  last: Event,
+): Generator<SessionRecord> {
+  const enclosing = enclosingCalls(last);
   const ids = new Set(kept.map(({ id }) => id));
   const runs = new Map<string, Set<string>>();
   for (const event of kept) {
@@ -111,9 +120,22 @@ function* keptRecords(records: readonly SessionRecord[], kept: readonly Event[])
     else if (record.type === 'event' && ids.has(record.event.id)) yield record;
     else if (record.type === 'toolCall' && isKept(record)) {
       toolCalls++;
-      yield record;
+      const { callId } = record.toolCall;
+      yield enclosing.has(callId.slice(callId.indexOf('/') + 1)) ? begunOnly(record) : record;
     } else if (record.type === 'end') yield { ...record, events: kept.length, toolCalls };
   }
+}
+
+/** The ids of the calls by which the agent of an event was called, from the outermost on. */
+function enclosingCalls({ branch = '' }: Event): ReadonlySet<string> {
+  const called = branch.split('.').filter((segment) => segment.includes('@'));
+  return new Set(called.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1))));
+}
+
+/** That a call is finished is known only after what is kept. */
+function begunOnly({ type, toolCall }: ToolCallRecord): ToolCallRecord {
+  const { invocationId, callId, name } = toolCall;
+  return { type, toolCall: { invocationId, callId, name, status: 'started' } };
 }
 
 function headerOf(header: SessionHeaderRecord, kept: readonly Event[]): SessionHeaderRecord {

@@ -74,7 +74,8 @@ export class GraphAgent extends BaseAgent {
   /**
    * Copies a session as it was after a step of this graph, to go on differently from there: with `runAsync({ sessionId: fork.id,
    * invocationId })`. The session itself is left as it is.
-   * @throws InvalidRequestError when the run has no such step, or it is not done, and for an update that does not fit
+   * @throws InvalidRequestError for a run that is not resumable, a step that it does not have or that is not done, and an update that
+   * does not fit
    * @throws SessionNotFoundError SessionAlreadyExistsError
    */
   fork(params: ForkParams): Promise<Session> {
@@ -122,6 +123,12 @@ export class GraphAgent extends BaseAgent {
     const checked = await schema.check(parsed(text));
     if ('value' in checked) return toOutput(this.name, checked.value);
     throw new InvalidRequestError(`graph "${this.name}": its input does not fit: ${checked.issues.join('; ')}`);
+  }
+
+  override get calledAgents(): readonly BaseAgent[] {
+    return [...this.plan.nodes.values()].flatMap(({ work }) =>
+      isBaseAgent(work) ? [work] : isBaseTool(work) ? (work.calledAgent ?? []) : [],
+    );
   }
 
   /** Closes the agents and tools of its nodes, and those below it. */

@@ -50,8 +50,8 @@ test('agents in nodes are told the output before them, and say their last words 
   const model = new ScriptedModel(['a poem']);
   const agent = new StateGraph({ name: 'g' })
     .addNode('topic', (input: string) => `about ${input}`)
-    .addNode(new LlmAgent({ name: 'writer', model }))
-    .addNode(llm('critic', ['not bad']))
+    .addNode('writer', new LlmAgent({ name: 'writer', model }))
+    .addNode('critic', llm('critic', ['not bad']))
     .addEdge(START, 'topic')
     .addEdge('topic', 'writer')
     .addEdge('writer', 'critic')
@@ -69,7 +69,7 @@ test('agents in nodes are told the output before them, and say their last words 
 test('chunks of an agent in a node come as they are made, and merge into what the node says', async () => {
   const { say } = await setUp(
     new StateGraph({ name: 'g' })
-      .addNode(llm('writer', [{ chunks: ['a ', 'poem'] }]))
+      .addNode('writer', llm('writer', [{ chunks: ['a ', 'poem'] }]))
       .addEdge(START, 'writer')
       .addEdge('writer', END)
       .compile(),
@@ -86,7 +86,7 @@ test('chunks of an agent in a node come as they are made, and merge into what th
 test('what an agent in a node says while it calls tools is passed on, and its state counts', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ seen: 1 }) });
   const agent = new StateGraph({ name: 'g' })
-    .addNode(llm('writer', [{ calls: [{ name: 'look' }] }, 'done'], { tools: [look], outputKey: 'draft' }))
+    .addNode('writer', llm('writer', [{ calls: [{ name: 'look' }] }, 'done'], { tools: [look], outputKey: 'draft' }))
     .addEdge(START, 'writer')
     .addEdge('writer', END)
     .compile();
@@ -99,7 +99,7 @@ test('what an agent in a node says while it calls tools is passed on, and its st
 
 test('an agent with an output schema gives a value', async () => {
   const agent = new StateGraph({ name: 'g' })
-    .addNode(llm('judge', ['{"score":7}'], { outputSchema: z.object({ score: z.number() }) }))
+    .addNode('judge', llm('judge', ['{"score":7}'], { outputSchema: z.object({ score: z.number() }) }))
     .addNode('double', (input: { score: number }) => input.score * 2)
     .addEdge(START, 'judge')
     .addEdge('judge', 'double')
@@ -120,7 +120,7 @@ test('a channel with a key of the session is what the session has, and instructi
       (_: string, context) => context.update({ mood: `${context.state.mood}, then good`, own: 'hidden' }),
       { writes: ['mood', 'own'] },
     )
-    .addNode(new LlmAgent({ name: 'writer', model, instruction: 'Mood: {mood}. Own: {own?}.' }))
+    .addNode('writer', new LlmAgent({ name: 'writer', model, instruction: 'Mood: {mood}. Own: {own?}.' }))
     .addEdge(START, 'note')
     .addEdge('note', 'writer')
     .addEdge('writer', END)
@@ -276,7 +276,7 @@ test('an agent in a node hands over below it, and the one that ends gives the ou
     subAgents: [expert],
   });
   const graph = new StateGraph({ name: 'flow' })
-    .addNode(front)
+    .addNode('front', front)
     .addNode('tell', (input: string) => `<${input}>`)
     .addEdge(START, 'front')
     .addEdge('front', 'tell')
@@ -325,9 +325,9 @@ test('closing a graph closes what its nodes hold', async () => {
   }
   const tool = new Held({ name: 'held', description: '', execute: () => 1 });
   await new StateGraph({ name: 'g' })
-    .addNode(tool)
-    .addEdge(START, 'held' as never)
-    .addEdge('held' as never, END)
+    .addNode('held', tool)
+    .addEdge(START, 'held')
+    .addEdge('held', END)
     .compile()
     .close();
   expect(closed).toEqual(['held']);

@@ -1,7 +1,15 @@
-import { type BaseSessionService, type Event, getFunctionCalls, InvalidRequestError } from '@eventloom/core';
+import {
+  type BaseAgent,
+  type BaseSessionService,
+  type Event,
+  getFunctionCalls,
+  InvalidRequestError,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, LoopAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -85,7 +93,7 @@ test('the steps of a run are listed, with what nodes took and gave, and the stat
     waiting?.steps.map(({ step, nodes, open, state }) => [
       step,
       nodes.map((each) => [each.node, each.input, each.output, each.next]),
-      open,
+      open.map(({ node: name }) => name),
       state,
     ]),
   ).toEqual([
@@ -108,7 +116,7 @@ test('a run of a sub-graph is in the node that it is', async () => {
     .addEdge(START, 'in')
     .addEdge('in', END)
     .compile();
-  const agent = new StateGraph({ name: 'g' }).addNode(sub).addEdge(START, 'sub').addEdge('sub', END).compile();
+  const agent = new StateGraph({ name: 'g' }).addNode('sub', sub).addEdge(START, 'sub').addEdge('sub', END).compile();
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(KEY);
   const runner = new Runner({ appName: 'app', agent, sessionService });
@@ -119,6 +127,89 @@ test('a run of a sub-graph is in the node that it is', async () => {
     node: 'sub',
     graph: { status: 'finished', output: 1, steps: [{ nodes: [{ node: 'in' }] }] },
   });
+});
+
+/** Runs an agent until it waits, and gives what is stored. */
+async function waiting(agent: BaseAgent) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = first?.invocationId ?? '';
+  const query = async () => ({ events: (await sessionService.getSession(KEY))?.events ?? [], invocationId });
+  return { sessionService, runner, invocationId, query };
+}
+
+function askingGraph(name = 'asking'): GraphAgent {
+  return new StateGraph({ name })
+    .addNode('before', () => 'done')
+    .addNode('ask', (_: unknown, context) => context.requestInput({ message: 'Good?' }))
+    .addEdge(START, 'before')
+    .addEdge('before', 'ask')
+    .addEdge('ask', END)
+    .compile();
+}
+
+test('what a sub-graph asks is asked by the graph around it too, which shows how far the other is', async () => {
+  const asking = askingGraph();
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('asking', asking)
+    .addEdge(START, 'asking')
+    .addEdge('asking', END)
+    .compile();
+  const { query } = await waiting(agent);
+  const [history] = agent.history(await query());
+  expect(history).toMatchObject({
+    status: 'waiting',
+    questions: [{ node: 'ask', name: 'adk_request_input', message: 'Good?' }],
+    steps: [
+      {
+        nodes: [],
+        open: [
+          {
+            node: 'asking',
+            run: '1-0',
+            input: 'x',
+            graph: { status: 'waiting', steps: [{ nodes: [{ node: 'before' }] }, { open: [{ node: 'ask' }] }] },
+          },
+        ],
+      },
+    ],
+  });
+});
+
+test('a node that waits shows the runs that it started and that are done', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('outer', async (_: unknown, context) => {
+      await context.runNode(
+        node('quick', () => 'here'),
+        null,
+      );
+      return context.requestInput();
+    })
+    .addEdge(START, 'outer')
+    .addEdge('outer', END)
+    .compile();
+  const { query } = await waiting(agent);
+  expect(agent.history(await query())[0]?.steps).toMatchObject([
+    { nodes: [], open: [{ node: 'outer', inner: [{ node: 'quick', output: 'here' }] }] },
+  ]);
+});
+
+test('a graph that is run in a loop has a history for each round, and each its own sub-graph', async () => {
+  let round = 0;
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('in', () => ++round)
+    .addEdge(START, 'in')
+    .addEdge('in', END)
+    .compile();
+  const agent = new StateGraph({ name: 'g' }).addNode('sub', sub).addEdge(START, 'sub').addEdge('sub', END).compile();
+  const { query } = await waiting(new LoopAgent({ name: 'loop', subAgents: [agent], maxIterations: 2 }));
+  const histories = agent.history(await query());
+  expect(histories.map(({ output, steps }) => [output, steps[0]?.nodes[0]?.graph?.output])).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
 });
 
 test('a session is forked at a step and goes on differently, and what was before is not run again', async () => {
@@ -178,9 +269,9 @@ test('a tool that ran after the step of a fork runs again there, one before it d
   const calls: string[] = [];
   const tool = (name: string) => new FunctionTool({ name, description: '', execute: () => void calls.push(name) });
   const agent = new StateGraph({ name: 'g' })
-    .addNode(tool('one'))
+    .addNode('one', tool('one'))
     .addNode('none', () => ({}))
-    .addNode(tool('two'))
+    .addNode('two', tool('two'))
     .addEdge(START, 'none')
     .addEdge('none', 'one' as never)
     .addEdge('one' as never, 'two' as never)
@@ -194,6 +285,65 @@ test('a tool that ran after the step of a fork runs again there, one before it d
   await agent.fork({ sessionService, ...KEY, invocationId, step: 2, newSessionId: 'fork' });
   await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
   expect(calls).toEqual(['one', 'two', 'two']);
+});
+
+test('a graph that a model called asks anew in a fork from before the question', async () => {
+  const asking = askingGraph();
+  const agent = new LlmAgent({
+    name: 'caller',
+    model: new ScriptedModel([{ calls: [{ name: 'asking', args: { request: 'x' } }] }, 'said yes', 'said no']),
+    tools: [new AgentTool({ agent: asking })],
+  });
+  const { sessionService, runner, invocationId, query } = await waiting(agent);
+  const answer = async (sessionId: string, result: string) => {
+    const { events = [] } = (await sessionService.getSession({ ...KEY, sessionId })) ?? {};
+    const question = events.flatMap(getFunctionCalls).findLast(({ name }) => name === 'adk_request_input');
+    const newMessage = { parts: [{ functionResponse: { id: question?.id ?? '', response: { result } } }] };
+    return runner.run({ userId: 'u', sessionId, newMessage });
+  };
+  await answer('s', 'yes');
+  expect(asking.history(await query())).toMatchObject([{ status: 'finished', output: 'yes' }]);
+  await asking.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
+  const again = await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(again.flatMap(getFunctionCalls)).toMatchObject([{ name: 'adk_request_input' }]);
+  expect(JSON.stringify(await answer('fork', 'no'))).toContain('"result":"no"');
+});
+
+test('a fork has no state that was removed before the step, and has what is removed after it', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', (_: unknown, context) => context.callbackContext.state.remove('first'))
+    .addNode('two', (_: unknown, context) => context.callbackContext.state.remove('second'))
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ ...KEY, state: { first: 1, second: 2 } });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = begin?.invocationId ?? '';
+  const fork = await agent.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
+  expect(fork.state).toEqual({ second: 2 });
+});
+
+test('a run that cannot be resumed is not forked', async () => {
+  const simple = new StateGraph({ name: 'simple' })
+    .addNode('n', () => 1)
+    .addEdge(START, 'n')
+    .addEdge('n', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent: simple, sessionService });
+  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const fork = simple.fork({
+    sessionService,
+    ...KEY,
+    invocationId: begin?.invocationId ?? '',
+    step: 1,
+    newSessionId: 'fork',
+  });
+  await expect(fork).rejects.toThrow(InvalidRequestError);
 });
 
 test('a graph draws itself, and the way that a run took', async () => {
@@ -223,6 +373,54 @@ test('a graph draws itself, and the way that a run took', async () => {
   expect(await marksOf()).toEqual(['  class n0,n1,n2,n3,n4,n5 done', '  linkStyle 0,1,2,3,4,5 stroke-width:3px']);
 });
 
+test('a chart shows sub-graphs, with what ran in them, and is whole whatever routes are called', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('sub', askingGraph())
+    .addNode('last', () => 1)
+    .addEdge(START, 'sub')
+    .addConditionalEdges('sub', () => 'on', { on: 'last', 'say "x";\n#1': 'last', end: END })
+    .addEdge('last', END)
+    .compile();
+  const { query } = await waiting(agent);
+  expect(agent.toMermaid(agent.history(await query())[0])).toBe(`flowchart TD
+  n0([start])
+  subgraph n1 ["sub"]
+    n1_0([start])
+    n1_1["before"]
+    n1_2["ask"]
+    n1_3([end])
+    n1_0 --> n1_1
+    n1_1 --> n1_2
+    n1_2 --> n1_3
+  end
+  n2["last"]
+  n3([end])
+  n0 --> n1
+  n1 -- "on / say #34;x#34;#59; #35;1" --> n2
+  n1 -- "end" --> n3
+  n2 --> n3
+  classDef done stroke-width:3px
+  classDef open stroke-width:3px,stroke-dasharray:5 5
+  class n1_0,n1_1,n0 done
+  class n1_2,n1 open
+  linkStyle 0,1,3 stroke-width:3px
+`);
+});
+
+test('a node that runs again is marked as open alone', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('turn', async (round: unknown, context) => {
+      if (round !== 'x') await context.requestInput();
+      context.route = 'again';
+    })
+    .addEdge(START, 'turn')
+    .addRoutes('turn', { again: 'turn', done: END })
+    .compile();
+  const { query } = await waiting(agent);
+  const chart = agent.toMermaid(agent.history(await query())[0]);
+  expect(chart.split('\n').filter((line) => line.includes('class '))).toEqual(['  class n0 done', '  class n1 open']);
+});
+
 test('a run that failed is told to have failed', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('fine', () => 1)
@@ -245,7 +443,7 @@ test('a run that failed is told to have failed', async () => {
     const [history] = agent.history({ events, invocationId: stream.invocationId });
     expect(history).toMatchObject({
       status: 'failed',
-      steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: ['bad'] }],
+      steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: [{ node: 'bad' }] }],
     });
     // What failed for good is gone on with from a step before it.
     if (!resumable) continue;

@@ -1,25 +1,26 @@
-import {
-  enclosedBranch,
-  enclosureOf,
-  type Event,
-  getFunctionCalls,
-  inputRequestOf,
-  isBaseAgent,
-  type JsonValue,
-  ObjectType,
-} from '@eventloom/core';
-import { BEGIN, type Checkpoint, checkpointOf, FINISH, placeOf } from './checkpoint.ts';
+import { enclosedBranch, enclosureOf, type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
+import { BEGIN, changedChannels, type Checkpoint, checkpointOf, FINISH, placeOf, runId } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
+import type { NodeWork } from './graph-node.ts';
+import type { Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
 import { isGraphAgent } from './is-graph-agent.ts';
-import { END } from './names.ts';
+import { type OpenQuestion, openQuestions } from './open-questions.ts';
 
-/** One node run of a step that is done. */
-export interface NodeHistory {
+/** One node run that is not done. */
+export interface OpenNode {
   readonly node: string;
   /** Names the run in its graph. */
   readonly run: string;
   readonly input?: JsonValue;
+  /** The runs that it started and that are done, in the order in which they came to an end. */
+  readonly inner?: readonly Omit<NodeHistory, 'next' | 'input'>[];
+  /** The run of the graph that the node is: of its last attempt. */
+  readonly graph?: GraphHistory;
+}
+
+/** One node run that is done. */
+export interface NodeHistory extends OpenNode {
   readonly output?: JsonValue;
   /** Where it went on. */
   readonly next: readonly string[];
@@ -27,10 +28,6 @@ export interface NodeHistory {
   readonly eventId: string;
   /** When that was, in seconds since the epoch. */
   readonly timestamp: number;
-  /** The runs that it started, in the order in which they were done. */
-  readonly inner?: readonly Omit<NodeHistory, 'next' | 'input'>[];
-  /** The run of the graph that the node is. */
-  readonly graph?: GraphHistory;
 }
 
 /** One super-step. The last one may have nodes that are not done. */
@@ -40,19 +37,9 @@ export interface StepHistory {
   /** In the order of the step. */
   readonly nodes: readonly NodeHistory[];
   /** The nodes that are not done. */
-  readonly open: readonly string[];
+  readonly open: readonly OpenNode[];
   /** The channels after what is done of it. */
   readonly state: Readonly<Record<string, JsonValue>>;
-}
-
-/** What a node asked that nobody answered. */
-export interface OpenQuestion {
-  readonly node: string;
-  /** What it is answered by: the id of the function call. */
-  readonly id: string;
-  readonly message?: string;
-  readonly payload?: unknown;
-  readonly responseSchema?: Readonly<Record<string, unknown>>;
 }
 
 /** One run of a graph, as its events tell it. */
@@ -77,40 +64,50 @@ export interface HistoryQuery {
   readonly invocationId: string;
 }
 
-/** The runs of a graph in one run of a runner, in the order in which they began; those in other branches, and in nodes, not. */
+/**
+ * The runs of a graph in one run of a runner, in the order in which they began: wherever it was run, as a node and as a tool too.
+ * @param branch those on this branch alone
+ */
 export function graphHistories(
   plan: GraphPlan,
   { events, invocationId }: HistoryQuery,
   branch?: string,
 ): GraphHistory[] {
-  const executions = new Map<string, Event[]>();
   const own = events.filter((event) => event.invocationId === invocationId);
-  for (const event of own) {
-    const { author, executionId = '' } = event;
-    if (checkpointOf(event)?.run === BEGIN && author === plan.name && (branch === undefined || event.branch === branch))
-      executions.set(executionId, []);
-    executions.get(executionId)?.push(event);
-  }
-  return [...executions].map(([executionId, of]) => historyOf(plan, executionId, of, own));
+  const begins = own.filter(
+    (event) =>
+      checkpointOf(event)?.run === BEGIN &&
+      event.author === plan.name &&
+      (branch === undefined || event.branch === branch),
+  );
+  return begins.map((begin) => {
+    // What comes after the next begin in the same place is of that run.
+    const next = begins.find((each) => each.branch === begin.branch && own.indexOf(each) > own.indexOf(begin));
+    return historyOf(plan, begin, own.slice(own.indexOf(begin), next ? own.indexOf(next) : undefined));
+  });
 }
 
-function historyOf(
-  plan: GraphPlan,
-  executionId: string,
-  events: readonly Event[],
-  own: readonly Event[],
-): GraphHistory {
+/** @param events those of the run of the runner, from the begin of the graph on */
+function historyOf(plan: GraphPlan, begin: Event, events: readonly Event[]): GraphHistory {
+  const { executionId = '', branch } = begin;
+  const own = events.filter((event) => event.executionId === executionId && event.author !== 'user');
   const record = new GraphRecord(plan);
   const state: Record<string, JsonValue> = {};
-  const steps: { step: number; nodes: NodeHistory[]; open: readonly string[]; state: Record<string, JsonValue> }[] = [];
+  const steps: { step: number; nodes: NodeHistory[]; open: readonly OpenNode[]; state: Record<string, JsonValue> }[] =
+    [];
   const inner = new Map<string, NodeHistory[]>();
+  const nodeOf = ({ node, input }: Task, run: string): OpenNode => ({
+    node,
+    run,
+    ...given(input, 'input'),
+    ...(inner.has(run) ? { inner: inner.get(run) ?? [] } : {}),
+    ...nested(plan.nodes.get(node)?.work, run, branch, events),
+  });
   let entry: readonly string[] = [];
   let input: JsonValue | undefined;
   let output: JsonValue | undefined;
-  for (const event of events) {
-    if (event.author === 'user') continue;
-    const { progress } = record;
-    const before = { step: progress.step, tasks: progress.tasks };
+  for (const event of own) {
+    const { step, tasks } = record.progress;
     record.add(event);
     const checkpoint = checkpointOf(event);
     if (!checkpoint) continue;
@@ -119,31 +116,27 @@ function historyOf(
     if (run === BEGIN) ({ next: entry = [], output: input } = checkpoint);
     if (run === FINISH) ({ output } = checkpoint);
     const [outer = run] = run.split('~');
-    if (outer !== run) inner.set(outer, [...(inner.get(outer) ?? []), nodeOf(checkpoint, event)]);
+    if (outer !== run) inner.set(outer, [...(inner.get(outer) ?? []), doneOf(checkpoint, event)]);
     const place = placeOf(run);
-    if (place === undefined || place.step === 0 || place.step !== before.step) continue;
-    let step = steps.at(-1);
-    if (step?.step !== place.step) steps.push((step = { step: place.step, nodes: [], open: [], state: {} }));
-    step.nodes[place.index] = {
-      ...nodeOf(checkpoint, event),
-      ...given(before.tasks[place.index]?.input, 'input'),
-      ...(inner.has(run) ? { inner: inner.get(run) ?? [] } : {}),
-      ...nested(plan, checkpoint, event, own),
-    };
-    step.state = { ...state };
+    const task = place?.step === step ? tasks[place.index] : undefined;
+    if (!task || step === 0) continue;
+    let last = steps.at(-1);
+    if (last?.step !== step) steps.push((last = { step, nodes: [], open: [], state: {} }));
+    last.nodes[task.index] = { ...nodeOf(task, run), ...doneOf(checkpoint, event) };
+    last.state = { ...state };
   }
-  const open = record.progress.openTasks.map(({ node }) => node);
-  if (open.length > 0 && !record.isFinished) {
+  const { step, openTasks } = record.progress;
+  if (openTasks.length > 0 && !record.isFinished) {
+    const open = openTasks.map((task) => nodeOf(task, runId(step, task.index)));
     const last = steps.at(-1);
-    if (last?.step === record.progress.step) last.open = open;
-    else steps.push({ step: record.progress.step, nodes: [], open, state: { ...state } });
+    if (last?.step === step) last.open = open;
+    else steps.push({ step, nodes: [], open, state: { ...state } });
   }
-  record.readAnswers({ session: { events: own } });
-  const questions = record.isFinished ? [] : openQuestions(record, own);
+  const questions = record.isFinished ? [] : openQuestions(begin, events);
   const status =
-    record.isFinished || isHandedOver(events)
+    record.isFinished || isHandedOver(own)
       ? 'finished'
-      : isFailed(events, own)
+      : isFailed(own, events)
         ? 'failed'
         : questions.length > 0
           ? 'waiting'
@@ -155,7 +148,7 @@ function historyOf(
     ...given(output, 'output'),
     state,
     entry,
-    steps: steps.map((step) => ({ ...step, nodes: step.nodes.filter(Boolean) })),
+    steps: steps.map((each) => ({ ...each, nodes: each.nodes.filter(Boolean) })),
     questions,
   };
 }
@@ -178,29 +171,22 @@ function isFailed(events: readonly Event[], own: readonly Event[]): boolean {
     );
 }
 
-function nodeOf({ node, run, output, next = [] }: Checkpoint, { id, timestamp }: Event): NodeHistory {
+function doneOf({ node, run, output, next = [] }: Checkpoint, { id, timestamp }: Event): NodeHistory {
   return { node, run, ...given(output, 'output'), next, eventId: id, timestamp };
 }
 
 /** The run of a node that is a graph: the last attempt of it. */
 function nested(
-  plan: GraphPlan,
-  { node, run }: Checkpoint,
-  { branch }: Event,
-  own: readonly Event[],
+  work: NodeWork | undefined,
+  run: string,
+  branch: string | undefined,
+  events: readonly Event[],
 ): { readonly graph?: GraphHistory } {
-  const work = plan.nodes.get(node)?.work;
   if (!isBaseAgent(work) || !isGraphAgent(work)) return {};
   const prefix = enclosedBranch(branch, work.name, run);
-  const [invocation] = own;
-  const branches = [...new Set(own.map((event) => event.branch ?? ''))].filter(
-    (each) => each === prefix || each.startsWith(`${prefix}!`),
-  );
-  const last = branches.at(-1);
-  const graph =
-    last === undefined
-      ? undefined
-      : graphHistories(work.plan, { events: own, invocationId: invocation?.invocationId ?? '' }, last).at(-1);
+  const last = events.findLast((event) => event.branch === prefix || event.branch?.startsWith(`${prefix}!`));
+  if (!last) return {};
+  const graph = graphHistories(work.plan, { events, invocationId: last.invocationId }, last.branch).at(-1);
   return graph ? { graph } : {};
 }
 
@@ -210,26 +196,15 @@ function fold(
   checkpoint: Checkpoint,
   { actions }: Event,
 ): void {
-  Object.assign(state, checkpoint.state);
+  Object.assign(
+    state,
+    changedChannels(checkpoint, (name) => state[name]),
+  );
   for (const [name, { stateKey }] of channels) {
     if (stateKey === undefined || !Object.hasOwn(actions.stateDelta, stateKey)) continue;
     // What is stored is JSON.
     state[name] = actions.stateDelta[stateKey] as JsonValue;
   }
-}
-
-function openQuestions(record: GraphRecord, own: readonly Event[]): OpenQuestion[] {
-  return [...record.openQuestions.values()].flat().map(({ call }) => {
-    const { message, payload, responseSchema } = inputRequestOf(call) ?? {};
-    const asked = own.find((event) => getFunctionCalls(event).some(({ id }) => id === call.id));
-    return {
-      node: asked?.author ?? END,
-      id: call.id ?? '',
-      ...(message === undefined ? {} : { message }),
-      ...(payload === undefined ? {} : { payload }),
-      ...(responseSchema === undefined ? {} : { responseSchema }),
-    };
-  });
 }
 
 function given<K extends string>(value: JsonValue | undefined, key: K): { readonly [P in K]?: JsonValue } {

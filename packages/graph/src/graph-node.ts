@@ -1,7 +1,7 @@
 import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { NodeContext } from './node-context.ts';
-import { checkRetry, type RetryConfig } from './retry.ts';
+import { checkRetry, MAX_TIMER_MS, type RetryConfig } from './retry.ts';
 
 /** What every node may be told. */
 export interface NodeOptions {
@@ -30,8 +30,8 @@ export type NodeFunction<Input = never, Output = unknown, Context = NodeContext>
 export type NodeWork = NodeFunction<never, unknown, never> | BaseAgent | BaseTool;
 
 /** A node: to be added to a graph, or run by another node. */
-export interface GraphNode<Input = unknown, Output = unknown> {
-  readonly name: string;
+export interface GraphNode<Input = unknown, Output = unknown, Name extends string = string> {
+  readonly name: Name;
   readonly work: NodeWork;
   /** True for a node that waits for all nodes before it. */
   readonly isJoin: boolean;
@@ -44,8 +44,6 @@ export interface GraphNode<Input = unknown, Output = unknown> {
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
 }
 
-/** The longest timer that every runtime has. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
 const OPTIONS = new Set<string>([
   'inputSchema',
@@ -65,12 +63,17 @@ export function node<
   Output = unknown,
   State = Readonly<Record<string, unknown>>,
   Updates = Readonly<Record<string, never>>,
+  Name extends string = string,
 >(
-  name: string,
+  name: Name,
   work: NodeFunction<Input, Output, NodeContext<State, Updates>>,
   options?: NodeOptions,
-): GraphNode<Input, Awaited<Output>>;
-export function node(name: string, work: BaseAgent | BaseTool, options?: NodeOptions): GraphNode<unknown, unknown>;
+): GraphNode<Input, Awaited<Output>, Name>;
+export function node<Name extends string>(
+  name: Name,
+  work: BaseAgent | BaseTool,
+  options?: NodeOptions,
+): GraphNode<unknown, unknown, Name>;
 export function node(name: string, work: NodeWork, options?: NodeOptions): GraphNode {
   return createNode(name, work, options);
 }
@@ -91,8 +94,8 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   }
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry) checkRetry(owner, retry);
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS))
-    throw new ConfigurationError(`${owner}: timeoutMs must be more than 0 and at most ${MAX_TIMEOUT_MS}`);
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
+    throw new ConfigurationError(`${owner}: timeoutMs must be more than 0 and at most ${MAX_TIMER_MS}`);
   if (writes.length > 0 && typeof work !== 'function')
     throw new ConfigurationError(`${owner}: only functions write channels; put one behind it`);
   return {

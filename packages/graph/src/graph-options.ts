@@ -1,6 +1,6 @@
 import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
 import type { SchemaLike } from '@eventloom/tools';
-import type { Channels } from './channel.ts';
+import { type Channels, isChannel } from './channel.ts';
 
 /** What a graph is, beside its nodes and edges. */
 export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
@@ -39,9 +39,13 @@ const COMPILE_OPTIONS = new Set<string>([
   'nodeLifecycleEvents',
 ] satisfies (keyof CompileOptions)[]);
 
-/** @throws ConfigurationError for an option that a graph does not have */
+/** @throws ConfigurationError for an option that a graph does not have, and a channel that is none */
 export function checkGraphOptions(config: StateGraphConfig): void {
   checkOptions(`graph "${config.name}"`, config, CONFIG_OPTIONS);
+  for (const [name, channel] of Object.entries(config.channels ?? {})) {
+    if (!isChannel(channel))
+      throw new ConfigurationError(`graph "${config.name}": "${name}" is no channel; make it with \`channel(schema)\``);
+  }
 }
 
 /** @throws ConfigurationError for an option that `compile` does not have, and for a bound without sense */

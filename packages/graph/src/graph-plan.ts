@@ -56,14 +56,19 @@ export function sourcesOf(ways: ReadonlyMap<string, Way>): Map<string, string[]>
   return sources;
 }
 
-/** What can be reached from a node, itself only when it is on a cycle. */
-export function reachableFrom({ ways }: Pick<GraphPlan, 'ways'>, name: string): Set<string> {
+/** Goes along the edges of a graph. */
+export function targetsIn({ ways }: Pick<GraphPlan, 'ways'>): (name: string) => readonly string[] {
+  return (name) => targetsOf(ways.get(name));
+}
+
+/** What can be reached from a node, itself only when it is on a cycle. @param neighbours where it goes on to from each */
+export function reachableFrom(neighbours: (name: string) => readonly string[], name: string): Set<string> {
   const reached = new Set<string>();
-  const open = targetsOf(ways.get(name));
+  const open = [...neighbours(name)];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (reached.has(next)) continue;
     reached.add(next);
-    open.push(...targetsOf(ways.get(next)));
+    for (const neighbour of neighbours(next)) open.push(neighbour);
   }
   return reached;
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@eventloom/core';
-import { type GraphPlan, reachableFrom } from './graph-plan.ts';
+import { type GraphPlan, reachableFrom, targetsIn } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
 /** One node to be run in a step. */
@@ -30,8 +30,8 @@ export class GraphProgress {
   #step = 0;
   #tasks: readonly Task[];
   #done = new Map<number, Completion>();
-  /** By join: what its nodes gave since it was last run. */
-  readonly #joins = new Map<string, Map<string, JsonValue | undefined>>();
+  /** By join: what its nodes gave since it was last run, in order. */
+  readonly #joins = new Map<string, Map<string, (JsonValue | undefined)[]>>();
   /** What arrived at END, in order. */
   readonly arrivals: Arrival[] = [];
 
@@ -75,6 +75,8 @@ export class GraphProgress {
       const { output, next: targets = [] } = this.#done.get(index) ?? { output: undefined };
       for (const target of targets) this.#arrive(target, { node, output, step: this.#step, index }, next);
     }
+    for (const [name, arrived] of this.#joins)
+      if (arrived.size === this.#plan.sources.get(name)?.length) next.push(this.#joined(name, arrived));
     if (next.length === 0) this.#giveUpWaiting(next);
     this.#tasks = next.map((task, index) => ({ index, ...task }));
     this.#done = new Map();
@@ -92,15 +94,14 @@ export class GraphProgress {
     }
     let arrived = this.#joins.get(target);
     if (!arrived) this.#joins.set(target, (arrived = new Map()));
-    arrived.set(arrival.node, arrival.output);
-    if (arrived.size === this.#plan.sources.get(target)?.length) next.push(this.#joined(target, arrived));
+    arrived.set(arrival.node, [...(arrived.get(arrival.node) ?? []), arrival.output]);
   }
 
   /** Nothing is left to run: joins go on with what they have, those first that no other one of them leads to. */
   #giveUpWaiting(next: Omit<Task, 'index'>[]): void {
     const waiting = [...this.#joins.keys()];
     const first = waiting.filter(
-      (name) => !waiting.some((other) => other !== name && reachableFrom(this.#plan, other).has(name)),
+      (name) => !waiting.some((other) => other !== name && reachableFrom(targetsIn(this.#plan), other).has(name)),
     );
     // Joins that lead to each other: the one that was arrived at first.
     for (const name of first.length > 0 ? first : waiting.slice(0, 1)) {
@@ -109,12 +110,25 @@ export class GraphProgress {
     }
   }
 
-  #joined(name: string, arrived: ReadonlyMap<string, JsonValue | undefined>): Omit<Task, 'index'> {
+  #joined(name: string, arrived: ReadonlyMap<string, readonly (JsonValue | undefined)[]>): Omit<Task, 'index'> {
     this.#joins.delete(name);
-    const input: Record<string, JsonValue> = {};
-    for (const source of this.#plan.sources.get(name) ?? []) {
-      if (arrived.has(source)) input[source] = arrived.get(source) ?? null;
-    }
-    return { node: name, input };
+    const sources = this.#plan.sources.get(name) ?? [];
+    return {
+      node: name,
+      input: byNode(sources.flatMap((node) => (arrived.get(node) ?? []).map((output) => ({ node, output })))),
+    };
   }
+}
+
+/** What nodes gave, by their names: a list where one was run several times. */
+export function byNode(
+  gave: readonly { readonly node: string; readonly output: JsonValue | undefined }[],
+): Record<string, JsonValue> {
+  const outputs = new Map<string, JsonValue[]>();
+  for (const { node, output = null } of gave) {
+    const others = outputs.get(node);
+    if (others) others.push(output);
+    else outputs.set(node, [output]);
+  }
+  return Object.fromEntries([...outputs].map(([node, list]) => [node, list.length === 1 ? (list[0] ?? null) : list]));
 }

@@ -6,7 +6,17 @@ import {
   inputRequestOf,
   type JsonValue,
 } from '@eventloom/core';
-import { askingRun, BEGIN, checkpointOf, FINISH, placeOf } from './checkpoint.ts';
+import {
+  askingRun,
+  BEGIN,
+  changedChannels,
+  checkpointOf,
+  FINISH,
+  outermostRun,
+  placeOf,
+  UPDATE,
+} from './checkpoint.ts';
+import { frozen } from './frozen.ts';
 import { GraphProgress } from './graph-progress.ts';
 import type { GraphPlan } from './graph-plan.ts';
 
@@ -26,19 +36,25 @@ export class GraphRecord {
   readonly progress: GraphProgress;
   /** The channels without a `stateKey`. */
   readonly values = new Map<string, JsonValue>();
-  /** The outputs of runs that other runs started. */
-  readonly inner = new Map<string, JsonValue | undefined>();
+  /** As the step that is under way found them: those too that have a `stateKey`, as the graph found these when it began. */
+  found: ReadonlyMap<string, JsonValue> = new Map();
+  /** The runs of the step that is under way, by the channel that they wrote; of those that others started, these. */
+  readonly writers = new Map<string, string>();
+  /** What came of runs that other runs started, and the digests of what they were given. */
+  readonly inner = new Map<string, { readonly output: JsonValue | undefined; readonly given: string | undefined }>();
   /** The runs whose events say something to the reader. */
   readonly told = new Set<string>();
   /** The event that the graph began with. */
   begin: Event | undefined;
-  /** The last event of the step before the one that is under way. */
+  /** The last event before the step that is under way: of the step before it, or what changed channels from outside. */
   lastOfStepBefore: Event | undefined;
   isFinished = false;
+  readonly #plan: GraphPlan;
   readonly #questions = new Map<string, AskedQuestion[]>();
 
   /** @param events those of one execution of the graph, in order */
   constructor(plan: GraphPlan, events: readonly Event[] = []) {
+    this.#plan = plan;
     this.progress = new GraphProgress(plan);
     for (const event of events) this.add(event);
   }
@@ -48,20 +64,32 @@ export class GraphRecord {
     if (asking !== undefined) this.#addQuestions(asking, event);
     const checkpoint = checkpointOf(event);
     if (!checkpoint) return;
-    const { run, output, next = [], state } = checkpoint;
-    for (const [name, value] of Object.entries(state ?? {})) this.values.set(name, value);
+    const { run, output, given, next = [] } = checkpoint;
+    const changed = changedChannels(checkpoint, (name) => this.values.get(name));
+    for (const [name, value] of Object.entries(changed)) this.values.set(name, frozen(value));
+    for (const [name, { stateKey }] of this.#plan.channels) {
+      if (Object.hasOwn(stateKey === undefined ? changed : event.actions.stateDelta, stateKey ?? name))
+        this.writers.set(name, outermostRun(run));
+    }
     if (run === BEGIN) this.begin = event;
     if (run === FINISH) this.isFinished = true;
+    if (run === UPDATE) this.#beginStep(event);
     const place = placeOf(run);
     if (event.content) this.told.add(run);
-    if (run.includes('~')) this.inner.set(run, output);
+    if (run.includes('~')) this.inner.set(run, { output, given });
     if (place?.step !== this.progress.step) return;
     this.progress.complete(place.index, { output, next });
     if (!this.progress.isStepDone) return;
     this.progress.advance();
     // Only nodes of the step ask for them.
     this.inner.clear();
+    this.#beginStep(event);
+  }
+
+  #beginStep(event: Event): void {
     this.lastOfStepBefore = event;
+    this.writers.clear();
+    this.found = new Map(this.values);
   }
 
   #addQuestions(run: string, event: Event): void {

@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, type GraphAgent, START, StateGraph } from './index.ts';
+import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
@@ -52,4 +52,68 @@ test('a loop goes round until its route leads out, and channels gather what node
     .addEdge('tell', END)
     .compile();
   expect((await play(agent)).map(textOf).at(-1)).toBe('[0,1,2]');
+});
+
+test('a route of a node without routes is a failure that names the node', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('lost', (_: unknown, context) => void (context.route = 'nirvana'))
+    .addEdge(START, 'lost')
+    .addEdge('lost', END)
+    .compile();
+  await expect(play(agent)).rejects.toThrow(/node "lost".*"nirvana"/);
+});
+
+test('a node that another one runs writes no channel that this one does not say', async () => {
+  const inner = node('inner', () => 1, { writes: ['seen'] });
+  const outer = (writes: 'seen'[]) =>
+    new StateGraph({ name: 'g', channels: { seen: channel(z.number()) } })
+      .addNode('outer', (_: unknown, context) => context.runNode(inner, null), { writes })
+      .addEdge(START, 'outer')
+      .addEdge('outer', END)
+      .compile();
+  await expect(play(outer([]))).rejects.toThrow(/"outer".*"inner".*"seen"/);
+  expect((await play(outer(['seen']))).map(textOf).at(-1)).toBe('1');
+});
+
+test.each<[string, () => unknown, RegExp]>([
+  [
+    'throws',
+    () => {
+      throw new TypeError('broken');
+    },
+    /broken/,
+  ],
+  ['gives nothing', () => undefined, /must give the name of a route/],
+  ['gives no route at all', () => [], /must give the name of a route/],
+  ['gives what is no name', () => [5], /must give the name of a route/],
+  ['gives a route that there is not', () => 'off', /the route "off"; its routes are: on/],
+])('a router that %s is an error that names where it is', async (_, router, fault) => {
+  for (const from of [START, 'work'] as const) {
+    const graph = new StateGraph({ name: 'g' }).addNode('work', () => 1);
+    if (from === 'work') graph.addEdge(START, 'work');
+    else graph.addEdge('work', END);
+    graph.addConditionalEdges(from, router as () => 'on', { on: from === START ? 'work' : END });
+    const error: unknown = await play(graph.compile()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'NODE', nodeName: from });
+    expect(String(error)).toMatch(fault);
+  }
+});
+
+test('what is compiled does not change with the builder', async () => {
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('one', () => 1)
+    .addNode('two', () => 2)
+    .addEdge(START, 'one')
+    .addEdge('one', END)
+    .addRoutes('two', { on: END });
+  graph.addEdge('one', 'two');
+  const agent = graph.compile();
+  const before = agent.toMermaid();
+  graph
+    .addNode('three', () => 3)
+    .addEdge('one', 'three')
+    .addEdge('three', END)
+    .addEdge('two', 'three');
+  expect(agent.toMermaid()).toBe(before);
+  expect(graph.compile().toMermaid()).not.toBe(before);
 });

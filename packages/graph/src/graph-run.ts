@@ -15,7 +15,7 @@ import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';
 import { StepLimitError } from './errors/step-limit-error.ts';
 import { fitting } from './fitting.ts';
 import type { GraphPlan } from './graph-plan.ts';
-import type { Arrival, Task } from './graph-progress.ts';
+import { type Arrival, byNode, type Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
 import type { GraphStep } from './graph-step.ts';
 import { END, START } from './names.ts';
@@ -84,7 +84,6 @@ export class GraphRun {
       }
       yield* this.#step(progress.openTasks);
       if (this.#isLeft || context.isEnded || context.isPaused) return;
-      if (progress.step === step && !progress.isAtEnd) return;
     }
     yield await this.#ending();
   }
@@ -144,26 +143,28 @@ export class GraphRun {
     const width = this.#plan.maxConcurrency;
     const turns = new Turns(width);
     const slots = new Slots(width);
-    const seats = tasks.map(() => new Seat(turns, step.guard));
-    const runs = tasks.map(async ({ index, node: name, input }, place) => {
+    const places = tasks.map(({ index, node: name, input }) => {
       const node = this.#plan.nodes.get(name);
-      const seat = seats[place];
-      if (!node || !seat)
+      if (!node)
         throw new ConfigurationError(`graph "${this.#plan.name}": cannot be resumed at "${name}", it has no such node`);
-      const run = new NodeRun(step, node, runId(step.step, index), seat);
+      return { run: new NodeRun(step, node, runId(step.step, index), new Seat(turns, step.guard)), input };
+    });
+    const failures: unknown[] = [];
+    const runs = places.map(async ({ run, input }) => {
+      // In the node's turn: who commits behind it would do so, or not, as chance has it.
+      const fail = (error: unknown): void => {
+        failures.push(error);
+        step.guard.abort(new RunAbortedError(`node "${run.node.name}" of the same step failed`, { cause: error }));
+      };
       try {
-        const outcome = await run.run(input, slots);
+        const outcome = await run.run(input, slots, fail);
         if (outcome.isWaiting) this.#context.pause();
       } catch (error) {
-        step.guard.abort(new RunAbortedError(`node "${name}" of the same step failed`, { cause: error }));
-        throw error;
+        fail(error);
       }
     });
-    const settled = await Promise.allSettled(runs);
-    const failed = settled
-      .filter(({ status }) => status === 'rejected')
-      .map((result) => (result as PromiseRejectedResult).reason as unknown);
-    if (failed.length > 0) throw failed.find((error) => !RunAbortedError.isInstance(error)) ?? failed[0];
+    await Promise.all(runs);
+    if (failures.length > 0) throw failures.find((error) => !RunAbortedError.isInstance(error)) ?? failures[0];
   }
 
   #stepOf(outbox: Outbox, guard: AbortGuard): GraphStep {
@@ -171,11 +172,12 @@ export class GraphRun {
       context: this.#context,
       step: this.#record.progress.step,
       record: this.#record,
-      state: this.#channels.snapshot(),
+      state: this.#channels.found(),
       outbox,
       guard,
       maxConcurrency: this.#plan.maxConcurrency,
       tellsLifecycle: this.#params.tellsLifecycle,
+      finished: new Map(),
       commit: (run, outcome) => this.#commit(run, outcome),
       ledgerId: (call) => `${this.#record.begin?.id}/${call}`,
       recorded: async (call) =>
@@ -224,5 +226,5 @@ export class GraphRun {
 /** What a graph gives: what arrived at its end, by the nodes when several did. */
 function outputOf(arrivals: readonly Arrival[]): JsonValue | undefined {
   if (arrivals.length <= 1) return arrivals[0]?.output;
-  return Object.fromEntries(arrivals.map(({ node, output }) => [node, output ?? null]));
+  return byNode(arrivals);
 }

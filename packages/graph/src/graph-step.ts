@@ -13,10 +13,12 @@ export interface GraphStep {
   /** The channels as the step found them. */
   readonly state: Readonly<Record<string, unknown>>;
   readonly outbox: Outbox;
-  /** Stops the nodes of the step. */
+  /** Stops the nodes of the step; of nodes that another one runs, this one's attempt. */
   readonly guard: AbortGuard;
   readonly maxConcurrency: number;
   readonly tellsLifecycle: boolean;
+  /** What came of functions that are done and have to wait for their turn: when who runs them is tried again, they are not. */
+  readonly finished: Map<string, NodeOutcome>;
   /** Commits what came of a run, when it is its turn. */
   commit(run: NodeRun, outcome: NodeOutcome): Promise<void>;
   ledgerId(call: string): string;

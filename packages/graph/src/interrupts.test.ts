@@ -1,9 +1,11 @@
 import {
   type BaseSessionService,
+  BaseTool,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
   InvalidMessageError,
+  type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -14,7 +16,16 @@ import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { END, type GraphAgent, type NodeContext, node, START, StateGraph } from './index.ts';
+import {
+  type AnyNodes,
+  type Channels,
+  END,
+  type GraphAgent,
+  type NodeContext,
+  node,
+  START,
+  StateGraph,
+} from './index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
@@ -45,13 +56,12 @@ type Work = (input: unknown, context: NodeContext) => unknown;
 /** Nodes side by side, joined. */
 function fanOut(works: Readonly<Record<string, Work>>, ran: string[] = []): () => GraphAgent {
   return () => {
-    let graph = new StateGraph({ name: 'g' }).addNode('before', () => void ran.push('before')).addJoin('all');
+    const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
+    graph.addNode('before', () => void ran.push('before')).addJoin('all');
     graph.addEdge(START, 'before').addEdge('all', END);
     for (const [name, work] of Object.entries(works)) {
-      graph = graph.addNode(name, (input: unknown, context) =>
-        work(input, context as unknown as NodeContext),
-      ) as typeof graph;
-      graph.addEdge('before', name as never).addEdge(name as never, 'all');
+      graph.addNode(name, (input: unknown, context) => work(input, context as unknown as NodeContext));
+      graph.addEdge('before', name).addEdge(name, 'all');
     }
     return graph.compile();
   };
@@ -83,7 +93,7 @@ test('a node asks with a schema, and the answer goes on with the run in another 
   await expect(answer([question?.id, { approved: 'maybe' }])).rejects.toThrow(InvalidMessageError);
   const events = await answer([question?.id, { approved: true }]);
   expect(events[0]?.invocationId).toBe(asked[0]?.invocationId);
-  expect(answerOf(events)).toMatchObject({ a: { approved: true } });
+  expect(answerOf(events)).toMatchObject({ a: { approved: true, by: 'nobody' } });
   // What was done is not done again; the node that asked begins anew.
   expect(ran).toEqual(['before', 'a begins', 'b', 'a begins']);
 });
@@ -198,7 +208,7 @@ test('a node in a sub-graph asks, and so does one that another node runs; neithe
     const plain = node('plain', () => void ran.push('plain'));
     const asks = node('asks', (_: unknown, context) => context.requestInput({ message: 'inner' }));
     return new StateGraph({ name: 'g' })
-      .addNode(sub)
+      .addNode('sub', sub)
       .addNode('runs', async (_: unknown, context) => {
         await context.runNode(plain, null);
         return context.runNode(asks, null);
@@ -231,7 +241,7 @@ test('a tool that must be confirmed is run when it is, and answers that it was r
     });
     return new StateGraph({ name: 'g' })
       .addNode('amount', () => ({ amount: 3 }))
-      .addNode(pay)
+      .addNode('pay', pay)
       .addEdge(START, 'amount')
       .addEdge('amount', 'pay')
       .addEdge('pay', END)
@@ -272,8 +282,8 @@ test('a tool asks for input, and an agent in a node confirms its tools', async (
     const none = node('none', () => ({}));
     return new StateGraph({ name: 'g' })
       .addNode(none)
-      .addNode(size)
-      .addNode(agent(processes++ > 0))
+      .addNode('size', size)
+      .addNode('actor', agent(processes++ > 0))
       .addJoin('all')
       .addEdge(START, 'none')
       .addEdge('none', ['size', 'actor'])
@@ -293,6 +303,25 @@ test('a tool asks for input, and an agent in a node confirms its tools', async (
     ]),
   );
   expect(answerOf(events)).toEqual({ size: 'XL', actor: 'did it' });
+});
+
+test('in a run that cannot be resumed a tool that waits is an error too', async () => {
+  class Waiting extends BaseTool {
+    override runAsync({ toolContext }: RunAsyncToolRequest): Promise<unknown> {
+      toolContext.pause();
+      return Promise.resolve(undefined);
+    }
+  }
+  const makeAgent = () =>
+    new StateGraph({ name: 'g' })
+      .addNode('none', () => ({}))
+      .addNode('waiting', new Waiting({ name: 'waiting', description: '' }))
+      .addEdge(START, 'none')
+      .addEdge('none', 'waiting')
+      .addEdge('waiting', END)
+      .compile();
+  const { ask } = await setUp(makeAgent, false);
+  await expect(ask()).rejects.toThrow(/node "waiting".*resumable: true/);
 });
 
 test('a sequence waits for a graph in it, and goes on behind it', async () => {

@@ -128,8 +128,8 @@ function graphOf(ran: string[]): GraphAgent {
       },
       { writes: ['log'] },
     )
-    .addNode(agent('left'))
-    .addNode(agent('right'))
+    .addNode('left', agent('left'))
+    .addNode('right', agent('right'))
     .addNode(
       'count',
       (input: number, context) => {
@@ -139,7 +139,13 @@ function graphOf(ran: string[]): GraphAgent {
       },
       { writes: ['best', 'log'] },
     )
-    .addNode(sub)
+    .addNode('read', async (_: unknown, context) => {
+      ran.push(`read@${context.step}`);
+      // Meanwhile the others commit.
+      for (const each of [1, 2]) await context.runNode(inner, each);
+      return { best: context.state.best ?? null, log: context.state.log };
+    })
+    .addNode('sub', sub)
     .addJoin('gather')
     .addNode('first', asks('first'))
     .addNode('second', asks('second'))
@@ -147,12 +153,13 @@ function graphOf(ran: string[]): GraphAgent {
       ran.push(`agree@${context.step}`);
       return { answers: input, log: context.state.log };
     })
-    .addNode(tool('finish'))
+    .addNode('finish', tool('finish'))
     .addEdge(START, 'spread')
-    .addEdge('spread', ['left', 'right', 'count', 'sub'])
+    .addEdge('spread', ['left', 'right', 'count', 'read', 'sub'])
     .addEdge('left', 'gather')
     .addEdge('right', 'gather')
     .addEdge('count', 'gather')
+    .addEdge('read', 'gather')
     .addEdge('sub', 'gather')
     .addEdge('gather', ['first', 'second'])
     .addEdge('first', 'agree')
@@ -256,6 +263,9 @@ async function completed(service: BaseSessionService, invocationId: string): Pro
   return [...logged, ...recorded];
 }
 
+const gathered = (events: readonly Event[]): unknown =>
+  events.find(({ author, actions }) => author === 'gather' && actions.agentState)?.actions.agentState?.['output'];
+
 test('a graph of all kinds of nodes pauses at its questions and goes on with the answers', async () => {
   const { events, ran, session } = await playKilled(Infinity, false);
   expect(ran.filter((each) => !each.startsWith('tool'))).toEqual([
@@ -264,6 +274,9 @@ test('a graph of all kinds of nodes pauses at its questions and goes on with the
     'inner 2@1',
     'inner 3@1',
     'count@2',
+    'read@2',
+    'inner 1@2',
+    'inner 2@2',
     'round@1',
     'round@2',
     'round@3',
@@ -271,6 +284,7 @@ test('a graph of all kinds of nodes pauses at its questions and goes on with the
     'second@4',
     'agree@5',
   ]);
+  expect(gathered(events)).toMatchObject({ read: { best: null, log: ['hi'] } });
   expect(session?.state).toMatchObject({ best: 12, left: 'left looked', right: 'right looked', did_finish: true });
   expect(events.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState).toMatchObject({
     output: { finish: 'done' },
@@ -367,7 +381,7 @@ test.each([
     const tool = new FunctionTool({ name: 'pay', description: '', idempotent, execute });
     return new StateGraph({ name: 'g' })
       .addNode('none', () => ({}))
-      .addNode(tool)
+      .addNode('pay', tool)
       .addEdge(START, 'none')
       .addEdge('none', 'pay')
       .addEdge('pay', END)

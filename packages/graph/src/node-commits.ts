@@ -2,6 +2,7 @@ import { type Event, type EventActions, type InvocationContext, isBaseTool, type
 import type { ChannelState } from './channel-state.ts';
 import { placeOf, toAgentState } from './checkpoint.ts';
 import { NodeError } from './errors/node-error.ts';
+import { toNodeError } from './fitting.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 import { DEFAULT_ROUTE } from './names.ts';
@@ -26,7 +27,7 @@ export class NodeCommits {
   async completion(run: NodeRun, outcome: NodeOutcome): Promise<Event> {
     const { name } = run.node;
     const { output, updates = [], content, responseId, actions } = outcome;
-    const changes = updates.length > 0 ? await this.#channels.changed(name, updates) : undefined;
+    const changes = updates.length > 0 ? await this.#channels.changed(name, run.id, updates) : undefined;
     const isTask = placeOf(run.id) !== undefined;
     const next = isTask
       ? await this.route(name, output, outcome.route, changes ? this.#channels.snapshot(changes) : undefined)
@@ -35,8 +36,9 @@ export class NodeCommits {
       node: name,
       run: run.id,
       ...(output === undefined ? {} : { output }),
+      ...(run.given === undefined ? {} : { given: run.given }),
       ...(next ? { next } : {}),
-      ...(changes && Object.keys(changes.state).length > 0 ? { state: changes.state } : {}),
+      ...(changes && this.#channels.stored(changes)),
     });
     const stateDelta = { ...this.#ownDelta(name, actions), ...changes?.stateDelta };
     return this.#context.createEvent({
@@ -58,7 +60,7 @@ export class NodeCommits {
     return stateDelta;
   }
 
-  /** Where it goes on from a node. @throws NodeError for a route that is none of its routes */
+  /** Where it goes on from a node. @throws NodeError for a router that fails, and for no route and one that is none of its routes */
   async route(
     name: string,
     output: JsonValue | undefined,
@@ -66,13 +68,17 @@ export class NodeCommits {
     state: Readonly<Record<string, unknown>> | undefined,
   ): Promise<string[]> {
     const way = this.#plan.ways.get(name);
-    if (!way?.routes) return [...(way?.targets ?? [])];
+    if (!way?.routes) {
+      if (route !== undefined)
+        throw new NodeError(name, `goes on by the route ${JSON.stringify(route)}; it has no routes`);
+      return [...(way?.targets ?? [])];
+    }
     const step = this.#record.progress.step;
     const named = way.router
-      ? await way.router(output as never, { state: state ?? this.#channels.snapshot(), step })
-      : (route ?? DEFAULT_ROUTE);
+      ? await routed(name, () => way.router?.(output as never, { state: state ?? this.#channels.snapshot(), step }))
+      : [route ?? DEFAULT_ROUTE];
     const next = [...way.targets];
-    for (const each of typeof named === 'string' ? [named] : named) {
+    for (const each of named) {
       const targets = way.routes.get(each) ?? way.routes.get(DEFAULT_ROUTE);
       if (!targets) {
         const routes = [...way.routes.keys()].join(', ');
@@ -82,6 +88,24 @@ export class NodeCommits {
     }
     return next;
   }
+}
+
+/** What a router says. @throws NodeError that names the node */
+async function routed(nodeName: string, ask: () => unknown): Promise<readonly string[]> {
+  let said: unknown;
+  try {
+    said = await ask();
+  } catch (thrown) {
+    throw toNodeError(nodeName, thrown);
+  }
+  const routes: readonly unknown[] = Array.isArray(said) ? said : [said];
+  if (routes.length === 0 || !isTexts(routes))
+    throw new NodeError(nodeName, 'its router must give the name of a route, or a list of names that is not empty');
+  return routes;
+}
+
+function isTexts(values: readonly unknown[]): values is readonly string[] {
+  return values.every((value) => typeof value === 'string');
 }
 
 /** The event by which a node asks; undefined when it asked before. */

@@ -3,7 +3,8 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type CompileOptions, END, type NodeContext, node, START, StateGraph } from './index.ts';
+import { z } from 'zod';
+import { channel, type CompileOptions, END, type NodeContext, node, START, StateGraph } from './index.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
@@ -74,6 +75,7 @@ test.each<[string, (context: NodeContext) => unknown]>([
   ['progress above 100', (context) => context.emitProgress(101)],
   ['progress below 0', (context) => context.emitProgress(-1)],
   ['progress that is no number', (context) => context.emitProgress(Number.NaN)],
+  ['a progress message that is none', (context) => context.emitProgress(5, { a: 1n } as never)],
   ['a text that is none', (context) => context.emitText(5 as never)],
 ])('%s is an error at the call', async (_, emit) => {
   let thrown: unknown;
@@ -154,4 +156,38 @@ test('a node that tells too much without waiting is told so', async () => {
   });
   await all(stream());
   expect(thrown).toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test('a node that waits until its events are taken may tell as many as it likes', async () => {
+  const { stream } = await setUp(async (context) => {
+    for (let count = 0; count <= 1001; count++) await context.emitProgress(1);
+  });
+  expect((await all(stream())).filter(({ nodeEvent }) => nodeEvent)).toHaveLength(1002);
+});
+
+test('what a router or a reducer throws is told as an error of the node as well', async () => {
+  const channels = {
+    sum: channel(z.number(), {
+      reducer: () => {
+        throw new TypeError('no sum');
+      },
+    }),
+  };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode('work', (_: unknown, context) => context.update({ sum: 1 }), { writes: ['sum'] })
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile({ nodeLifecycleEvents: true });
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const told: unknown[] = [];
+  await expect(async () => {
+    for await (const { object, nodeEvent } of runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }))
+      if (nodeEvent) told.push([object, nodeEvent.message]);
+  }).rejects.toThrow('node "work": no sum');
+  expect(told).toEqual([
+    ['graph.node.start', undefined],
+    ['graph.node.error', 'node "work": no sum'],
+  ]);
 });

@@ -1,4 +1,10 @@
-import type { EventActions, JsonObject, JsonValue, ToolLedgerEntry } from '@eventloom/core';
+import {
+  ConfigurationError,
+  type EventActions,
+  type JsonObject,
+  type JsonValue,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
 import type { GraphStep } from './graph-step.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { toOutput } from './run-function.ts';
@@ -7,10 +13,13 @@ import { toOutput } from './run-function.ts';
 export class NodeLedger {
   readonly #graph: GraphStep;
   readonly #nodeName: string;
+  readonly #given: string | undefined;
 
-  constructor(graph: GraphStep, nodeName: string) {
+  /** @param given the digest of the input, when another node runs this one */
+  constructor(graph: GraphStep, nodeName: string, given: string | undefined) {
     this.#graph = graph;
     this.#nodeName = nodeName;
+    this.#given = given;
   }
 
   /** What there is of a call, when the graph goes on. */
@@ -26,22 +35,45 @@ export class NodeLedger {
       callId: this.#graph.ledgerId(call),
       name: this.#nodeName,
       status: response ? 'finished' : 'started',
-      ...(response ? { response } : {}),
+      ...(response ? { response: { ...response, ...(this.#given === undefined ? {} : { given: this.#given }) } } : {}),
       ...(actions ? { actions } : {}),
     });
   }
 
+  /** Writes that an attempt failed that another one follows. */
+  async recordFailure(run: string, attempt: number, message: string): Promise<void> {
+    if (this.#graph.context.isResumable) await this.record(attemptId(run, attempt), { error: message });
+  }
+
+  /** How many attempts failed that others follow. */
+  async failures(run: string): Promise<number> {
+    let count = 0;
+    while (await this.recorded(attemptId(run, count + 1))) count++;
+    return count;
+  }
+
   /** Writes what came of a function. */
-  recordOutcome(run: string, { output, updates = [], route, actions }: NodeOutcome): Promise<void> {
+  recordOutcome(run: string, outcome: NodeOutcome): Promise<void> {
+    const { output, updates = [], route, actions } = outcome;
     const response: JsonObject = { updates: updates.map(([name, value]) => [name, value]) };
     if (output !== undefined) response['output'] = output;
     if (route !== undefined) response['route'] = route;
+    this.#graph.finished.set(run, outcome);
     return this.record(run, response, actions);
   }
 
-  /** What came of a run that finished. */
+  /** What came of a function that finished; undefined when it did not. */
+  async outcome(run: string): Promise<NodeOutcome | undefined> {
+    const finished = this.#graph.finished.get(run);
+    if (finished) return finished;
+    const recorded = await this.recorded(run);
+    return recorded?.status === 'finished' ? this.outcomeOf(recorded) : undefined;
+  }
+
+  /** What came of a run that finished. @throws ConfigurationError when that was given something else */
   outcomeOf({ response = {}, actions }: ToolLedgerEntry): NodeOutcome {
-    const { route } = response;
+    const { route, given } = response;
+    this.checkGiven(given);
     // It was written here.
     const updates = (response['updates'] ?? []) as [string, JsonValue][];
     return {
@@ -52,4 +84,16 @@ export class NodeLedger {
       actions,
     };
   }
+
+  /** @throws ConfigurationError when a run that is done was given something else than this one */
+  checkGiven(given: unknown): void {
+    if (given === this.#given) return;
+    throw new ConfigurationError(
+      `node "${this.#nodeName}": was run already with this key and another input; who runs it must give the same input again, or another \`key\``,
+    );
+  }
+}
+
+function attemptId(run: string, attempt: number): string {
+  return `${run}!${attempt}`;
 }

@@ -26,11 +26,21 @@ import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
-import { Slots } from './slots.ts';
-import { Turns } from './turns.ts';
+import type { Attempt } from './attempt.ts';
+import { innerRunId } from './checkpoint.ts';
+import { inputDigest } from './input-digest.ts';
+import type { Slots } from './slots.ts';
 
 /** Events that a node may have told and nobody took. */
 const MAX_EMITTED = 1000;
+
+/** What belongs to a run that another one started. */
+interface InnerPlace {
+  /** The channels that the node may write that runs this one. */
+  readonly writes: ReadonlySet<string>;
+  /** The digest of the input. */
+  readonly given: string;
+}
 
 type NodeSaid = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
 
@@ -41,22 +51,22 @@ export class NodeRun {
   readonly id: string;
   /** The channels that it may write. */
   readonly writes: ReadonlySet<string>;
+  /** The digest of its input, when another run started it. */
+  readonly given: string | undefined;
   readonly ledger: NodeLedger;
   readonly #graph: GraphStep;
   readonly #seat: Seat;
-  #innerTurns: Turns | undefined;
-  #innerSlots: Slots | undefined;
   /** Node events that wait to be taken. */
   #emitted = 0;
 
-  /** @param writes those of the node that runs this one */
-  constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, writes?: ReadonlySet<string>) {
+  constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, inner?: InnerPlace) {
     this.#graph = graph;
     this.node = node;
     this.id = id;
     this.#seat = seat;
-    this.ledger = new NodeLedger(graph, node.name);
-    this.writes = writes ?? new Set(node.writes);
+    this.given = inner?.given;
+    this.ledger = new NodeLedger(graph, node.name, this.given);
+    this.writes = inner?.writes ?? new Set(node.writes);
   }
 
   get context(): InvocationContext {
@@ -69,6 +79,11 @@ export class NodeRun {
 
   get state(): Readonly<Record<string, unknown>> {
     return this.#graph.state;
+  }
+
+  /** How many of the nodes that it runs work at the same time. */
+  get maxConcurrency(): number {
+    return this.#graph.maxConcurrency;
   }
 
   /** What it asked before. */
@@ -89,14 +104,15 @@ export class NodeRun {
   /**
    * Runs the node and commits what came of it, in turn. Rejects, in turn too, when it failed for good.
    * @param slots who works at the same time
+   * @param onFailure told when it failed for good, before anybody else has a turn
    */
-  async run(input: JsonValue | undefined, slots: Slots): Promise<NodeOutcome> {
+  async run(input: JsonValue | undefined, slots: Slots, onFailure?: (error: unknown) => void): Promise<NodeOutcome> {
     await this.#graph.guard.until(slots.take());
     let outcome: NodeOutcome;
     try {
       outcome = await this.#work(input);
     } catch (error) {
-      if (!this.#graph.guard.signal.aborted) await this.#seat.leave();
+      if (!this.#graph.guard.signal.aborted) await this.#seat.leave(onFailure && (async () => onFailure(error)));
       throw error;
     } finally {
       slots.giveBack();
@@ -104,27 +120,32 @@ export class NodeRun {
     // What is done is not done again, should the process die before it can be committed.
     if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#seat.isNext)
       await this.ledger.recordOutcome(this.id, outcome);
-    await this.#seat.leave(() => this.#commit(outcome));
+    await this.#seat.leave(() => this.#commit(outcome, onFailure));
     if (!outcome.isWaiting) await this.#tell(ObjectType.graphNodeComplete, 'complete');
     return outcome;
   }
 
   /** What reducers and routers throw is the node's failure. */
-  async #commit(outcome: NodeOutcome): Promise<void> {
+  async #commit(outcome: NodeOutcome, onFailure?: (error: unknown) => void): Promise<void> {
     try {
       await this.#graph.commit(this, outcome);
-    } catch (error) {
-      throw toNodeError(this.node.name, error);
+    } catch (thrown) {
+      const error = toNodeError(this.node.name, thrown);
+      if (!this.#graph.guard.signal.aborted)
+        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message });
+      onFailure?.(error);
+      throw error;
     }
   }
 
   async #work(given: JsonValue | undefined): Promise<NodeOutcome> {
     const { node } = this;
-    const recorded = typeof node.work === 'function' ? await this.ledger.recorded(this.id) : undefined;
-    if (recorded?.status === 'finished') return this.ledger.outcomeOf(recorded);
+    const finished = typeof node.work === 'function' ? await this.ledger.outcome(this.id) : undefined;
+    if (finished) return finished;
     await this.#tell(ObjectType.graphNodeStart, 'start');
     const input = await fitting(node.name, 'input', node.inputSchema, given);
-    for (let attempt = 1; ; attempt++) {
+    const failures = node.retry ? await this.ledger.failures(this.id) : 0;
+    for (let attempt = failures + 1; ; attempt++) {
       try {
         const outcome = await this.#attempt(input, attempt);
         if (outcome.isWaiting) return outcome;
@@ -134,6 +155,7 @@ export class NodeRun {
         const error = toNodeError(node.name, thrown);
         await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
         if (!node.retry || !isWorthRetry(node.retry, attempt, thrown)) throw error;
+        await this.ledger.recordFailure(this.id, attempt, error.message);
         await this.#pause(delayAfter(node.retry, attempt));
       }
     }
@@ -176,17 +198,26 @@ export class NodeRun {
     return runFunction(this, work as NodeFunction, input, attempt, guard);
   }
 
-  /** Runs another node as a part of this one; what is stored of it is not run again. */
-  async runInner(given: GraphNode | BaseAgent | BaseTool, input: JsonValue, key: string): Promise<NodeOutcome> {
-    const node = isGraphNode(given) ? given : createNode(given.name, given);
-    const id = `${this.id}~${node.name}-${key}`;
-    const { record, guard, maxConcurrency } = this.#graph;
-    if (record.inner.has(id)) return { isWaiting: false, output: record.inner.get(id) };
-    const { platform } = this.context;
-    this.#innerTurns ??= new Turns(maxConcurrency, (begin) => void platform.schedule(0, begin));
-    this.#innerSlots ??= new Slots(maxConcurrency);
-    const seat = new Seat(this.#innerTurns, guard, this.#seat);
-    return new NodeRun(this.#graph, node, id, seat, this.writes).run(input, this.#innerSlots);
+  /** Runs another node as a part of an attempt of this one; what is stored of it is not run again. */
+  async runInner(
+    work: GraphNode | BaseAgent | BaseTool,
+    input: JsonValue,
+    key: string,
+    { guard, turns, slots }: Attempt,
+  ): Promise<NodeOutcome> {
+    const node = isGraphNode(work) ? work : createNode(work.name, work);
+    const unsaid = node.writes.find((name) => !this.writes.has(name));
+    if (unsaid !== undefined)
+      throw new ConfigurationError(
+        `node "${this.node.name}": runs "${node.name}", which writes "${unsaid}"; add it to the \`writes\` of both`,
+      );
+    const graph = { ...this.#graph, guard };
+    const id = innerRunId(this.id, node.name, key);
+    const place = { writes: this.writes, given: inputDigest(input) };
+    const done = this.#graph.record.inner.get(id);
+    if (!done) return new NodeRun(graph, node, id, new Seat(turns, guard, this.#seat), place).run(input, slots);
+    new NodeLedger(graph, node.name, place.given).checkGiven(done.given);
+    return { isWaiting: false, output: done.output };
   }
 
   /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
@@ -214,9 +245,21 @@ export class NodeRun {
     return this.#graph.outbox.post(this.context.createEvent(event));
   }
 
-  async #tell(object: string, eventType: string, said: Partial<NodeEvent> = {}): Promise<void> {
+  async #tell(
+    object: string,
+    eventType: string,
+    said: { readonly message?: string; readonly payload?: JsonValue } = {},
+  ): Promise<void> {
     if (!this.#graph.tellsLifecycle) return;
-    await this.post(this.#nodeEvent(object, { ...said, eventType, category: 'custom' }));
+    const { message, payload } = said;
+    await this.post(
+      this.#nodeEvent(object, {
+        eventType,
+        category: 'custom',
+        ...(message === undefined ? {} : { message }),
+        ...(payload === undefined ? {} : { payload }),
+      }),
+    );
   }
 
   #nodeEvent(object: string, said: NodeSaid): Event {

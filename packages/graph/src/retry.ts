@@ -14,6 +14,9 @@ export interface RetryConfig {
   readonly retryOn?: (error: unknown) => boolean;
 }
 
+/** The longest timer that every runtime has. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 const OPTIONS = new Set<string>([
   'maxAttempts',
   'initialDelayMs',
@@ -31,8 +34,11 @@ export function checkRetry(owner: string, retry: RetryConfig): void {
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigurationError(`${owner}: retry.maxAttempts must be an integer of at least 1`);
-  if (!(initialDelayMs >= 0 && maxDelayMs >= 0 && backoffFactor >= 1))
-    throw new ConfigurationError(`${owner}: retry waits 0 ms or more, and backoffFactor is at least 1`);
+  for (const [option, delayMs] of Object.entries({ initialDelayMs, maxDelayMs }))
+    if (!(delayMs >= 0 && delayMs <= MAX_TIMER_MS))
+      throw new ConfigurationError(`${owner}: retry.${option} must be from 0 to ${MAX_TIMER_MS}`);
+  if (!(backoffFactor >= 1 && Number.isFinite(backoffFactor)))
+    throw new ConfigurationError(`${owner}: retry.backoffFactor must be a number of at least 1`);
   if (retryOn !== undefined && typeof retryOn !== 'function')
     throw new ConfigurationError(`${owner}: retry.retryOn must be a function`);
 }

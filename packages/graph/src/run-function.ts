@@ -1,4 +1,5 @@
 import { type AbortGuard, copyJson, inputRequestPart, isEmptyActions, type JsonValue } from '@eventloom/core';
+import { Attempt } from './attempt.ts';
 import { NodeError } from './errors/node-error.ts';
 import type { NodeFunction } from './graph-node.ts';
 import { NodeContext } from './node-context.ts';
@@ -12,30 +13,33 @@ export async function runFunction(
   run: NodeRun,
   work: NodeFunction,
   input: JsonValue | undefined,
-  attempt: number,
+  number: number,
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
   // Asked, and nobody answered: it would only ask again.
   if (run.questions.some(({ answer }) => answer === undefined)) return WAITING;
-  const context = new NodeContext(run, attempt, guard.signal);
+  const attempt = new Attempt(run, number, guard);
+  const context = new NodeContext(attempt);
   let output: unknown;
   try {
     // What the schema let through, or what the node before gave.
     output = await guard.until(call(work, input as never, context));
   } catch (error) {
-    await settled(context);
-    if (!context.isWaiting || guard.signal.aborted) throw error;
+    await attempt.end();
+    if (!(attempt.isWaiting || attempt.fault) || guard.signal.aborted) throw error;
   }
-  await settled(context);
-  if (context.isWaiting) {
+  await attempt.end();
+  guard.check();
+  if (attempt.fault) throw attempt.fault;
+  if (attempt.isWaiting) {
     const newId = (): string => `adk-${run.context.platform.newUuid()}`;
-    return { isWaiting: true, questions: context.asked.map((request) => inputRequestPart(request, newId())) };
+    return { isWaiting: true, questions: attempt.asked.map((request) => inputRequestPart(request, newId())) };
   }
   const { actions } = context.callbackContext;
   return {
     isWaiting: false,
     output: toOutput(run.node.name, output),
-    updates: context.updates,
+    updates: attempt.updates,
     route: context.route,
     actions: isEmptyActions(actions) ? undefined : actions,
   };
@@ -43,10 +47,6 @@ export async function runFunction(
 
 async function call(work: NodeFunction, input: never, context: NodeContext): Promise<unknown> {
   return work(input, context);
-}
-
-async function settled({ inner }: NodeContext): Promise<void> {
-  if (inner.length > 0) await Promise.all(inner);
 }
 
 /** @throws NodeError for what is not JSON */

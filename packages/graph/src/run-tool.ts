@@ -60,12 +60,11 @@ export async function runTool(
   });
   const result = await answer(run, tool, args, toolContext, guard);
   const { actions } = toolContext;
-  if (toolContext.isPaused) return { isWaiting: true };
   const asked = requestsOf({ id: run.id, name: tool.name, args }, actions, () => `adk-${context.platform.newUuid()}`);
-  if (asked.length > 0) {
+  if (toolContext.isPaused || asked.length > 0) {
     if (!context.isResumable)
-      throw new NodeError(run.node.name, 'its tool asks a person; run it with `resumable: true`');
-    return { isWaiting: true, questions: asked };
+      throw new NodeError(run.node.name, 'its tool waits for an answer; run it with `resumable: true`');
+    return toolContext.isPaused ? { isWaiting: true } : { isWaiting: true, questions: asked };
   }
   const output = toOutput(run.node.name, result);
   const changed = isEmptyActions(actions) ? undefined : actions;

@@ -44,13 +44,20 @@ export class Seat {
     this.onWait?.(true);
     try {
       await this.#guard.until(this.#turns.take(this.#lane));
+    } catch (error) {
+      this.onWait?.(false);
+      throw error;
+    }
+    const begin = (): Promise<T> => {
+      this.onWait?.(false);
+      // It may have been stopped while the node that runs it waited for its own turn.
+      this.#guard.check();
+      return work ? work() : Promise.resolve(undefined as T);
+    };
+    try {
+      return await (work && this.#parent ? this.#parent.commit(begin) : begin());
     } finally {
       this.onWait?.(false);
-    }
-    try {
-      if (!work) return undefined as T;
-      return await (this.#parent ? this.#parent.commit(work) : work());
-    } finally {
       if (isLast) this.#turns.leave();
       else this.#turns.pass();
     }

@@ -1,7 +1,19 @@
+import { LlmAgent } from '@eventloom/llm-agent';
 import { FunctionTool } from '@eventloom/tools';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, node, type NodeContext, START, StateGraph } from './index.ts';
+import {
+  type AnyNodes,
+  append,
+  channel,
+  type Channels,
+  DEFAULT_ROUTE,
+  END,
+  node,
+  type NodeContext,
+  START,
+  StateGraph,
+} from './index.ts';
 
 const channels = {
   draft: channel(z.string()),
@@ -81,5 +93,53 @@ test('what a node gives that another one runs is known', () => {
       inner.update({ n: inner.state.n + 1 });
     });
     await context.runNode(writes, null);
+  });
+});
+
+test('an agent keeps the names of nodes checked, and so does what `node` made', () => {
+  const agent = new LlmAgent({ name: 'writer' });
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('writer', agent)
+    .addNode(node('count', (text: string) => text.length));
+  graph.addEdge('writer', 'count');
+  // @ts-expect-error -- no such node
+  graph.addEdge('writter', 'count');
+  graph.addConditionalEdges('count', (output) => (output > 2 ? 'on' : 'off'), { on: END, off: END });
+  // @ts-expect-error -- an agent is added by a name
+  graph.addNode(agent);
+  // @ts-expect-error -- agents write no channels
+  graph.addNode('other', agent, { writes: [] });
+});
+
+test('a name is given once, and is a literal', () => {
+  const graph = new StateGraph({ name: 'g' }).addNode('a', () => 1);
+  // @ts-expect-error -- there is one
+  graph.addNode('a', () => 2);
+  // @ts-expect-error -- there is one
+  graph.addJoin('a');
+  // @ts-expect-error -- there is one
+  graph.addNode(node('a', () => 2));
+  // @ts-expect-error -- the compiler would know no names any more
+  graph.addNode(String(Math.random()), () => 1);
+});
+
+test('a graph that is built in a loop needs no casts', () => {
+  const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
+  for (const name of ['a', 'b'].concat()) graph.addNode(name, (input: number) => input).addEdge(START, name);
+  graph.addConditionalEdges(String('a'), () => 'on', { on: END });
+  graph.addNode('c', (_: unknown, context) => expectTypeOf(context.state['x']).toEqualTypeOf<unknown>());
+});
+
+test('with a route for all others a router may answer anything', () => {
+  const graph = new StateGraph({ name: 'g' }).addNode('a', (input: string) => input);
+  graph.addConditionalEdges('a', (output) => output, { on: END, [DEFAULT_ROUTE]: 'a' });
+  // @ts-expect-error -- that is none of the routes
+  graph.addConditionalEdges('a', (output) => output, { on: END });
+});
+
+test('an answer is what its schema makes of it', () => {
+  new StateGraph({ name: 'g' }).addNode('a', async (_: string, context) => {
+    expectTypeOf(await context.requestInput({ responseSchema: z.boolean() })).toEqualTypeOf<boolean>();
+    expectTypeOf(await context.requestInput({ message: 'Well?' })).toEqualTypeOf<unknown>();
   });
 });

@@ -13,7 +13,7 @@ import {
   type NodeWork,
 } from './graph-node.ts';
 import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } from './graph-plan.ts';
-import { END, START } from './names.ts';
+import { type DEFAULT_ROUTE, END, START } from './names.ts';
 import type { NodeContext } from './node-context.ts';
 
 /** The options of a node with a function, typed by what the function gets to see. */
@@ -27,6 +27,19 @@ type FunctionNodeOptions<C, W extends keyof C, InS, OutS> = Omit<
 };
 type Given<S, Else> = S extends SchemaLike ? InferSchema<S> : Else;
 type Names<N> = keyof N & string;
+/** The name that a node is added with: a literal that no other node has, in a graph whose names the compiler knows. */
+type NewName<Name extends string, N> = string extends keyof N
+  ? Name
+  : string extends Name
+    ? 'a literal; where names are made up as the program runs, `new StateGraph<Channels, AnyNodes>`'
+    : Name extends keyof N
+      ? 'a name that no other node has'
+      : Name;
+/** What a router may answer. */
+type RouteOf<R extends string> = NoInfer<typeof DEFAULT_ROUTE extends R ? string : R>;
+
+/** The nodes of a graph that is built in a loop: `new StateGraph<Channels, AnyNodes>(…)`. Their names are checked by `compile` alone. */
+export type AnyNodes = Record<string, unknown>;
 type Targets<T> = T | readonly T[];
 
 /** A way under construction. */
@@ -55,8 +68,7 @@ export class StateGraph<
   }
 
   /**
-   * Adds a node: a function, an agent (an LLM agent, another graph), or a tool. An agent or a tool is named after itself
-   * unless it is given a name.
+   * Adds a node by a name of its own: a function, an agent (an LLM agent, another graph), or a tool. What `node` made has its name.
    * @throws ConfigurationError, naming the node, for a name that is taken and for what cannot work
    */
   addNode<
@@ -67,24 +79,26 @@ export class StateGraph<
     In = Given<InS, unknown>,
     Out = unknown,
   >(
-    name: Name,
+    name: NewName<Name, N>,
     work: NodeFunction<In, Out, NodeContext<ChannelValues<C>, ChannelUpdates<C, W>>>,
     options?: FunctionNodeOptions<C, W, InS, OutS>,
   ): StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>>;
   addNode<Name extends string, const OutS = undefined>(
-    name: Name,
+    name: NewName<Name, N>,
     work: BaseAgent | BaseTool,
     options?: Omit<NodeOptions, 'writes' | 'outputSchema'> & { readonly outputSchema?: OutS },
   ): StateGraph<C, N & Record<Name, Given<OutS, unknown>>>;
-  addNode<Name extends string>(
-    work: (BaseAgent | BaseTool | GraphNode) & { readonly name: Name },
-    options?: NodeOptions,
-  ): StateGraph<C, N & Record<Name, unknown>>;
-  addNode(first: string | BaseAgent | BaseTool | GraphNode, second?: unknown, third?: unknown): unknown {
+  addNode<Name extends string, Input, Output>(
+    node: GraphNode<Input, Output, Name> & { readonly name: NewName<Name, N> },
+  ): StateGraph<C, N & Record<Name, Output>>;
+  addNode(first: string | GraphNode, second?: unknown, third?: unknown): unknown {
+    if (isBaseAgent(first) || isBaseTool(first))
+      this.#fail(this.#config.name, `a node has a name of its own: addNode('${first.name}', …)`);
     // The overloads say what goes with what.
-    if (isBaseAgent(first) || isBaseTool(first)) return this.#add(createNode(first.name, first, second as NodeOptions));
-    if (isGraphNode(first)) return this.#add(first);
-    return this.#add(createNode(first as string, second as NodeWork, third as NodeOptions | undefined));
+    if (!isGraphNode(first)) return this.#add(createNode(first, second as NodeWork, third as NodeOptions | undefined));
+    if (second !== undefined)
+      this.#fail(this.#config.name, `"${first.name}" is a node already; give its options to \`node\``);
+    return this.#add(first);
   }
 
   /**
@@ -98,7 +112,7 @@ export class StateGraph<
     const OutS = undefined,
     Out = Readonly<Record<string, unknown>>,
   >(
-    name: Name,
+    name: NewName<Name, N>,
     work?: NodeFunction<Readonly<Record<string, unknown>>, Out, NodeContext<ChannelValues<C>, ChannelUpdates<C, W>>>,
     options?: FunctionNodeOptions<C, W, undefined, OutS>,
   ): StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>> {
@@ -109,7 +123,7 @@ export class StateGraph<
   /** Goes on from one node with another, or with several at once. @throws ConfigurationError for an edge that is there already */
   addEdge(from: Names<N> | typeof START, to: Targets<Names<N> | typeof END>): this {
     const way = this.#wayOf(from);
-    for (const target of toTargets(to)) {
+    for (const target of this.#targets(from, to)) {
       this.#checkEnds(from, target);
       if (way.targets.includes(target))
         this.#fail(this.#config.name, `there is an edge from "${from}" to "${target}" already`);
@@ -128,7 +142,7 @@ export class StateGraph<
     router: (
       output: From extends keyof N ? N[From] : unknown,
       context: RouterContext<ChannelValues<C>>,
-    ) => NoInfer<R> | readonly NoInfer<R>[] | Promise<NoInfer<R> | readonly NoInfer<R>[]>,
+    ) => RouteOf<R> | readonly RouteOf<R>[] | Promise<RouteOf<R> | readonly RouteOf<R>[]>,
     routes: Readonly<Record<R, Targets<Names<N> | typeof END>>>,
   ): this {
     if (typeof router !== 'function') this.#fail(this.#config.name, `the router of "${from}" must be a function`);
@@ -182,7 +196,10 @@ export class StateGraph<
   #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
     const way = this.#wayOf(from);
     if (way.routes) this.#fail(this.#config.name, `"${from}" has routes already`);
-    const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [route, toTargets(to)]);
+    const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [
+      route,
+      this.#targets(from, to),
+    ]);
     if (entries.length === 0) this.#fail(this.#config.name, `"${from}" has no routes`);
     for (const [, targets] of entries) for (const target of targets) this.#checkEnds(from, target);
     way.routes = new Map(entries);
@@ -194,6 +211,13 @@ export class StateGraph<
     let way = this.#ways.get(from);
     if (!way) this.#ways.set(from, (way = { targets: [], routes: undefined, router: undefined }));
     return way;
+  }
+
+  #targets(from: string, to: Targets<string>): readonly string[] {
+    const targets: readonly string[] = Array.isArray(to) ? [...to] : [to];
+    if (targets.length === 0 || targets.some((target) => typeof target !== 'string'))
+      this.#fail(this.#config.name, `what "${from}" leads to must be the name of a node, or a list of names`);
+    return targets;
   }
 
   #checkEnds(from: string, to: string): void {
@@ -208,8 +232,4 @@ export class StateGraph<
 
 function identity(input: unknown): unknown {
   return input;
-}
-
-function toTargets(to: Targets<string>): readonly string[] {
-  return typeof to === 'string' ? [to] : [...to];
 }

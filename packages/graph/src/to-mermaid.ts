@@ -2,6 +2,7 @@ import { isBaseAgent, isBaseTool } from '@eventloom/core';
 import type { GraphHistory } from './graph-history.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
+import { isGraphAgent } from './is-graph-agent.ts';
 import { DEFAULT_ROUTE, END, START } from './names.ts';
 
 /** One edge of a graph. */
@@ -20,23 +21,83 @@ export function edgesOf({ ways }: GraphPlan): GraphEdge[] {
   ]);
 }
 
-/** A Mermaid flow chart of a graph. @param history marks the way that this run took, and where it is */
+/**
+ * A Mermaid flow chart of a graph, its sub-graphs within it. Routes from one node to the same other one are one arrow.
+ * @param history marks the way that this run took, and where it is
+ */
 export function toMermaid(plan: GraphPlan, history?: GraphHistory): string {
-  const ids = new Map([START, ...plan.nodes.keys(), END].map((name, index) => [name, `n${index}`]));
-  const idOf = (name: string): string => ids.get(name) ?? name;
-  const edges = edgesOf(plan);
-  const lines = [
-    'flowchart TD',
-    `  ${idOf(START)}([start])`,
-    ...[...plan.nodes.values()].map((node) => `  ${idOf(node.name)}${shapeOf(node)}`),
-    `  ${idOf(END)}([end])`,
-    ...edges.map(
-      ({ from, to, route }) =>
-        `  ${idOf(from)} ${route === undefined ? '-->' : `-- ${labelOf(route)} -->`} ${idOf(to)}`,
-    ),
-  ];
-  if (history) lines.push(...marks(history, edges, idOf));
-  return `${lines.join('\n')}\n`;
+  const chart = new Chart();
+  chart.draw(plan, 'n', '  ', history && [history]);
+  return chart.toString(history !== undefined);
+}
+
+class Chart {
+  readonly #lines: string[] = ['flowchart TD'];
+  readonly #done: string[] = [];
+  readonly #open: string[] = [];
+  /** The arrows that were taken, by their numbers. */
+  readonly #taken: number[] = [];
+  #arrows = 0;
+
+  /** @param runs those of the graph, where it was run */
+  draw(plan: GraphPlan, prefix: string, indent: string, runs: readonly GraphHistory[] = []): void {
+    const ids = new Map([START, ...plan.nodes.keys(), END].map((name, index) => [name, `${prefix}${index}`]));
+    const idOf = (name: string): string => ids.get(name) ?? name;
+    const steps = runs.flatMap((run) => run.steps);
+    const ran = steps.flatMap(({ nodes, open }) => [...nodes, ...open]);
+    this.#lines.push(`${indent}${idOf(START)}([start])`);
+    for (const node of plan.nodes.values()) {
+      const { name, work } = node;
+      if (!isBaseAgent(work) || !isGraphAgent(work)) {
+        this.#lines.push(`${indent}${idOf(name)}${shapeOf(node)}`);
+        continue;
+      }
+      this.#lines.push(`${indent}subgraph ${idOf(name)} ["${name}"]`);
+      const inner = ran.flatMap(({ node: each, graph }) => (each === name && graph ? [graph] : []));
+      this.draw(work.plan, `${idOf(name)}_`, `${indent}  `, inner);
+      this.#lines.push(`${indent}end`);
+    }
+    this.#lines.push(`${indent}${idOf(END)}([end])`);
+    const done = steps.flatMap(({ nodes }) => nodes);
+    const ways = [...runs.map(({ entry }) => ({ node: START, next: entry })), ...done];
+    const taken = new Set(ways.flatMap(({ node, next }) => next.map((to) => `${node}>${to}`)));
+    for (const [way, { from, to, labels }] of arrowsOf(plan)) {
+      this.#lines.push(
+        `${indent}${idOf(from)} ${labels.length > 0 ? `-- "${labels.join(' / ')}" -->` : '-->'} ${idOf(to)}`,
+      );
+      if (taken.has(way)) this.#taken.push(this.#arrows);
+      this.#arrows++;
+    }
+    const open = new Set(runs.flatMap((run) => run.steps.at(-1)?.open ?? []).map(({ node }) => node));
+    const arrived = ways.some(({ next }) => next.includes(END)) ? [END] : [];
+    const passed = new Set(runs.length > 0 ? [START, ...done.map(({ node }) => node), ...arrived] : []);
+    this.#done.push(...[...passed].filter((name) => !open.has(name)).map(idOf));
+    this.#open.push(...[...open].map(idOf));
+  }
+
+  toString(isMarked: boolean): string {
+    if (!isMarked) return `${this.#lines.join('\n')}\n`;
+    const marks = [
+      '  classDef done stroke-width:3px',
+      '  classDef open stroke-width:3px,stroke-dasharray:5 5',
+      `  class ${this.#done.join(',')} done`,
+    ];
+    if (this.#open.length > 0) marks.push(`  class ${this.#open.join(',')} open`);
+    if (this.#taken.length > 0) marks.push(`  linkStyle ${this.#taken.join(',')} stroke-width:3px`);
+    return `${[...this.#lines, ...marks].join('\n')}\n`;
+  }
+}
+
+/** One arrow for all edges between two nodes: which of its routes a run took is not stored. */
+function arrowsOf(plan: GraphPlan): Map<string, GraphEdge & { readonly labels: string[] }> {
+  const arrows = new Map<string, GraphEdge & { readonly labels: string[] }>();
+  for (const edge of edgesOf(plan)) {
+    const way = `${edge.from}>${edge.to}`;
+    const arrow = arrows.get(way) ?? { ...edge, labels: [] };
+    arrows.set(way, arrow);
+    if (edge.route !== undefined) arrow.labels.push(labelOf(edge.route));
+  }
+  return arrows;
 }
 
 function shapeOf({ name, work, isJoin }: GraphNode): string {
@@ -46,33 +107,10 @@ function shapeOf({ name, work, isJoin }: GraphNode): string {
   return isBaseTool(work) ? `[/${label}/]` : `[${label}]`;
 }
 
+/** What Mermaid would read as more than text is written by its number. */
 function labelOf(route: string): string {
-  return `"${(route === DEFAULT_ROUTE ? 'otherwise' : route).replaceAll('"', '#quot;')}"`;
-}
-
-function* marks(
-  { entry, steps }: GraphHistory,
-  edges: readonly GraphEdge[],
-  idOf: (name: string) => string,
-): Generator<string> {
-  const nodes = steps.flatMap((step) => step.nodes);
-  const taken = new Set([
-    ...entry.map((to) => `${START}>${to}`),
-    ...nodes.flatMap(({ node, next }) => next.map((to) => `${node}>${to}`)),
-  ]);
-  const done = new Set([
-    START,
-    ...nodes.map(({ node }) => node),
-    ...(nodes.some(({ next }) => next.includes(END)) ? [END] : []),
-  ]);
-  const open = new Set(steps.at(-1)?.open);
-  yield '  classDef done stroke-width:3px';
-  yield '  classDef open stroke-width:3px,stroke-dasharray:5 5';
-  yield `  class ${[...done]
-    .filter((name) => !open.has(name))
-    .map(idOf)
-    .join(',')} done`;
-  if (open.size > 0) yield `  class ${[...open].map(idOf).join(',')} open`;
-  const links = edges.flatMap(({ from, to }, index) => (taken.has(`${from}>${to}`) ? [index] : []));
-  if (links.length > 0) yield `  linkStyle ${links.join(',')} stroke-width:3px`;
+  if (route === DEFAULT_ROUTE) return 'otherwise';
+  return route.replaceAll(/[^\p{L}\p{N} _.,!?-]/gu, (character) =>
+    /\s/.test(character) ? ' ' : `#${character.codePointAt(0)};`,
+  );
 }

@@ -129,6 +129,10 @@ export class LlmAgent extends BaseAgent {
     return queue.runAgent(this, context);
   }
 
+  override get calledAgents(): readonly BaseAgent[] {
+    return this.tools.flatMap((tool) => (isBaseTool(tool) ? (tool.calledAgent ?? []) : []));
+  }
+
   /** Closes the agent's tools and toolsets, and its sub-agents. */
   override async close(): Promise<void> {
     for (const tool of this.tools) await tool.close();

@@ -95,6 +95,10 @@ export class AgentTool extends BaseTool {
     return true;
   }
 
+  override get calledAgent(): BaseAgent {
+    return this.agent;
+  }
+
   override _getDeclaration(): FunctionDeclaration {
     return (this.#declaration ??= {
       name: this.name,

@@ -35,7 +35,7 @@ async function setUp(
 
 test.each([
   ['a parameter of a later version', { liveQueue: {} }, 'runAsync: liveQueue is not supported'],
-  ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId must be a text'],
+  ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId must be a string'],
   ['a misspelt parameter', { statedelta: {} }, 'runAsync: statedelta is not supported'],
   ['the name of another app', { appName: 'other' }, 'this runner is of app "app"'],
   ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta must be an object'],

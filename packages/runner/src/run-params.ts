@@ -6,6 +6,7 @@ import {
   copyJson,
   InvalidMessageError,
   InvalidRequestError,
+  isRecord,
   type RunConfig,
 } from '@eventloom/core';
 
@@ -62,12 +63,9 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
     );
   }
   const { invocationId, newMessage, stateDelta } = params;
-  if (invocationId !== undefined && typeof invocationId !== 'string')
-    throw new ConfigurationError('runAsync: invocationId must be a text');
-  if (params.replay !== undefined && typeof params.replay !== 'boolean')
-    throw new ConfigurationError('runAsync: replay must be true or false');
-  if (params.onBegin !== undefined && typeof params.onBegin !== 'function')
-    throw new ConfigurationError('runAsync: onBegin must be a function');
+  checkType('invocationId', invocationId, 'string');
+  checkType('replay', params.replay, 'boolean');
+  checkType('onBegin', params.onBegin, 'function');
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
   if (newMessage === undefined && stateDelta !== undefined)
@@ -79,11 +77,14 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
   checkRecord('customMetadata', params.customMetadata);
 }
 
+function checkType(name: string, value: unknown, type: string): void {
+  if (value === undefined || typeof value === type) return;
+  throw new ConfigurationError(`runAsync: ${name} must be a ${type}`);
+}
+
 function checkRecord(name: string, value: unknown): void {
-  if (value === undefined) return;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigurationError(`runAsync: ${name} must be an object`);
-  }
+  if (value === undefined || isRecord(value)) return;
+  throw new ConfigurationError(`runAsync: ${name} must be an object`);
 }
 
 const NO_CONFIG: RunConfig = {};

@@ -216,9 +216,7 @@ export class Run {
       const { answeredRun } = await loadDeferred();
       if (answeredRun(events, callIds) === undefined) return;
     }
-    throw new InvalidMessageError(
-      'newMessage: onUserMessageCallback made an answer to a run that waits of another message, or another message of such an answer',
-    );
+    throw new InvalidMessageError('newMessage: what onUserMessageCallback returns must answer the same run, or none');
   }
 
   async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {

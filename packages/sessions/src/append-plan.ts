@@ -9,8 +9,8 @@ import {
   stateScopeOf,
   type StateWrite,
   toStateWrites,
+  isRecord,
 } from '@eventloom/core';
-import { isRecord } from './is-record.ts';
 
 /** What an append stores and what it changes in the caller's session. */
 export interface AppendPlan {

@@ -10,9 +10,9 @@ import {
   type StateWrite,
   type ToolLedgerEntry,
   toStateWrites,
+  isRecord,
 } from '@eventloom/core';
 import { checkStoredKeys, inField, toStoredEvent } from './event-check.ts';
-import { isRecord } from './is-record.ts';
 import type { SessionImport } from './session-driver.ts';
 import { checkToolCall } from './tool-call-check.ts';
 

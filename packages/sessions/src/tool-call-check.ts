@@ -6,9 +6,9 @@ import {
   InvalidRequestError,
   sealEvent,
   type ToolLedgerEntry,
+  isRecord,
 } from '@eventloom/core';
 import { checkStoredActions, inField } from './event-check.ts';
-import { isRecord } from './is-record.ts';
 
 /** The id of an event and the id of a call, and some providers carry a signature in the latter. */
 const MAX_CALL_ID_BYTES = 2304;

@@ -137,6 +137,11 @@ export abstract class BaseAgent {
     return this.runLiveImpl !== undefined;
   }
 
+  /** Agents that it runs in worlds of their own, as nodes or as tools. They are not in its tree. */
+  get calledAgents(): readonly BaseAgent[] {
+    return [];
+  }
+
   /** What there is to show of a run of this agent, read from stored events; undefined for an agent that shows nothing. */
   describeRun(_query: RunQuery): RunDescription | undefined {
     return undefined;

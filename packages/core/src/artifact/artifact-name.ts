@@ -1,9 +1,9 @@
 import { InvalidArtifactNameError } from '../errors/invalid-artifact-name-error.ts';
+import { nameFault } from '../session/check-name.ts';
 import { USER_PREFIX } from '../state/state-scope.ts';
 import type { ArtifactKey } from './artifact-service.ts';
 
 const MAX_NAME_BYTES = 512;
-const encoder = new TextEncoder();
 
 /**
  * Checks an artifact's name: segments joined by `/`, none of them empty, `.` or `..`; no backslash, no NUL; well-formed Unicode of at
@@ -18,17 +18,15 @@ export function checkArtifactName(filename: string): void {
 
 function findFault(filename: string): string | undefined {
   const path = isUserArtifact(filename) ? filename.slice(USER_PREFIX.length) : filename;
-  if (path === '') return 'is empty';
-  if (path.includes('\0')) return 'holds a NUL character';
-  if (!path.isWellFormed()) return 'is not well-formed Unicode';
+  const fault = nameFault(path, MAX_NAME_BYTES);
+  if (fault !== undefined) return fault;
   if (path.includes('\\')) return 'holds a backslash; segments are joined by /';
   if (path.startsWith('/')) return 'is absolute';
   for (const segment of path.split('/')) {
     if (segment === '') return 'has an empty segment';
     if (segment === '.' || segment === '..') return `has the segment ${segment}, which would leave its folder`;
   }
-  if (encoder.encode(filename).length > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`;
-  return undefined;
+  return nameFault(filename, MAX_NAME_BYTES);
 }
 
 /** True for a name that belongs to the user and not to one session. */

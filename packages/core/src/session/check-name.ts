@@ -8,11 +8,12 @@ const encoder = new TextEncoder();
  * @throws InvalidRequestError that names the field
  */
 export function checkName(field: string, value: unknown, maxBytes: number = MAX_NAME_BYTES): void {
-  const fault = findFault(value, maxBytes);
+  const fault = nameFault(value, maxBytes);
   if (fault !== undefined) throw new InvalidRequestError(`${field}: ${fault}`);
 }
 
-function findFault(value: unknown, maxBytes: number): string | undefined {
+/** What is wrong with a name; undefined when it can be stored. */
+export function nameFault(value: unknown, maxBytes: number): string | undefined {
   if (typeof value !== 'string') return `must be text, is ${value === null ? 'null' : typeof value}`;
   if (value === '') return 'is empty';
   if (value.includes('\0')) return 'holds a NUL character';

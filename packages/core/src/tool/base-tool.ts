@@ -1,3 +1,4 @@
+import type { BaseAgent } from '../agent/base-agent.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
@@ -97,6 +98,11 @@ export abstract class BaseTool {
   /** True for a tool that goes on with a call that was cut off, when its run is resumed: it does not begin it anew. */
   get goesOn(): boolean {
     return false;
+  }
+
+  /** The agent that a call runs; undefined for a tool that runs none. */
+  get calledAgent(): BaseAgent | undefined {
+    return undefined;
   }
 
   /** Releases what the tool holds open. Called when an agent that has the tool is closed, once for each of them. */

@@ -2,6 +2,7 @@ import type { FunctionCall, Part } from '../content/content.ts';
 import { copyJson, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { InputRequest } from '../event/event-actions.ts';
+import { standardToJson } from './standard-schema.ts';
 import { REQUEST_INPUT } from './tool-request.ts';
 
 /** What a person is asked for. */
@@ -19,13 +20,6 @@ export interface InputRequestParams {
   readonly responseSchema?: object;
 }
 
-/** The part of a Standard Schema that says it as JSON Schema. */
-interface JsonSchemaSource {
-  readonly '~standard': {
-    readonly jsonSchema: { readonly input: (options: { readonly target: 'draft-2020-12' }) => object };
-  };
-}
-
 /**
  * The request as it is stored.
  * @param caller named in messages
@@ -38,27 +32,14 @@ export function toInputRequest(
   const request: InputRequest = { key };
   if (message !== undefined) request.message = message;
   if (payload !== undefined) request.payload = payload;
-  if (responseSchema !== undefined) request.responseSchema = toJsonSchema(caller, responseSchema);
+  if (responseSchema !== undefined) {
+    const isStandard = '~standard' in responseSchema;
+    request.responseSchema = isStandard ? standardToJson(caller, responseSchema) : { ...responseSchema };
+  }
   const copied = copyJson(request, { toJson: true });
   if ('value' in copied) return copied.value as unknown as InputRequest;
   const { path, reason } = copied.fault;
   throw new ConfigurationError(`${caller}: ${path} ${reason}; what people are asked is JSON`);
-}
-
-function toJsonSchema(caller: string, schema: object): Record<string, unknown> {
-  if (!('~standard' in schema)) return schema as Record<string, unknown>;
-  const { jsonSchema } = (schema as JsonSchemaSource)['~standard'];
-  if (typeof jsonSchema?.input !== 'function') {
-    throw new ConfigurationError(
-      `${caller}: the schema has no JSON Schema; use zod 4.2 or newer, or give JSON Schema itself`,
-    );
-  }
-  try {
-    const { $schema: _, ...json } = jsonSchema.input({ target: 'draft-2020-12' }) as Record<string, unknown>;
-    return json;
-  } catch (cause) {
-    throw new ConfigurationError(`${caller}: the schema cannot be said as JSON Schema`, { cause });
-  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isRecord } from '@eventloom/core';
 /** What the service says about a failure. */
 export interface ServiceError {
   readonly message?: string;
@@ -74,8 +75,4 @@ function firstDefined<T, R>(items: readonly T[], read: (item: T) => R | undefine
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

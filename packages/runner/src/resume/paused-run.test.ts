@@ -310,7 +310,7 @@ describe('an answer alone goes on with the run that asked', () => {
       const plugins = [new Changing('changing')];
       const runner = new Runner({ appName: 'app', agent: flow([], []), sessionService, resumable: true, plugins });
       const run = runner.run({ userId: 'u', sessionId: 's', ...given });
-      await expect(run).rejects.toThrow(/onUserMessageCallback made/);
+      await expect(run).rejects.toThrow(/onUserMessageCallback returns/);
     }
     expect(await stored()).toEqual(before);
   });

@@ -91,6 +91,7 @@ test('a host that gives no sign of life in time and lives is followed again', as
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
   const { response, path } = await servers.a.start();
+  await expect.poll(() => servers.query('SELECT last_seq FROM eventloom_run_chunks'), SOON).toHaveLength(1);
   await servers.query('DELETE FROM eventloom_run_hosts');
   const lost = await (await servers.b.send(path)).text();
   expect(lost).toContain('"code":"RUN_HOST_LOST"');

@@ -1,13 +1,16 @@
+import type { BaseAgent } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
-import { SequentialAgent } from '@eventloom/multi-agent';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
 const RUNS = '/apps/app/users/ann/sessions/s/runs';
 
-async function setUp() {
+async function setUp(given?: BaseAgent) {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
   const graph = new StateGraph({ name: 'review' })
@@ -17,11 +20,11 @@ async function setUp() {
     .addEdge('draft', 'approve')
     .addEdge('approve', END)
     .compile();
-  const agent = new SequentialAgent({ name: 'root', subAgents: [graph] });
+  const agent = given ?? new SequentialAgent({ name: 'root', subAgents: [graph] });
   const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
   const server = createServer({ runners: [runner], onError: () => undefined });
   const get = async (path: string) => {
-    const response = await server.fetch(new Request(`http://localhost${RUNS}${path}`));
+    const response = await server.fetch(new Request(`http://localhost${path}`));
     return { status: response.status, json: await response.json() };
   };
   return { runner, get };
@@ -32,7 +35,7 @@ test('a run shows the graphs in it, with their steps, state, questions and the w
   const stream = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
   let id = '';
   for await (const event of stream) id = event.longRunningToolIds?.[0] ?? id;
-  const waiting = await get(`/${stream.invocationId}/graph`);
+  const waiting = await get(`${RUNS}/${stream.invocationId}/graph`);
   expect(waiting).toMatchObject({
     status: 200,
     json: [
@@ -62,12 +65,45 @@ test('a run shows the graphs in it, with their steps, state, questions and the w
   });
   const newMessage = { parts: [{ functionResponse: { id, response: { result: 'yes' } } }] };
   await runner.run({ userId: 'ann', sessionId: 's', newMessage });
-  expect(await get(`/${stream.invocationId}/graph`)).toMatchObject({
+  expect(await get(`${RUNS}/${stream.invocationId}/graph`)).toMatchObject({
     json: [{ runs: [{ status: 'finished', output: 'yes', questions: [] }] }],
+  });
+});
+
+test('graphs are shown before anything ran, and those that are tools and nodes are shown too', async () => {
+  const leaf = (name: string) =>
+    new StateGraph({ name })
+      .addNode('ask', (_: unknown, context) => context.requestInput())
+      .addEdge(START, 'ask')
+      .addEdge('ask', END)
+      .compile();
+  const graph = new StateGraph({ name: 'outer' })
+    .addNode('sub', leaf('sub'))
+    .addEdge(START, 'sub')
+    .addEdge('sub', END)
+    .compile();
+  const model = new ScriptedModel([{ calls: [{ name: 'outer', args: { request: 'x' } }] }, 'fine']);
+  const agent = new LlmAgent({ name: 'root', model, tools: [new AgentTool({ agent: graph })] });
+  const { runner, get } = await setUp(agent);
+  expect(await get('/apps/app/users/ann/graphs')).toMatchObject({
+    status: 200,
+    json: [
+      { graph: { name: 'outer', nodes: [{ name: 'sub', kind: 'graph' }] }, runs: [] },
+      { graph: { name: 'sub' }, runs: [] },
+    ],
+  });
+  const stream = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  for await (const _ of stream);
+  const question = { questions: [{ node: 'ask' }], status: 'waiting' };
+  expect(await get(`${RUNS}/${stream.invocationId}/graph`)).toMatchObject({
+    json: [
+      { graph: { name: 'outer' }, runs: [question] },
+      { graph: { name: 'sub' }, runs: [question] },
+    ],
   });
 });
 
 test('a run that there is not is not found', async () => {
   const { get } = await setUp();
-  expect(await get('/e-none/graph')).toMatchObject({ status: 404, json: { code: 'RUN_NOT_FOUND' } });
+  expect(await get(`${RUNS}/e-none/graph`)).toMatchObject({ status: 404, json: { code: 'RUN_NOT_FOUND' } });
 });

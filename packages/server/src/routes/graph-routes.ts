@@ -51,13 +51,32 @@ function hasBegin(events: readonly Event[], invocationId: string): boolean {
   return first?.author === 'user' && getFunctionResponses(first).length === 0;
 }
 
-function* agentsOf(agent: BaseAgent): Generator<BaseAgent> {
-  yield agent;
-  for (const below of agent.subAgents) yield* agentsOf(below);
+/** The graphs of an app as they are, before anything ran. Under a user, because in a Worker that is who has the agents. */
+function listGraphs(call: Call): Response {
+  call.userId();
+  const { agent } = call.runner();
+  const nothing = { events: [], invocationId: '' };
+  return jsonResponse([...agentsOf(agent)].flatMap((each) => each.describeRun(nothing) ?? []));
+}
+
+/** An agent and all that it runs, as sub-agents, nodes and tools, each once. */
+function agentsOf(agent: BaseAgent, found = new Set<BaseAgent>()): ReadonlySet<BaseAgent> {
+  if (found.has(agent)) return found;
+  found.add(agent);
+  for (const below of [...agent.subAgents, ...agent.calledAgents]) agentsOf(below, found);
+  return found;
 }
 
 /** What there is to see of agents that are graphs. */
 export const graphRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/apps/{appName}/users/{userId}/graphs',
+    operationId: 'listGraphs',
+    summary: 'The graphs of an app, nested ones too, with no runs; empty when there are none',
+    answer: { schema: { type: 'array', items: DESCRIPTION } },
+    handle: listGraphs,
+  },
   {
     method: 'get',
     path: '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}/graph',

@@ -1,4 +1,4 @@
-import { setOwn } from '@eventloom/core';
+import { setOwn, isRecord } from '@eventloom/core';
 import type { JsonSchema } from './standard-schema.ts';
 
 /** Keywords whose values are schemas by name. */
@@ -46,7 +46,7 @@ export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {
  * look for schemas in them.
  */
 export function toValidatingSchema(schema: JsonSchema): Record<string, unknown> {
-  return convert(schema, (keyword, value) => !isObject(value) || isSchemaKeyword(keyword) || DATA.has(keyword));
+  return convert(schema, (keyword, value) => !isRecord(value) || isSchemaKeyword(keyword) || DATA.has(keyword));
 }
 
 type Keeps = (keyword: string, value: unknown) => boolean;
@@ -80,7 +80,7 @@ function convertKeyword(keyword: string, value: unknown, keeps: Keeps): unknown 
   if (SCHEMAS.has(keyword)) {
     return Array.isArray(value) ? value.map((item) => convertSchema(item, keeps)) : convertSchema(value, keeps);
   }
-  if (SCHEMA_MAPS.has(keyword) && isObject(value)) {
+  if (SCHEMA_MAPS.has(keyword) && isRecord(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, convertSchema(schema, keeps)]));
   }
   return value;
@@ -91,9 +91,5 @@ function lowerCase(type: unknown): unknown {
 }
 
 function convertSchema(value: unknown, keeps: Keeps): unknown {
-  return isObject(value) ? convert(value, keeps) : value;
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(value) ? convert(value, keeps) : value;
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '@eventloom/core';
 import { jsonEqual } from './json-equal.ts';
 import type { SchemaReferences } from './schema-references.ts';
 import type { JsonSchema } from './standard-schema.ts';
@@ -37,7 +38,7 @@ class SchemaCheck {
   check(schema: unknown, value: unknown, path: string): Outcome {
     const outcome: Outcome = { issues: [], seen: new Set() };
     if (schema === false) outcome.issues.push(line(path, 'is not allowed'));
-    if (!isObject(schema)) return outcome;
+    if (!isRecord(schema)) return outcome;
     const fault = typeFault(schema['type'], value);
     if (fault !== undefined) outcome.issues.push(line(path, fault));
     for (const keyword of ['$ref', '$dynamicRef']) {
@@ -46,7 +47,7 @@ class SchemaCheck {
     }
     for (const issue of valueFaults(schema, value)) outcome.issues.push(line(path, issue));
     if (Array.isArray(value)) this.#checkList(outcome, schema, value, path);
-    else if (isObject(value)) this.#checkObject(outcome, schema, value, path);
+    else if (isRecord(value)) this.#checkObject(outcome, schema, value, path);
     this.#checkAlternatives(outcome, schema, value, path);
     this.#checkUnseen(outcome, schema, value, path);
     return outcome;
@@ -169,7 +170,7 @@ function isOfType(name: string, value: unknown): boolean {
   if (name === 'null') return value === null;
   if (name === 'integer') return Number.isInteger(value);
   if (name === 'array') return Array.isArray(value);
-  return name === 'object' ? isObject(value) : typeof value === name;
+  return name === 'object' ? isRecord(value) : typeof value === name;
 }
 
 /** What is wrong with the value itself, whatever is in it. */
@@ -185,7 +186,7 @@ function* valueFaults(schema: JsonSchema, value: unknown): Generator<string> {
     yield* countFaults(schema, 'Items', 'items', value.length);
     const isTwice = (item: unknown, at: number): boolean => value.findIndex((other) => jsonEqual(item, other)) < at;
     if (schema['uniqueItems'] === true && value.some(isTwice)) yield 'has an item twice';
-  } else if (isObject(value)) yield* countFaults(schema, 'Properties', 'properties', Object.keys(value).length);
+  } else if (isRecord(value)) yield* countFaults(schema, 'Properties', 'properties', Object.keys(value).length);
 }
 
 function* numberFaults(schema: JsonSchema, value: number): Generator<string> {
@@ -229,15 +230,11 @@ function toPattern(pattern: string): RegExp {
 }
 
 function toRecord(value: unknown): JsonSchema {
-  return isObject(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function line(path: string, issue: string): string {

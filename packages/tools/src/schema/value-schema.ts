@@ -1,4 +1,4 @@
-import { ConfigurationError, toError } from '@eventloom/core';
+import { ConfigurationError, jsonSchemaSource, standardToJson } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import { toJsonSchema } from './json-schema.ts';
 import type { JsonSchemaValidator } from './json-schema-validator.ts';
@@ -21,31 +21,16 @@ export class ValueSchema {
   constructor(schema: SchemaLike, owner: string) {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
       throw new ConfigurationError(`${owner}: the schema must be a Standard Schema or a JSON Schema object`);
-    if ('~standard' in schema && !('jsonSchema' in (schema['~standard'] as object))) {
-      throw new ConfigurationError(
-        `${owner}: the schema has no JSON Schema; use zod 4.2 or newer, or give JSON Schema itself`,
-      );
-    }
+    if (isStandard(schema)) jsonSchemaSource(owner, schema);
     this.#schema = schema;
     this.#owner = owner;
   }
 
   /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for what JSON Schema cannot say */
   get json(): Record<string, unknown> {
-    return (this.#json ??= this.#toJson());
-  }
-
-  #toJson(): Record<string, unknown> {
-    if (!isStandard(this.#schema)) return toJsonSchema(this.#schema);
-    try {
-      const { $schema: _, ...json } = this.#schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' });
-      return json;
-    } catch (cause) {
-      throw new ConfigurationError(
-        `${this.#owner}: the schema cannot be said as JSON Schema: ${toError(cause).message}`,
-        { cause },
-      );
-    }
+    return (this.#json ??= isStandard(this.#schema)
+      ? standardToJson(this.#owner, this.#schema)
+      : toJsonSchema(this.#schema));
   }
 
   /** Checks a value. @throws ConfigurationError for JSON Schema that is not valid itself */

@@ -5,8 +5,8 @@ import {
   InvalidRequestError,
   type SessionRecord,
   stateScopeOf,
+  isRecord,
 } from '@eventloom/core';
-import { isRecord } from '../../is-record.ts';
 import { brokenService, type Mutant } from './mutant.ts';
 
 export const importFaultMutants: readonly Mutant[] = [

@@ -1,0 +1,111 @@
+import {
+  type AbortGuard,
+  type BaseAgent,
+  type BaseTool,
+  ConfigurationError,
+  type InputRequest,
+  type InputRequestParams,
+  type JsonValue,
+  RunAbortedError,
+  toInputRequest,
+} from '@eventloom/core';
+import type { GraphNode } from './graph-node.ts';
+import { NodeInterrupt } from './node-interrupt.ts';
+import type { NodeOutcome } from './node-outcome.ts';
+import type { NodeRun } from './node-run.ts';
+import { Slots } from './slots.ts';
+import { Turns } from './turns.ts';
+
+/** One attempt of a function: what it wrote, asked and runs. */
+export class Attempt {
+  readonly run: NodeRun;
+  /** From 1. */
+  readonly number: number;
+  /** Stops the attempt, and the nodes that it runs. */
+  readonly guard: AbortGuard;
+  /** What was written, in order. */
+  readonly updates: (readonly [string, JsonValue])[] = [];
+  /** What is to be asked that was not asked before. */
+  readonly asked: InputRequest[] = [];
+  /** True when it cannot go on before somebody answers. */
+  isWaiting = false;
+  /** True when nothing that the function does counts any more: it is done, or was given up. */
+  isOver = false;
+  /** What is a mistake whatever the function does about it. */
+  fault: ConfigurationError | undefined;
+  readonly turns: Turns;
+  readonly slots: Slots;
+  readonly #inner: Promise<unknown>[] = [];
+  readonly #questions = new Set<string>();
+  readonly #runs = new Set<string>();
+  readonly #counts = new Map<string, number>();
+
+  constructor(run: NodeRun, number: number, guard: AbortGuard) {
+    this.run = run;
+    this.number = number;
+    this.guard = guard;
+    const { platform } = run.context;
+    this.turns = new Turns(run.maxConcurrency, (begin) => void platform.schedule(0, begin));
+    this.slots = new Slots(run.maxConcurrency);
+  }
+
+  /** @throws RunAbortedError when the attempt is over */
+  check(): void {
+    if (this.isOver) throw new RunAbortedError(`node "${this.run.node.name}": this attempt is over`);
+  }
+
+  /** The answer to a question; without one it is asked. @throws NodeInterrupt ConfigurationError */
+  ask(params: InputRequestParams): unknown {
+    this.check();
+    const owner = `node "${this.run.node.name}"`;
+    const key = params.key ?? String(this.#questions.size);
+    const request = toInputRequest(`${owner}: requestInput`, { ...params, key });
+    if (this.#questions.has(key)) throw this.#misused(`asks twice with the key "${key}"`);
+    this.#questions.add(key);
+    const question = this.run.questionOf(key);
+    if (question?.answer !== undefined) return question.answer['result'];
+    if (!this.run.context.isResumable) {
+      throw new ConfigurationError(
+        `${owner}: only a run that can be resumed can ask people; run it with \`resumable: true\``,
+      );
+    }
+    this.isWaiting = true;
+    if (!question) this.asked.push(request);
+    throw new NodeInterrupt(`${owner} waits for an answer`);
+  }
+
+  /** Runs another node; its output. @throws NodeInterrupt when that waits for an answer */
+  async runNode(
+    node: GraphNode | BaseAgent | BaseTool,
+    input: JsonValue,
+    givenKey: string | undefined,
+  ): Promise<JsonValue | undefined> {
+    this.check();
+    const count = this.#counts.get(node.name) ?? 0;
+    this.#counts.set(node.name, count + 1);
+    const key = givenKey ?? String(count);
+    const running = this.#start(node, input, key);
+    this.#inner.push(running.catch(() => undefined));
+    const { isWaiting, output } = await running;
+    if (!isWaiting) return output;
+    this.isWaiting = true;
+    throw new NodeInterrupt(`node "${node.name}", which "${this.run.node.name}" runs, waits for an answer`);
+  }
+
+  #start(node: GraphNode | BaseAgent | BaseTool, input: JsonValue, key: string): Promise<NodeOutcome> {
+    const named = JSON.stringify([node.name, key]);
+    if (this.#runs.has(named)) throw this.#misused(`runs "${node.name}" twice with the key "${key}"`);
+    this.#runs.add(named);
+    return this.run.runInner(node, input, key, this);
+  }
+
+  #misused(how: string): ConfigurationError {
+    return (this.fault ??= new ConfigurationError(`node "${this.run.node.name}": ${how}; keys are unique`));
+  }
+
+  /** Ends the attempt, when the nodes that it runs have ended. */
+  async end(): Promise<void> {
+    this.isOver = true;
+    while (this.#inner.length > 0) await this.#inner.pop();
+  }
+}

@@ -1,0 +1,274 @@
+import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const IDS = { userId: 'u', sessionId: 's' };
+
+async function setUp(agent: GraphAgent, state: Record<string, unknown> = {}) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession({ ...KEY, state });
+  const send = (parts: object[] = [{ text: 'hi' }]) =>
+    new Runner({ appName: 'app', agent, sessionService, platform, resumable: true }).run({
+      ...IDS,
+      newMessage: { parts },
+    });
+  return { send, stored: async () => await sessionService.getSession(KEY) };
+}
+
+const outputOf = (events: readonly Event[]): unknown =>
+  events.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState?.['output'];
+
+test.each([undefined, 'shared'])('null is a value like any other, under the stateKey %s', async (stateKey) => {
+  const seen: unknown[] = [];
+  const maybe = channel(z.string().nullable(), {
+    default: 'old',
+    reducer: (current, update: string | null) => {
+      seen.push(['reducer', current]);
+      return update;
+    },
+    ...(stateKey === undefined ? {} : { stateKey }),
+  });
+  const agent = new StateGraph({ name: 'g', channels: { maybe } })
+    .addNode('clear', (_: unknown, context) => context.update({ maybe: null }), { writes: ['maybe'] })
+    .addNode(
+      'twice',
+      (_: unknown, context) => {
+        seen.push(['node', context.state.maybe]);
+        context.update({ maybe: null });
+        context.update({ maybe: 'new' });
+      },
+      { writes: ['maybe'] },
+    )
+    .addEdge(START, 'clear')
+    .addConditionalEdges(
+      'clear',
+      (_output, { state }) => {
+        seen.push(['router', state.maybe]);
+        return 'on';
+      },
+      { on: 'twice' },
+    )
+    .addEdge('twice', END)
+    .compile();
+  await (await setUp(agent)).send();
+  expect(seen).toEqual([
+    ['reducer', 'old'],
+    ['router', null],
+    ['node', null],
+    ['reducer', null],
+    ['reducer', null],
+  ]);
+});
+
+test('a default that is null is one', async () => {
+  const maybe = channel(z.string().nullable(), { default: null, stateKey: 'shared' });
+  const agent = new StateGraph({ name: 'g', channels: { maybe } })
+    .addNode('read', (_: unknown, context) => context.state)
+    .addEdge(START, 'read')
+    .addEdge('read', END)
+    .compile();
+  expect(outputOf(await (await setUp(agent)).send())).toEqual({ maybe: null });
+});
+
+test('a default does not take the place of what the session holds', async () => {
+  const shared = channel(z.number(), { default: 0, stateKey: 'user:count' });
+  const agent = new StateGraph({ name: 'g', channels: { shared } })
+    .addNode(
+      'count',
+      (_: unknown, context) => {
+        context.update({ shared: context.state.shared + 1 });
+        return context.state.shared;
+      },
+      { writes: ['shared'] },
+    )
+    .addEdge(START, 'count')
+    .addEdge('count', END)
+    .compile();
+  const { send, stored } = await setUp(agent);
+  expect([outputOf(await send()), outputOf(await send())]).toEqual([0, 1]);
+  expect((await stored())?.state).toMatchObject({ 'user:count': 2 });
+  expect(outputOf(await (await setUp(agent, { 'user:count': 7 })).send())).toBe(7);
+});
+
+test.each([undefined, 'shared'])('what a node reads it cannot change, under the stateKey %s', async (stateKey) => {
+  const list = channel(z.array(z.string()), { default: ['a'], ...(stateKey === undefined ? {} : { stateKey }) });
+  let thrown: unknown;
+  const agent = new StateGraph({ name: 'g', channels: { list } })
+    .addNode('bad', (_: unknown, context) => {
+      try {
+        context.state.list.push('b');
+      } catch (error) {
+        thrown = error;
+      }
+    })
+    .addNode('read', (_: unknown, context) => context.state.list)
+    .addEdge(START, ['bad', 'read'])
+    .addEdge('bad', END)
+    .addEdge('read', END)
+    .compile();
+  const { send, stored } = await setUp(agent);
+  expect(outputOf(await send())).toEqual({ bad: null, read: ['a'] });
+  expect(thrown).toBeInstanceOf(TypeError);
+  // Nor is the session's own state made unchangeable.
+  expect(Object.isFrozen((await stored())?.state['shared'] ?? [])).toBe(false);
+});
+
+test('a node reads what the step found also when it is run again with an answer', async () => {
+  class Writer extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      yield context.createEvent({ author: this.name, actions: { stateDelta: { theirs: 'new' } } });
+    }
+  }
+  const channels = {
+    own: channel(z.string(), { default: 'old' }),
+    shared: channel(z.string(), { default: 'old', stateKey: 'shared' }),
+    theirs: channel(z.string(), { stateKey: 'theirs' }),
+  };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode('writes', (_: unknown, context) => context.update({ own: 'new', shared: 'new' }), {
+      writes: ['own', 'shared'],
+    })
+    .addNode('writer', new Writer({ name: 'writer' }))
+    .addNode('asks', async (_: unknown, context) => {
+      await context.requestInput();
+      return context.state;
+    })
+    .addJoin('all', (input, context) => [input['asks'], context.state])
+    .addEdge(START, ['writes', 'writer', 'asks'])
+    .addEdge('writes', 'all')
+    .addEdge('writer', 'all')
+    .addEdge('asks', 'all')
+    .addEdge('all', END)
+    .compile();
+  const { send } = await setUp(agent, { theirs: 'old' });
+  const id = (await send()).flatMap(({ longRunningToolIds = [] }) => longRunningToolIds)[0] ?? '';
+  const answered = await send([{ functionResponse: { id, response: { result: 1 } } }]);
+  const old = { own: 'old', shared: 'old', theirs: 'old' };
+  expect(outputOf(answered)).toEqual([old, { own: 'new', shared: 'new', theirs: 'new' }]);
+});
+
+test('a channel without a reducer that is written by two runs of a step is an error that names the node', async () => {
+  for (const stateKey of [undefined, 'shared']) {
+    const last = channel(z.number(), stateKey === undefined ? {} : { stateKey });
+    const agent = new StateGraph({ name: 'g', channels: { last } })
+      .addNode('a', () => 1)
+      .addNode('b', () => 2)
+      .addNode('each', (input: number, context) => context.update({ last: input }), { writes: ['last'] })
+      .addEdge(START, ['a', 'b'])
+      .addEdge('a', 'each')
+      .addEdge('b', 'each')
+      .addEdge('each', END)
+      .compile();
+    await expect((await setUp(agent)).send()).rejects.toThrow(/node "each": writes the channel "last".*reducer/);
+  }
+});
+
+test('one run may write a channel without a reducer several times, and so may those that it starts, and each step', async () => {
+  const last = channel(z.number(), { default: 0 });
+  const inner = node<number, void, unknown, { last: number }>('inner', (input, context) =>
+    context.update({ last: input }),
+  );
+  const agent = new StateGraph({ name: 'g', channels: { last } })
+    .addNode(
+      'write',
+      async (_: unknown, context) => {
+        for (const each of [1, 2]) await context.runNode(inner, each);
+        context.update({ last: 3 });
+        context.update({ last: context.state.last + 4 });
+      },
+      { writes: ['last'] },
+    )
+    .addNode('read', (_: unknown, context) => context.state.last)
+    .addEdge(START, 'write')
+    .addConditionalEdges('write', (_output, { state }) => (state.last < 8 ? 'again' : 'on'), {
+      again: 'write',
+      on: 'read',
+    })
+    .addEdge('read', END)
+    .compile();
+  expect(outputOf(await (await setUp(agent)).send())).toBe(8);
+});
+
+test('a function writes the key of a channel by update, and not by the state of the session', async () => {
+  const channels = { mine: channel(z.array(z.string()), { reducer: append, stateKey: 'mine' }) };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode('bad', (_: unknown, { callbackContext }) => callbackContext.state.set('mine', ['x']))
+    .addEdge(START, 'bad')
+    .addEdge('bad', END)
+    .compile();
+  await expect((await setUp(agent)).send()).rejects.toThrow(/node "bad": wrote "mine", which is the channel "mine"/);
+});
+
+test('a list that grows round by round stores what is added, and is whole in the history and for who goes on', async () => {
+  const ROUNDS = 60;
+  const channels = { log: channel(z.array(z.object({ round: z.number() })), { reducer: append, default: [] }) };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode(
+      'round',
+      (_: unknown, context) => {
+        context.update({ log: [{ round: context.step }] });
+        context.update({ log: [] });
+      },
+      { writes: ['log'] },
+    )
+    .addNode('ask', async (_: unknown, context) => {
+      await context.requestInput();
+      return context.state.log;
+    })
+    .addNode(
+      'cut',
+      (input: { round: number }[], context) => {
+        context.update({ log: [] });
+        return [input, context.state.log];
+      },
+      { writes: ['log'] },
+    )
+    .addEdge(START, 'round')
+    .addConditionalEdges('round', (_output, { state }) => (state.log.length < ROUNDS ? 'again' : 'on'), {
+      again: 'round',
+      on: 'ask',
+    })
+    .addEdge('ask', 'cut')
+    .addEdge('cut', END)
+    .compile();
+  const { send, stored } = await setUp(agent);
+  const asked = await send();
+  const sizes = asked.map(({ actions }) => JSON.stringify(actions).length);
+  expect(Math.max(...sizes.slice(0, -1))).toBeLessThan(200);
+  const id = asked.at(-1)?.longRunningToolIds?.[0] ?? '';
+  const events = await send([{ functionResponse: { id, response: { result: 1 } } }]);
+  const whole = Array.from({ length: ROUNDS }, (_, index) => ({ round: index + 1 }));
+  expect(outputOf(events)).toEqual([whole, whole]);
+  const [history] = agent.history({
+    events: (await stored())?.events ?? [],
+    invocationId: asked[0]?.invocationId ?? '',
+  });
+  expect(history?.steps[2]?.state).toEqual({ log: whole.slice(0, 3) });
+  expect(history?.state).toEqual({ log: whole });
+});
+
+test('what becomes of a list otherwise is stored whole', async () => {
+  const list = channel(z.array(z.number()), { reducer: (_current, update: number[]) => update, default: [1, 2] });
+  const agent = new StateGraph({ name: 'g', channels: { list } })
+    .addNode(
+      'next',
+      (_: unknown, context) => {
+        const { list: held } = context.state;
+        context.update({ list: { 2: [2, 1, 3], 3: [2], 1: [] }[held.length] ?? [7] });
+        return held;
+      },
+      { writes: ['list'] },
+    )
+    .addEdge(START, 'next')
+    .addConditionalEdges('next', (_output, { step }) => (step < 5 ? 'again' : 'out'), { again: 'next', out: END })
+    .compile({ maxSteps: 9 });
+  const events = await (await setUp(agent)).send();
+  const held = events.flatMap(({ author, actions }) => (author === 'next' ? [actions.agentState?.['output']] : []));
+  expect(held).toEqual([[1, 2], [2, 1, 3], [2], [], [7]]);
+});
