@@ -1,4 +1,10 @@
-import { checkName, SESSION_RECORD_VERSION, type SessionKey, type SessionRecord } from '@eventloom/core';
+import {
+  checkName,
+  ConfigurationError,
+  SESSION_RECORD_VERSION,
+  type SessionKey,
+  type SessionRecord,
+} from '@eventloom/core';
 import { EventPageSize } from './event-page-size.ts';
 import { ALL_EVENTS } from './event-window.ts';
 import type { SessionDriver } from './session-driver.ts';
@@ -33,6 +39,9 @@ export async function* exportSession(
     const beforeSeq = Math.min(lastSeq, seq + size.events) + 1;
     const page = await driver.readEvents(key, { ...ALL_EVENTS, beforeSeq, afterSeq: seq });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
+    // A page may be cut to one event; of none, the next one would be the same.
+    if (page.events.length === 0)
+      throw new ConfigurationError(`the driver gave no event of the session after the ${seq}th`);
     size.adapt(page.events);
     for (const event of page.events) {
       seq++;
