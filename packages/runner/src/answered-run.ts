@@ -5,6 +5,7 @@ import {
   enclosureOf,
   type Event,
   getFunctionCalls,
+  getFunctionResponses,
   InvalidMessageError,
   newestFirst,
   readNewest,
@@ -94,6 +95,11 @@ export async function findAnsweredRun(
 
 /** True when the events have the call and the begin of its run. */
 function isKnown(events: readonly Event[], callId: string): boolean {
-  const call = findCall([...newestFirst(events)], callId);
-  return call !== undefined && eventsOfRun(events, call.invocationId)[0]?.author === 'user';
+  const newest = [...newestFirst(events)];
+  const call = findCall(newest, callId);
+  const first = call && eventsOfRun(events, call.invocationId)[0];
+  if (first?.author !== 'user') return false;
+  // An answer is the user's too. It begins no run when it goes on with the run of its call, which may be one that is not known yet.
+  const before = newest.slice(newest.indexOf(first) + 1);
+  return beginsResumableRun(first) || getFunctionResponses(first).every(({ id = '' }) => findCall(before, id));
 }

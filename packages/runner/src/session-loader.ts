@@ -1,4 +1,5 @@
 import {
+  beginsResumableRun,
   type AcquireLeaseRequest,
   type BaseSessionService,
   type Event,
@@ -171,8 +172,7 @@ function isPartial({ events, lastSeq }: Session): boolean {
 
 /** True when a call that is answered, or the invocation that is to go on, was before these events. */
 function lacksSomething(events: readonly Event[], callIds: readonly string[], invocationId: string | undefined) {
-  // An invocation begins with what the user says.
-  const isBegin = (event: Event): boolean => event.author === 'user' && event.invocationId === invocationId;
+  const isBegin = (event: Event): boolean => event.invocationId === invocationId && beginsResumableRun(event);
   if (invocationId !== undefined && !events.some(isBegin)) return true;
   return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
 }

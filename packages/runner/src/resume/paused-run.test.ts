@@ -337,6 +337,38 @@ describe('an answer alone goes on with the run that asked', () => {
   });
 });
 
+describe('a run that is answered many times goes on each time, wherever in the session its answers are', () => {
+  test.each([0, 1, 2, 3, 5])('with %i tool calls between two answers', async (calls) => {
+    const { run, begin, stored } = await setUp();
+    const note = new FunctionTool({ name: 'note', description: '', execute: () => 'noted' });
+    const bot = (round: number) => {
+      const steps = Array.from({ length: calls }, (_, i) => ({ calls: [{ id: `n${round}-${i}`, name: 'note' }] }));
+      return agentOf('bot', [...steps, { calls: [{ id: `c${round}`, name: 'wait' }] }], {
+        tools: [note, new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined })],
+      });
+    };
+    await begin(bot(0));
+    for (let round = 1; round <= 40; round++) await run(bot(round), answer(`c${round - 1}`));
+    expect(new Set((await stored()).map(({ invocationId }) => invocationId)).size).toBe(1);
+  });
+
+  test('and of runs that answer one another no more is read than the call and its run', async () => {
+    const { run, begin, sessionService } = await setUp();
+    const bot = (round: number) => agentOf('bot', [{ calls: [{ id: `c${round}`, name: 'wait' }] }]);
+    await begin(bot(0), false);
+    for (let round = 1; round <= 60; round++) await run(bot(round), answer(`c${round - 1}`), false);
+    const pages: number[] = [];
+    const list = sessionService.listEvents.bind(sessionService);
+    sessionService.listEvents = async (request) => {
+      const page = await list(request);
+      pages.push(page.events.length);
+      return page;
+    };
+    await run(bot(61), answer('c60'), false);
+    expect(pages).toEqual([32]);
+  });
+});
+
 test('a run that goes on does not ask a model again that went on with the answer in another run', async () => {
   const { run, begin, stored, sessionService } = await setUp();
   const flow = (first: ScriptedStep[], second: ScriptedStep[]) =>
