@@ -69,7 +69,7 @@ export default defineConfig({
         },
         test: {
           name: 'gemini-web',
-          include: ['packages/gemini/src/**/*.node.test.ts'],
+          include: ['packages/gemini/src/{*,cache/*,live/*.node}.test.ts'],
           // WebSockets as in a browser: they send no headers and do not tell the status of a refusal.
           env: { GEMINI_SOCKETS: 'web' },
         },

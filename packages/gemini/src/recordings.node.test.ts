@@ -1,3 +1,4 @@
+// Reads recordings from files.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createLlmRequest, type FunctionCall, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
 import {

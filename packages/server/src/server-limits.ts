@@ -4,7 +4,7 @@ export interface ServerLimits {
   readonly maxBodyBytes: number;
   /** Runs in flight; a further one is refused with SERVER_BUSY. Default 2,000. */
   readonly maxRuns: number;
-  /** Characters of events kept of one run; the oldest go first. Default 16 Mi. */
+  /** Characters of events kept of one run, beside its largest one; the oldest go first. Default 16 Mi. */
   readonly maxRunChars: number;
   /** Characters of events kept of all runs together; finished runs get a quarter of it, and the oldest goes first. Default 64 Mi. */
   readonly maxKeptChars: number;

@@ -1,6 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FakeGeminiServer, type FakeLiveScript } from '@eventloom/testing/fake-gemini';
+import {
+  type FakeGeminiReply,
+  type FakeGeminiRequest,
+  FakeGeminiServer,
+  type FakeLiveScript,
+} from '@eventloom/testing/fake-gemini';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -12,31 +17,37 @@ declare module 'vitest' {
 
 /**
  * Gives tests that run in workerd fake Gemini servers, which need node. POST scripts of live connections, as JSON, to start one: the
- * answer is its `url`. DELETE `?url=` stops it: the answer is what its connections were sent, or its fault.
+ * answer is its `url`. PUT replies to `?url=` to add them to its script; GET `?url=` tells the requests so far, as soon as there are
+ * `&count=` of them, with `&ended` as soon as these are over. DELETE `?url=` stops it: the answer is what its connections were sent, or
+ * its fault.
  */
 export default async function provideFakeGemini(project: TestProject): Promise<() => Promise<void>> {
   const servers = new Map<string, FakeGeminiServer>();
-  const http = createServer((request, response) => {
-    void (async () => {
-      const answer = request.method === 'POST' ? await start(request) : await stop(request);
-      response.end(JSON.stringify(answer));
-    })();
+  const http = createServer((incoming, response) => {
+    void answerTo(incoming).then((answer) => response.end(JSON.stringify(answer)));
   });
 
-  async function start(request: IncomingMessage): Promise<object> {
+  async function answerTo(incoming: IncomingMessage): Promise<object> {
+    if (incoming.method === 'POST') return start((await readJson(incoming)) as FakeLiveScript[]);
+    const query = new URL(incoming.url ?? '', 'http://localhost').searchParams;
+    const url = query.get('url') ?? '';
+    const server = servers.get(url);
+    if (!server) return { fault: `there is no server at ${url}` };
+    if (incoming.method === 'DELETE') return stop(server);
+    if (incoming.method === 'GET') return requestsOf(server, Number(query.get('count')), query.has('ended'));
+    server.enqueue(...((await readJson(incoming)) as FakeGeminiReply[]));
+    return {};
+  }
+
+  async function start(scripts: readonly FakeLiveScript[]): Promise<object> {
     const server = await FakeGeminiServer.start();
-    let text = '';
-    for await (const piece of request.setEncoding('utf8')) text += piece as string;
-    server.live.enqueue(...(JSON.parse(text) as FakeLiveScript[]));
+    server.live.enqueue(...scripts);
     servers.set(server.url, server);
     return { url: server.url };
   }
 
-  async function stop(request: IncomingMessage): Promise<object> {
-    const url = new URL(request.url ?? '', 'http://localhost').searchParams.get('url') ?? '';
-    const server = servers.get(url);
-    if (!server) return { fault: `there is no server at ${url}` };
-    servers.delete(url);
+  async function stop(server: FakeGeminiServer): Promise<object> {
+    servers.delete(server.url);
     await server.close();
     try {
       server.assertConsumed();
@@ -61,4 +72,16 @@ export default async function provideFakeGemini(project: TestProject): Promise<(
     http.close();
     http.closeAllConnections();
   };
+}
+
+async function requestsOf(server: FakeGeminiServer, count: number, isEnded: boolean): Promise<FakeGeminiRequest[]> {
+  if (count > 0) await server.request(count - 1);
+  if (isEnded) for (const { ended } of server.requests.slice(0, count)) await ended;
+  return [...server.requests];
+}
+
+async function readJson(incoming: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const piece of incoming.setEncoding('utf8')) text += piece as string;
+  return JSON.parse(text);
 }

@@ -1,3 +1,4 @@
+// About node's own fetch, which has limits that no other has.
 import { FakeGeminiServer, jsonReply } from '@eventloom/testing/fake-gemini';
 import { afterEach, expect, test } from 'vitest';
 import { HttpExchange } from './http-exchange.ts';

@@ -1,3 +1,4 @@
+// Needs the other side of the connection at hand, which is a server of node. What all runtimes do is in gemini-live-network.test.ts.
 import {
   type BaseLlmConnection,
   createLlmRequest,

@@ -1,3 +1,4 @@
+// Reads recordings from files.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
   type BaseLlmConnection,

@@ -1,5 +1,6 @@
-import { systemPlatform } from '@eventloom/core';
-import type { AppStateAnswer, AppStateExchange } from './app-state-exchange.ts';
+import { InvalidRequestError, systemPlatform } from '@eventloom/core';
+import { errorResponse } from '../http/error-response.ts';
+import { type AppStateAnswer, type AppStateExchange, isAppStateExchange } from './app-state-exchange.ts';
 import type { AppStateChange } from '@eventloom/sessions/durable-object';
 import type { ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 
@@ -36,7 +37,9 @@ export class AppStateObject {
 
   /** Only other objects have the binding that this answers. */
   async fetch(request: Request): Promise<Response> {
-    const exchange = (await request.json()) as AppStateExchange;
+    const exchange: unknown = await request.json();
+    if (!isAppStateExchange(exchange))
+      return errorResponse(new InvalidRequestError('body: is no exchange of app state'));
     return Response.json(this.#storage.transactionSync(() => this.#exchange(exchange)));
   }
 

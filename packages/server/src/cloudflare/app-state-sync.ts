@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import type { DurableObjectAppState } from '@eventloom/sessions/durable-object';
 import { AppStateUnreachableError } from '../errors/app-state-unreachable-error.ts';
-import type { AppStateAnswer, AppStateExchange } from './app-state-exchange.ts';
+import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './app-state-exchange.ts';
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
 
 /** For how long what is known of other users' writes is good enough, and how long a request waits for better. */
@@ -22,23 +22,29 @@ export class AppStateSync {
   readonly #apps: ObjectNamespace;
   readonly #platform: Platform;
   readonly #report: (error: unknown) => void;
+  readonly #random: () => number;
   readonly #exchanges = new Map<string, Promise<void>>();
   readonly #freshUntilMs = new Map<string, number>();
   readonly #failures = new Map<string, { readonly sinceMs: number; readonly againMs: number }>();
 
-  /** @param report told of what failed, once until it works again */
+  /**
+   * @param report told of what failed, once until it works again
+   * @param random numbers from 0 up to 1, for the jitter
+   */
   constructor(
     replica: DurableObjectAppState,
     sender: string,
     apps: ObjectNamespace,
     platform: Platform,
     report: (error: unknown) => void,
+    random: () => number = Math.random,
   ) {
     this.#replica = replica;
     this.#sender = sender;
     this.#apps = apps;
     this.#platform = platform;
     this.#report = report;
+    this.#random = random;
   }
 
   /** True while something was written here and is not delivered. */
@@ -94,7 +100,7 @@ export class AppStateSync {
     const waiting = this.#replica.pendingApps().find((app) => app.appName === appName);
     const sinceMs = before?.sinceMs ?? Math.min(now, waiting?.sinceMs ?? now);
     const waitMs = Math.min(Math.max(now - sinceMs, RETRY_MS), MAX_RETRY_MS);
-    this.#failures.set(appName, { sinceMs, againMs: Math.ceil(now + waitMs * (0.75 + Math.random() / 2)) });
+    this.#failures.set(appName, { sinceMs, againMs: Math.ceil(now + waitMs * (0.75 + this.#random() / 2)) });
   }
 
   async #exchangeAll(appName: string): Promise<void> {
@@ -130,6 +136,10 @@ export class AppStateSync {
     const request = new Request('https://app.internal/', { method: 'POST', body: JSON.stringify(exchange), signal });
     const response = await this.#apps.getByName(appName).fetch(request);
     if (!response.ok) throw new AppStateUnreachableError(`the object of app ${appName} answered ${response.status}`);
-    return (await response.json()) as AppStateAnswer;
+    const answer: unknown = await response.json();
+    if (isAppStateAnswer(answer)) return answer;
+    throw new AppStateUnreachableError(
+      `the object of app ${appName} answered something else; is it of another version?`,
+    );
   }
 }

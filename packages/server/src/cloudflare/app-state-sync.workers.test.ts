@@ -34,7 +34,7 @@ interface User {
   readonly platform: FixedPlatform;
   readonly reported: unknown[];
   /** As after the object lost its memory. */
-  readonly again: () => AppStateSync;
+  readonly again: (random?: () => number) => AppStateSync;
   readonly write: (stateDelta: Record<string, unknown>, removedState?: string[]) => Promise<void>;
   readonly state: () => Promise<Record<string, unknown>>;
 }
@@ -50,7 +50,8 @@ function asUser<T>(appName: string, userId: string, work: (user: User) => Promis
     const way = new Way();
     const platform = fixedPlatform({ now: Date.now() });
     const reported: unknown[] = [];
-    const again = () => new AppStateSync(replica, userId, way, platform, (error) => reported.push(error));
+    const again = (random?: () => number) =>
+      new AppStateSync(replica, userId, way, platform, (error) => reported.push(error), random);
     return work({
       sync: again(),
       way,
@@ -69,6 +70,15 @@ function asUser<T>(appName: string, userId: string, work: (user: User) => Promis
 }
 
 const newApp = (): string => `app-${crypto.randomUUID()}`;
+
+/** Delivers writes of the key `a` to the object of an app. */
+async function send(
+  app: string,
+  { sender, pending }: { sender: string; pending: { seq: number; writtenMs: number; value: string }[] },
+): Promise<Response> {
+  const body = JSON.stringify({ sender, knownVersion: 0, pending: pending.map((change) => ({ key: 'a', ...change })) });
+  return env.EVENTLOOM_APPS.getByName(app).fetch(new Request('https://app.internal/', { method: 'POST', body }));
+}
 
 /** What a user sees who comes anew. */
 function seenIn(app: string): Promise<Record<string, unknown>> {
@@ -110,6 +120,48 @@ test('what cannot be delivered waits, is tried again later and later, and is tol
     expect(reported).toHaveLength(2);
   });
   expect(await seenIn(app)).toEqual({ 'app:a': 1 });
+});
+
+test('objects of which none gets through ask again at different times', async () => {
+  await asUser(newApp(), 'ann', async ({ way, platform, again, write }) => {
+    way.way = down;
+    await write({ 'app:a': 1 });
+    const waits: number[] = [];
+    for (const random of [0, 0.5, 0.9]) {
+      const sync = again(() => random);
+      await sync.deliver();
+      waits.push(sync.dueMs - platform.now());
+    }
+    expect(waits).toEqual([3750, 5000, 6000]);
+  });
+});
+
+test('an object that lost its memory asks no sooner than before: what waits says since when it failed', async () => {
+  await asUser(newApp(), 'ann', async ({ sync, way, platform, again, write }) => {
+    way.way = down;
+    await write({ 'app:a': 1 });
+    // Nothing has failed yet: it is due five seconds after it was written.
+    const writtenMs = sync.dueMs - 5000;
+    platform.advance(60_000);
+    const anew = again(() => 0.5);
+    await anew.deliver();
+    expect(anew.dueMs - platform.now()).toBe(platform.now() - writtenMs);
+  });
+});
+
+test('an answer that is none counts as a failure: what was to be delivered waits', async () => {
+  await asUser(newApp(), 'ann', async ({ sync, way, reported, write }) => {
+    way.way = () => Promise.resolve(Response.json({ changes: [{ key: 'a', value: 1 }], version: 1, hasMore: false }));
+    await write({ 'app:a': 1 });
+    await sync.deliver();
+    expect(reported).toMatchObject([{ code: 'APP_STATE_UNREACHABLE' }]);
+    expect(sync.hasPending).toBe(true);
+  });
+});
+
+test('the object of an app refuses what is no exchange', async () => {
+  const refusal = await send(newApp(), { sender: 'a', pending: [{ seq: 1, writtenMs: Number.NaN, value: '1' }] });
+  expect([refusal.status, await refusal.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
 });
 
 test('a delivery whose answer was lost counts once, also when the object lost its memory meanwhile', async () => {
@@ -208,13 +260,30 @@ test('one request waits a second for an object that does not answer, and those t
 
 test('a writer whose clock is ahead does not keep others from writing', async () => {
   const app = newApp();
-  const object = env.EVENTLOOM_APPS.getByName(app);
-  const pending = [{ seq: 1, key: 'a', value: '"ahead"', writtenMs: Date.now() + 1_000_000 }];
-  const body = JSON.stringify({ sender: 'a', knownVersion: 0, pending });
-  await (await object.fetch(new Request('https://app.internal/', { method: 'POST', body }))).text();
+  const pending = [{ seq: 1, writtenMs: Date.now() + 1_000_000, value: '"ahead"' }];
+  await (await send(app, { sender: 'a', pending })).text();
   await asUser(app, 'ann', async ({ sync, write }) => {
     await write({ 'app:a': 'now' });
     await sync.deliver();
   });
   expect(await seenIn(app)).toEqual({ 'app:a': 'now' });
+});
+
+test('of two writes at the same time the same one counts, whichever is delivered first', async () => {
+  const writtenMs = Date.now() - 1000;
+  const ofUsers = ['ann', 'bob'].map((sender) => ({ sender, pending: [{ seq: 1, writtenMs, value: `"${sender}"` }] }));
+  for (const deliveries of [ofUsers, ofUsers.toReversed()]) {
+    const app = newApp();
+    for (const delivery of deliveries) await (await send(app, delivery)).text();
+    expect(await seenIn(app)).toEqual({ 'app:a': 'bob' });
+  }
+});
+
+test('of two writes of one user at the same time the later one counts', async () => {
+  const writtenMs = Date.now() - 1000;
+  const app = newApp();
+  for (const [seq, value] of [[1, '"first"'] as const, [2, '"second"'] as const]) {
+    await (await send(app, { sender: 'ann', pending: [{ seq, writtenMs, value }] })).text();
+  }
+  expect(await seenIn(app)).toEqual({ 'app:a': 'second' });
 });

@@ -4,7 +4,7 @@ import type { ObjectStorage } from './cloudflare-bindings.ts';
 const ROW_CHARS = 64 * 1024;
 /** A row takes 2 MB; a character at most three bytes. */
 const PART_CHARS = 512 * 1024;
-/** What is kept of one run: the oldest go first. */
+/** What is kept of one run, beside its largest event: the oldest go first. */
 const MAX_RUN_CHARS = 16 * 1024 * 1024;
 
 const TABLES = `
@@ -110,9 +110,10 @@ export class RunChunks {
   #trim(pk: number): number | undefined {
     const [row] = this.#all(
       `SELECT last_seq FROM (
-         SELECT last_seq, sum(sum(chars)) OVER (ORDER BY first_seq DESC) AS total, row_number() OVER (ORDER BY first_seq DESC) AS place
+         SELECT last_seq, sum(sum(chars)) OVER newer - max(sum(chars)) OVER newer AS total
          FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) GROUP BY first_seq
-       ) WHERE total > ${MAX_RUN_CHARS} AND place > 1 ORDER BY last_seq DESC LIMIT 1`,
+         WINDOW newer AS (ORDER BY first_seq DESC)
+       ) WHERE total > ${MAX_RUN_CHARS} ORDER BY last_seq DESC LIMIT 1`,
       pk,
     );
     if (!row) return undefined;

@@ -120,13 +120,14 @@ test('of a run that says more than is kept the oldest events go, and it is known
     expect(textsOf(store, pk)).toHaveLength(41 - firstSeq);
   }));
 
-test('the newest event is kept however large it is', () =>
+test('one event is kept however large it is, and so much besides', () =>
   inStore((store) => {
     const pk = store.open(KEY, 'e-1', 1);
-    store.append(pk, 1, ['"small"']);
-    store.append(pk, 2, ['x'.repeat(18 * MEGABYTE)]);
-    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 2, lastSeq: 2, goneSeq: 1 });
-    expect(textsOf(store, pk)[0]?.length).toBe(18 * MEGABYTE);
+    for (const [index, size] of [5, 18 * MEGABYTE, MEGABYTE].entries()) store.append(pk, index + 1, ['x'.repeat(size)]);
+    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 1, lastSeq: 3, goneSeq: 0 });
+    expect(textsOf(store, pk)[1]?.length).toBe(18 * MEGABYTE);
+    store.append(pk, 4, ['x'.repeat(18 * MEGABYTE)]);
+    expect(store.find(KEY, 'e-1')).toMatchObject({ firstSeq: 3, lastSeq: 4, goneSeq: 2 });
   }));
 
 test('of a run that goes on what was committed stays with its numbers, and what was said of an unfinished answer goes', () =>

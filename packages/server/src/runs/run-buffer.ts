@@ -11,6 +11,7 @@ export class RunBuffer {
   #beginSeq: number;
   #firstSeq: number;
   #chars = 0;
+  #largestChars = 0;
 
   /** @param firstSeq the number of the first event that will be appended */
   constructor(firstSeq = 1) {
@@ -48,9 +49,15 @@ export class RunBuffer {
     return this.#chars;
   }
 
+  /** Characters of the largest event that there ever was. */
+  get largestChars(): number {
+    return this.#largestChars;
+  }
+
   append(text: string): void {
     this.#texts.push(text);
     this.#chars += text.length;
+    this.#largestChars = Math.max(this.#largestChars, text.length);
   }
 
   /** Drops the oldest event and returns how many characters that were. */
@@ -74,6 +81,7 @@ export class RunBuffer {
     this.#beginSeq = firstSeq;
     this.#firstSeq = firstSeq;
     this.#chars = 0;
+    this.#largestChars = 0;
     return chars;
   }
 

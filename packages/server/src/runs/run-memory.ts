@@ -29,8 +29,11 @@ export class RunMemory {
     this.#chars += chars;
     const { maxRunChars, maxKeptChars } = this.#limits;
     while (this.#chars > maxKeptChars && this.kept.forgetOldest());
-    while (run.buffer.count > 1 && (run.buffer.chars > maxRunChars || this.#chars > maxKeptChars)) {
-      this.#chars -= run.buffer.dropOldest();
+    const { buffer } = run;
+    // One event may be larger than the bound: whoever waits for it, or for what came before it, is not slow.
+    const maxChars = maxRunChars + buffer.largestChars;
+    while (buffer.count > 1 && (buffer.chars > maxChars || this.#chars > maxKeptChars)) {
+      this.#chars -= buffer.dropOldest();
     }
   }
 

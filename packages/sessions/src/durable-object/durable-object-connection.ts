@@ -12,6 +12,7 @@ export interface DurableObjectSqlStorage extends DurableObjectStorage {
 export class DurableObjectConnection implements SqlConnection {
   readonly shared = false;
   readonly texts: LargeTexts;
+  readonly maxPageChars = 8 * 1024 * 1024;
   readonly #storage: DurableObjectSqlStorage;
 
   constructor(storage: DurableObjectSqlStorage, texts: LargeTexts) {

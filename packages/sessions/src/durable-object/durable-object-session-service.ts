@@ -5,7 +5,6 @@ import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { LargeTexts, MAX_ROW_BYTES } from './large-texts.ts';
 import type { LargeValueBucket } from './large-value-bucket.ts';
-import { LargeValueSessionDriver } from './large-value-session-driver.ts';
 import { LargeValues } from './large-values.ts';
 
 /** Options of `DurableObjectSessionService`. */
@@ -56,8 +55,9 @@ export class DurableObjectSessionService extends DriverSessionService {
     const { storage, bucket, prefix = '', onLoose, maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
     const values = new LargeValues(storage, bucket, prefix, platform, onLoose);
     const texts = new LargeTexts(values, maxRowBytes);
-    const rows = new SqlSessionDriver(new DurableObjectConnection(storage, texts));
-    super(new LargeValueSessionDriver(rows, texts), options);
+    const run = <T>(work: () => T) => texts.run(work);
+    const rows = new SqlSessionDriver(new DurableObjectConnection(storage, texts), { read: run, write: run });
+    super(rows, options);
     values.begin();
     this.#storage = storage;
     this.#rows = rows;

@@ -1,3 +1,5 @@
+import type { MaybePromise } from '../session-driver.ts';
+
 /** What is bound to a parameter. Numbers may arrive as REAL whatever they are: SQL that needs an integer uses bit operators. */
 export type SqlValue = null | number | string;
 
@@ -34,6 +36,8 @@ export interface SqlConnection {
   /** True when other processes may write to the same database. */
   readonly shared: boolean;
   readonly texts: RowTexts;
+  /** About how many characters of events are read for one page: one event may have more. */
+  readonly maxPageChars: number;
   prepare(sql: string): SqlStatement;
   /** Runs statements that take and give nothing. */
   exec(sql: string): void;
@@ -41,4 +45,11 @@ export interface SqlConnection {
   read<T>(work: () => T): T;
   /** Runs statements that are written together or, when the work throws, not at all. Not called inside another. */
   write<T>(work: () => T): T;
+}
+
+/** How calls are answered: at once, or later where work has to be done again. What has to be done again changed nothing. */
+export interface SqlWork {
+  read<T>(work: () => T): MaybePromise<T>;
+  /** Writes that wait are done in the order in which they were asked for. */
+  write<T>(work: () => T): MaybePromise<T>;
 }

@@ -101,6 +101,15 @@ export class SqlEvents {
     return Math.max(1, Number(this.#sql.eventsWithin.get(pk, first, last, maxChars, isNewest)?.['count']));
   }
 
+  /** As `read`, as many of them as `countWithin` allows. */
+  readPage(row: SessionRow, window: EventWindow, maxChars: number): Event[] {
+    if (maxChars === Infinity) return this.read(row, window);
+    const { afterSeq, limit } = window;
+    const count = this.countWithin(row, window, maxChars);
+    const part = limit === undefined ? { beforeSeq: afterSeq + count + 1 } : { limit: Math.min(limit, count) };
+    return this.read(row, { ...window, ...part });
+  }
+
   readonly #toEvent = ({ event }: SqlRow): Event => this.#texts.read(event) as Event;
 
   /** The end of what compactions of the session cover; undefined without one. */

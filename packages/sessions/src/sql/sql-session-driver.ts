@@ -7,6 +7,7 @@ import type {
   EventWindow,
   LeaseClaim,
   ListedSession,
+  MaybePromise,
   OpenRunPage,
   SessionBackground,
   SessionCreation,
@@ -19,7 +20,7 @@ import type {
 import { SqlAppends } from './sql-appends.ts';
 import { checkVersion, findSession } from './find-session.ts';
 import { migrateSessions } from './schema.ts';
-import type { SqlConnection } from './sql-connection.ts';
+import type { SqlConnection, SqlWork } from './sql-connection.ts';
 import { nextHighTimestamp, SqlEvents } from './sql-events.ts';
 import { SqlLeases } from './sql-leases.ts';
 import { SqlListing } from './sql-listing.ts';
@@ -37,6 +38,7 @@ const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
 export class SqlSessionDriver implements SessionDriver {
   readonly shared: boolean;
   readonly #connection: SqlConnection;
+  readonly #work: SqlWork;
   readonly #sql: Statements;
   readonly #state: SqlState;
   readonly #events: SqlEvents;
@@ -47,12 +49,14 @@ export class SqlSessionDriver implements SessionDriver {
 
   /**
    * Makes the tables where they are missing.
+   * @param work may find the connection unable to do it, and does it again later
    * @throws ConfigurationError when a newer program made them
    */
-  constructor(connection: SqlConnection) {
+  constructor(connection: SqlConnection, work: SqlWork) {
     migrateSessions(connection);
     this.shared = connection.shared;
     this.#connection = connection;
+    this.#work = work;
     this.#sql = prepareStatements(connection);
     this.#state = new SqlState(this.#sql, connection.texts);
     this.#listing = new SqlListing(this.#sql);
@@ -63,8 +67,14 @@ export class SqlSessionDriver implements SessionDriver {
     this.#toolCalls = new SqlToolCalls(this.#sql, connection.texts);
   }
 
-  createSession({ appName, userId, sessionId, writes, nowMs }: SessionCreation): CreatedSession | undefined {
-    return this.#connection.write(() => {
+  createSession({
+    appName,
+    userId,
+    sessionId,
+    writes,
+    nowMs,
+  }: SessionCreation): MaybePromise<CreatedSession | undefined> {
+    return this.#write(() => {
       const pk = this.#insertSession(appName, userId, sessionId, nowMs);
       if (pk === undefined) return undefined;
       if (writes.length > 0) {
@@ -75,9 +85,9 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  importSession(session: SessionImport): CreatedSession | undefined {
+  importSession(session: SessionImport): MaybePromise<CreatedSession | undefined> {
     const { appName, userId, sessionId, updatedAtMs } = session;
-    return this.#connection.write(() => {
+    return this.#write(() => {
       const pk = this.#insertSession(appName, userId, sessionId, updatedAtMs);
       if (pk === undefined) return undefined;
       this.#state.write(appName, userId, pk, session.state);
@@ -93,17 +103,19 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  readSession(key: SessionKey, window: EventWindow): StoredSession | undefined {
-    return this.#connection.read(() => {
+  readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined> {
+    return this.#read(() => {
       const row = findSession(this.#sql, key);
       return row && { ...this.#describe(key.appName, row), events: this.#events.read(row, window) };
     });
   }
 
-  readEvents(key: SessionKey, window: EventWindow): StoredEventWindow | undefined {
-    return this.#connection.read(() => {
+  readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined> {
+    return this.#read(() => {
       const row = findSession(this.#sql, key);
-      return row && { incarnation: String(row.pk), lastSeq: row.last_seq, events: this.#events.read(row, window) };
+      if (!row) return undefined;
+      const events = this.#events.readPage(row, window, this.#connection.maxPageChars);
+      return { incarnation: String(row.pk), lastSeq: row.last_seq, events };
     });
   }
 
@@ -113,8 +125,8 @@ export class SqlSessionDriver implements SessionDriver {
     return row ? this.#events.countWithin(row, window, maxChars) : 1;
   }
 
-  readBackground(key: SessionKey): SessionBackground | undefined {
-    return this.#connection.read(() => {
+  readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined> {
+    return this.#read(() => {
       const row = findSession(this.#sql, key);
       if (!row) return undefined;
       const initialState = this.#state.readInitial(row.pk);
@@ -122,8 +134,8 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  listSessions(page: SessionPage): ListedSession[] {
-    return this.#connection.read(() => {
+  listSessions(page: SessionPage): MaybePromise<ListedSession[]> {
+    return this.#read(() => {
       checkVersion(this.#sql);
       const states = this.#state.pageReader(page.appName);
       const found: ListedSession[] = [];
@@ -137,8 +149,8 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  deleteSession(key: SessionKey): void {
-    this.#connection.write(() => {
+  deleteSession(key: SessionKey): MaybePromise<void> {
+    return this.#write(() => {
       const row = findSession(this.#sql, key);
       if (!row) return;
       this.#sql.raiseEpoch.run(row.epoch);
@@ -151,47 +163,61 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  appendEvent(append: EventAppend): AppendOutcome {
-    return this.#appends.append(append);
+  appendEvent(append: EventAppend): MaybePromise<AppendOutcome> {
+    return this.#work.write(() => this.#appends.append(append));
   }
 
-  claimLease(claim: LeaseClaim): ClaimOutcome {
-    const { ticket } = claim;
-    if (!ticket) return this.#leases.claim(claim);
-    // Who polls seldom has anything to write.
-    const refused = this.#connection.read(() => this.#leases.refuseAgain(claim, ticket));
-    return refused ?? this.#connection.write(() => this.#leases.claim(claim));
+  claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome> {
+    return this.#work.write(() => {
+      const { ticket } = claim;
+      if (!ticket) return this.#leases.claim(claim);
+      // Who polls seldom has anything to write.
+      const refused = this.#connection.read(() => this.#leases.refuseAgain(claim, ticket));
+      return refused ?? this.#connection.write(() => this.#leases.claim(claim));
+    });
   }
 
-  withdrawTicket(key: SessionKey, ticketId: string): void {
-    this.#leases.withdraw(key, ticketId);
+  withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void> {
+    return this.#work.write(() => this.#leases.withdraw(key, ticketId));
   }
 
-  renewLease(lease: SessionLease, nowMs: number): boolean {
-    return this.#leases.renew(lease, nowMs);
+  renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean> {
+    return this.#work.write(() => this.#leases.renew(lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): void {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void> {
     const { invocationId } = lease;
-    if (leaveOpen === true || invocationId === undefined) this.#leases.end(lease);
-    else if (leaveOpen === 'uncounted') this.#leases.leaveRun(lease, invocationId);
-    else this.#leases.endRun(lease, invocationId);
+    return this.#work.write(() => {
+      if (leaveOpen === true || invocationId === undefined) this.#leases.end(lease);
+      else if (leaveOpen === 'uncounted') this.#leases.leaveRun(lease, invocationId);
+      else this.#leases.endRun(lease, invocationId);
+    });
   }
 
-  listOpenRuns(page: OpenRunPage): OpenRun[] {
-    return this.#connection.read(() => {
+  listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]> {
+    return this.#read(() => {
       checkVersion(this.#sql);
       return this.#leases.listOpenRuns(page);
     });
   }
 
-  recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
-    const outcome = this.#toolCalls.toTexts(entry);
-    return this.#connection.write(() => this.#toolCalls.record(lease, entry, outcome));
+  recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean> {
+    return this.#work.write(() => {
+      const outcome = this.#toolCalls.toTexts(entry);
+      return this.#connection.write(() => this.#toolCalls.record(lease, entry, outcome));
+    });
   }
 
-  listToolCalls(key: SessionKey, invocationId: string): ToolLedgerEntry[] {
-    return this.#connection.read(() => this.#toolCalls.list(key, invocationId));
+  listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]> {
+    return this.#read(() => this.#toolCalls.list(key, invocationId));
+  }
+
+  #read<T>(work: () => T): MaybePromise<T> {
+    return this.#work.read(() => this.#connection.read(work));
+  }
+
+  #write<T>(work: () => T): MaybePromise<T> {
+    return this.#work.write(() => this.#connection.write(work));
   }
 
   /** The new session's row; undefined when the key is taken. */

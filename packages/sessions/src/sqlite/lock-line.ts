@@ -1,5 +1,6 @@
 import { type Platform, SessionBusyError } from '@eventloom/core';
 import type { MaybePromise } from '../session-driver.ts';
+import type { SqlWork } from '../sql/sql-connection.ts';
 
 const SQLITE_BUSY = 5;
 /** How long a file may stay locked before what waits for it fails. */
@@ -19,7 +20,7 @@ interface Attempt {
  * event loop: writes one after the other in the order in which they were asked for, while reads go on. Whatever is given must
  * change nothing when it finds the file locked.
  */
-export class LockLine {
+export class LockLine implements SqlWork {
   readonly #platform: Platform;
   readonly #line = new Set<Attempt>();
 

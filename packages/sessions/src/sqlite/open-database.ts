@@ -3,8 +3,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
+import { LockLine } from './lock-line.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { SqliteSessionDriver } from './sqlite-session-driver.ts';
 
 /**
  * What an acknowledged write survives. `process`: the death of this process in any way, kill -9 included; after a power failure
@@ -16,7 +16,7 @@ export type SqliteDurability = 'process' | 'power';
 /** An opened file. */
 export interface OpenDatabase {
   readonly database: DatabaseSync;
-  readonly driver: SqliteSessionDriver;
+  readonly driver: SqlSessionDriver;
 }
 
 /** Opening waits for a lock as long as this, and blocks meanwhile. */
@@ -51,12 +51,12 @@ export function prepareDatabase(
   database: DatabaseSync,
   durability: SqliteDurability,
   platform: Platform,
-): SqliteSessionDriver {
+): SqlSessionDriver {
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
-  const driver = new SqlSessionDriver(new SqliteConnection(database));
+  const driver = new SqlSessionDriver(new SqliteConnection(database), new LockLine(platform));
   // From here on a lock is waited for without blocking.
   database.exec('PRAGMA busy_timeout = 0');
-  return new SqliteSessionDriver(driver, platform);
+  return driver;
 }

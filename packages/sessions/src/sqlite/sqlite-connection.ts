@@ -16,6 +16,7 @@ const TEXTS: RowTexts = {
 export class SqliteConnection implements SqlConnection {
   readonly shared = true;
   readonly texts = TEXTS;
+  readonly maxPageChars = Infinity;
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #beginWrite: StatementSync;

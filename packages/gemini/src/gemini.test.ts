@@ -6,14 +6,15 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@eventloom/core';
-import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: FakeGeminiServer;
+let server: DistantGemini;
 beforeEach(async () => {
-  server = await FakeGeminiServer.start();
+  server = await DistantGemini.start();
 });
 afterEach(async () => {
   await server.close();
@@ -43,7 +44,9 @@ async function ask(model: Gemini, request: LlmRequest): Promise<LlmResponse> {
 }
 
 test('a text is asked and answered, with the key in its header', async () => {
-  server.enqueue(jsonReply(wireResponse({ text: 'Hello!', responseId: 'r1', modelVersion: 'gemini-2.5-flash-001' })));
+  await server.enqueue(
+    jsonReply(wireResponse({ text: 'Hello!', responseId: 'r1', modelVersion: 'gemini-2.5-flash-001' })),
+  );
   const request = requestOf('Hi');
   appendInstructions(request, ['Be kind.']);
   request.config.temperature = 0.2;
@@ -53,7 +56,7 @@ test('a text is asked and answered, with the key in its header', async () => {
     modelVersion: 'gemini-2.5-flash-001',
     responseId: 'r1',
   });
-  const [sent] = server.requests;
+  const [sent] = await server.requests();
   expect(sent).toMatchObject({
     path: '/v1/models/gemini-2.5-flash:generateContent',
     headers: { 'x-goog-api-key': 'a-test-key' },
@@ -66,20 +69,20 @@ test('a text is asked and answered, with the key in its header', async () => {
 });
 
 test('the request may name another model', async () => {
-  server.enqueue(jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')));
   await ask(gemini(), { ...requestOf('Hi'), model: 'models/gemini-2.5-pro' });
-  expect(server.requests[0]?.model).toBe('gemini-2.5-pro');
+  expect((await server.requests())[0]?.model).toBe('gemini-2.5-pro');
 });
 
 test('API version, headers and body fields of the options are sent', async () => {
-  server.enqueue(jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')));
   const model = gemini({
     apiVersion: 'v1beta',
     headers: { 'x-team': 'blue' },
     httpOptions: { extraBody: { extra: true }, headers: { 'x-more': '1' } },
   });
   await ask(model, requestOf('Hi'));
-  expect(server.requests[0]).toMatchObject({
+  expect((await server.requests())[0]).toMatchObject({
     apiVersion: 'v1beta',
     headers: { 'x-team': 'blue', 'x-more': '1' },
     body: { extra: true },
@@ -90,7 +93,7 @@ test('function declarations are sent in one list, and calls come back with their
   const parametersJsonSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const weather = { name: 'weather', description: 'Tells the weather.', parametersJsonSchema };
   const time = { name: 'time', description: 'Tells the time.', parameters: { type: 'object', properties: {} } };
-  server.enqueue(
+  await server.enqueue(
     jsonReply(
       wireResponse({
         calls: [{ id: 'c1', name: 'weather', args: { city: 'Bern' } }, { name: 'time' }],
@@ -106,7 +109,7 @@ test('function declarations are sent in one list, and calls come back with their
     { functionCall: { id: 'c1', name: 'weather', args: { city: 'Bern' } } },
     { functionCall: { name: 'time', args: {} } },
   ]);
-  expect(server.requests[0]?.body.tools).toEqual([
+  expect((await server.requests())[0]?.body.tools).toEqual([
     { functionDeclarations: [weather, { ...time, parameters: { type: 'OBJECT', properties: {} } }] },
     { googleSearch: {} },
   ]);
@@ -119,14 +122,14 @@ test('thoughts and signatures come through and go back unchanged', async () => {
     { functionCall: { name: 'f', args: { a: 1 } }, thoughtSignature: 'c2lnbmVk/+==' },
     { text: 'Done.', thoughtSignature: 'YW5vdGhlcg==' },
   ];
-  server.enqueue(jsonReply(wireResponse({ parts })), jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse({ parts })), jsonReply(wireResponse('x')));
   const user = { role: 'user', parts: [{ text: 'Hi' }] };
   const { content } = await ask(gemini(), requestOf([user], { thinkingConfig: { includeThoughts: true } }));
   expect(content).toEqual({ role: 'model', parts });
   const answer = { role: 'user', parts: [{ functionResponse: { name: 'f', response: { result: 2 } } }] };
   await ask(gemini(), requestOf([user, content ?? {}, answer]));
-  expect(server.requests[0]?.body.generationConfig).toEqual({ thinkingConfig: { includeThoughts: true } });
-  expect(server.requests[1]?.body.contents).toEqual([user, { role: 'model', parts }, answer]);
+  expect((await server.requests())[0]?.body.generationConfig).toEqual({ thinkingConfig: { includeThoughts: true } });
+  expect((await server.requests())[1]?.body.contents).toEqual([user, { role: 'model', parts }, answer]);
 });
 
 test('what a part has beyond what is known comes through', async () => {
@@ -134,7 +137,7 @@ test('what a part has beyond what is known comes through', async () => {
     { text: 'a', partMetadata: { x: 1 }, somethingNew: { y: 2 } },
     { executableCode: { code: '1+1', language: 'PYTHON' } },
   ];
-  server.enqueue(jsonReply(wireResponse({ parts })));
+  await server.enqueue(jsonReply(wireResponse({ parts })));
   expect((await ask(gemini(), requestOf('Hi'))).content).toEqual({ role: 'model', parts });
 });
 
@@ -147,20 +150,20 @@ test('usage is plain data, as the service counted it', async () => {
     totalTokenCount: 21,
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: 10 }],
   };
-  server.enqueue(jsonReply(wireResponse({ text: 'x', usage })));
+  await server.enqueue(jsonReply(wireResponse({ text: 'x', usage })));
   const { usageMetadata } = await ask(gemini(), requestOf('Hi'));
   expect(usageMetadata).toStrictEqual(usage);
   expect(Object.getOwnPropertyNames(usageMetadata)).toEqual(Object.keys(usage));
 });
 
 test('bytes go as standard base64, and the names of files stay here', async () => {
-  server.enqueue(jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')));
   const parts = [
     { inlineData: { data: '-_-_YQ', mimeType: 'image/png', displayName: 'cat.png' } },
     { fileData: { fileUri: 'https://example.com/a.pdf', mimeType: 'application/pdf', displayName: 'a.pdf' } },
   ];
   await ask(gemini(), requestOf([{ role: 'user', parts }], { labels: { team: 'blue' } }));
-  expect(server.requests[0]?.body).toMatchObject({
+  expect((await server.requests())[0]?.body).toMatchObject({
     contents: [
       {
         parts: [
@@ -170,7 +173,7 @@ test('bytes go as standard base64, and the names of files stay here', async () =
       },
     ],
   });
-  const text = JSON.stringify(server.requests[0]?.body);
+  const text = JSON.stringify((await server.requests())[0]?.body);
   expect(text).not.toContain('displayName');
   expect(text).not.toContain('labels');
   expect(parts[0]).toEqual({ inlineData: { data: '-_-_YQ', mimeType: 'image/png', displayName: 'cat.png' } });
@@ -178,15 +181,15 @@ test('bytes go as standard base64, and the names of files stay here', async () =
 
 test('inline data of the model comes back as it was sent', async () => {
   const inlineData = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
-  server.enqueue(jsonReply(wireResponse({ parts: [{ inlineData }] })));
+  await server.enqueue(jsonReply(wireResponse({ parts: [{ inlineData }] })));
   expect((await ask(gemini(), requestOf('Draw'))).content?.parts).toEqual([{ inlineData }]);
 });
 
 test('a JSON schema for the answer is sent with its MIME type', async () => {
   const responseJsonSchema = { type: 'object', properties: { n: { type: 'integer' } } };
-  server.enqueue(jsonReply(wireResponse('{"n":1}')));
+  await server.enqueue(jsonReply(wireResponse('{"n":1}')));
   await ask(gemini(), requestOf('A number', { responseJsonSchema }));
-  expect(server.requests[0]?.body.generationConfig).toEqual({
+  expect((await server.requests())[0]?.body.generationConfig).toEqual({
     responseJsonSchema,
     responseMimeType: 'application/json',
   });
@@ -201,7 +204,7 @@ test('what the model knows of its sources comes through', async () => {
     avgLogprobs: -0.5,
     logprobsResult: { chosenCandidates: [] },
   };
-  server.enqueue(jsonReply({ candidates: [candidate] }));
+  await server.enqueue(jsonReply({ candidates: [candidate] }));
   expect(await ask(gemini(), requestOf('Hi'))).toEqual({
     content: candidate.content,
     finishReason: 'STOP',
@@ -214,7 +217,7 @@ test('what the model knows of its sources comes through', async () => {
 
 test('further candidates are alternatives', async () => {
   const said = (text: string) => ({ role: 'model', parts: [{ text }] });
-  server.enqueue(
+  await server.enqueue(
     jsonReply({
       candidates: [
         { content: said('one'), finishReason: 'STOP', index: 0 },
@@ -230,7 +233,7 @@ test('further candidates are alternatives', async () => {
 });
 
 test('a finish other than STOP is an error code beside the content', async () => {
-  server.enqueue(jsonReply(wireResponse({ text: 'The sky', finishReason: 'MAX_TOKENS' })));
+  await server.enqueue(jsonReply(wireResponse({ text: 'The sky', finishReason: 'MAX_TOKENS' })));
   expect(await ask(gemini(), requestOf('Hi'))).toMatchObject({
     content: { parts: [{ text: 'The sky' }] },
     finishReason: 'MAX_TOKENS',
@@ -240,7 +243,7 @@ test('a finish other than STOP is an error code beside the content', async () =>
 });
 
 test('a blocked prompt is a response with the reason', async () => {
-  server.enqueue(
+  await server.enqueue(
     jsonReply({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 5 } }),
   );
   expect(await ask(gemini(), requestOf('Hi'))).toEqual({
@@ -251,17 +254,17 @@ test('a blocked prompt is a response with the reason', async () => {
 });
 
 test('an answer without candidates is a response with an error code', async () => {
-  server.enqueue(jsonReply({ usageMetadata: { promptTokenCount: 5 } }));
+  await server.enqueue(jsonReply({ usageMetadata: { promptTokenCount: 5 } }));
   expect(await ask(gemini(), requestOf('Hi'))).toMatchObject({ errorCode: 'UNKNOWN_ERROR' });
 });
 
 test('an answer without a finish reason is taken as whole', async () => {
-  server.enqueue(jsonReply(wireResponse({ text: 'x', finishReason: null })));
+  await server.enqueue(jsonReply(wireResponse({ text: 'x', finishReason: null })));
   expect(await ask(gemini(), requestOf('Hi'))).not.toHaveProperty('errorCode');
 });
 
 test('a conversation that does not end with the user is told to go on', async () => {
-  server.enqueue(jsonReply(wireResponse('x')), jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')), jsonReply(wireResponse('x')));
   const empty = requestOf([], { systemInstruction: 'Greet.' });
   await ask(gemini(), empty);
   await ask(
@@ -271,7 +274,7 @@ test('a conversation that does not end with the user is told to go on', async ()
       { role: 'model', parts: [{ text: 'b' }] },
     ]),
   );
-  expect(server.requests.map(({ body }) => body.contents?.map(({ role }) => role))).toEqual([
+  expect((await server.requests()).map(({ body }) => body.contents?.map(({ role }) => role))).toEqual([
     ['user'],
     ['user', 'model', 'user'],
   ]);
@@ -279,13 +282,13 @@ test('a conversation that does not end with the user is told to go on', async ()
 });
 
 test('on Vertex AI the path has project and location, and labels and names are sent', async () => {
-  server.enqueue(jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')));
   const model = gemini({ vertexai: true, project: 'my-project', location: 'europe-west4' });
   const parts = [
     { inlineData: { data: 'YQ==', mimeType: 'image/png', displayName: 'cat.png' }, partMetadata: { local: 1 } },
   ];
   await ask(model, requestOf([{ role: 'user', parts }], { labels: { team: 'blue' } }));
-  expect(server.requests[0]).toMatchObject({
+  expect((await server.requests())[0]).toMatchObject({
     path: '/v1beta1/projects/my-project/locations/europe-west4/publishers/google/models/gemini-2.5-flash:generateContent',
     project: 'my-project',
     location: 'europe-west4',
@@ -294,22 +297,22 @@ test('on Vertex AI the path has project and location, and labels and names are s
 });
 
 test('pieces of calls in the history are sent as calls', async () => {
-  server.enqueue(jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')));
   const call = { role: 'model', parts: [{ functionCall: { name: 'f', args: {}, willContinue: false } }] };
   const answer = { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] };
   await ask(gemini(), requestOf([{ role: 'user', parts: [{ text: 'a' }] }, call, answer]));
-  expect(server.requests[0]?.body.contents?.[1]).toEqual({
+  expect((await server.requests())[0]?.body.contents?.[1]).toEqual({
     role: 'model',
     parts: [{ functionCall: { name: 'f', args: {} } }],
   });
 });
 
 test('a client made elsewhere is used as it is', async () => {
-  server.enqueue(jsonReply(wireResponse('x')), jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')), jsonReply(wireResponse('x')));
   const client = new GoogleGenAI({ apiKey: 'other-key', httpOptions: { baseUrl: server.url, apiVersion: 'v9' } });
   await ask(new Gemini({ model: 'gemini-2.5-flash', client }), requestOf('Hi'));
   await ask(new Gemini({ model: 'gemini-2.5-flash', client: () => Promise.resolve(client) }), requestOf('Hi'));
-  expect(server.requests.map(({ path, headers }) => [path, headers['x-goog-api-key']])).toEqual([
+  expect((await server.requests()).map(({ path, headers }) => [path, headers['x-goog-api-key']])).toEqual([
     ['/v9/models/gemini-2.5-flash:generateContent', 'other-key'],
     ['/v9/models/gemini-2.5-flash:generateContent', 'other-key'],
   ]);
@@ -317,15 +320,15 @@ test('a client made elsewhere is used as it is', async () => {
 
 test('connections are used again', async () => {
   const replies = Array.from({ length: 6 }, () => jsonReply(wireResponse('x')));
-  server.enqueue(...replies);
+  await server.enqueue(...replies);
   const model = gemini();
   for (const index of replies.keys()) {
     for await (const response of model.generateContentAsync(requestOf('Hi')))
       expect(response.finishReason).toBe('STOP');
-    await server.requests[index]?.ended;
+    await server.ended(index + 1);
   }
   // The end of an answer may come after the next request has left, so there can be two.
-  expect(new Set(server.requests.map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
+  expect(new Set((await server.requests()).map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
 });
 
 test('without a key, and without a project on Vertex AI, there is no model', () => {
@@ -339,7 +342,7 @@ test('without a key, and without a project on Vertex AI, there is no model', () 
 });
 
 test('a client that cannot be made is a configuration error, and is tried again', async () => {
-  server.enqueue(jsonReply(wireResponse('x')));
+  await server.enqueue(jsonReply(wireResponse('x')));
   let tries = 0;
   const client = async () => {
     if (++tries === 1) throw new TypeError('no credentials');

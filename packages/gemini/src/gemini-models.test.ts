@@ -1,6 +1,7 @@
 import { ConfigurationError, createLlmRequest } from '@eventloom/core';
-import { errorReply, FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { errorReply, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini } from './gemini.ts';
 import { geminiModels } from './gemini-models.ts';
 
@@ -30,10 +31,11 @@ test('a missing key is reported when a model is asked for', () => {
 });
 
 test('the models of a resolver share a client that knows what the service says', async () => {
-  await using server = await FakeGeminiServer.start([
+  const server = await DistantGemini.start();
+  await server.enqueue(
     jsonReply(wireResponse('x')),
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': '3600' } }),
-  ]);
+  );
   const models = geminiModels({ apiKey: 'a-test-key', baseUrl: server.url });
   const ask = (name: string) =>
     models(name)
@@ -41,5 +43,6 @@ test('the models of a resolver share a client that knows what the service says',
       .next();
   expect(await ask('gemini-2.5-flash')).toMatchObject({ value: { finishReason: 'STOP' } });
   await expect(ask('gemini-2.5-pro')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
+  await server.close();
   server.assertConsumed();
 });

@@ -1,20 +1,13 @@
 import { createLlmRequest, type LlmResponse } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
-import {
-  cutReply,
-  errorReply,
-  FakeGeminiServer,
-  jsonReply,
-  sseReply,
-  wireChunks,
-  wireResponse,
-} from '@eventloom/testing/fake-gemini';
+import { cutReply, errorReply, jsonReply, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: FakeGeminiServer;
+let server: DistantGemini;
 beforeEach(async () => {
-  server = await FakeGeminiServer.start();
+  server = await DistantGemini.start();
 });
 afterEach(async () => {
   await server.close();
@@ -42,15 +35,19 @@ async function ask(options: Partial<GeminiOptions>, stream = false): Promise<Llm
 const busy = errorReply({ code: 503, status: 'UNAVAILABLE' });
 
 test('another model of the service answers when the first keeps failing', async () => {
-  server.enqueue(busy, cutReply(), jsonReply(wireResponse('from the other')));
+  await server.enqueue(busy, cutReply(), jsonReply(wireResponse('from the other')));
   expect(await ask({ fallbackModel: 'gemini-2.5-flash' })).toMatchObject([
     { content: { parts: [{ text: 'from the other' }] } },
   ]);
-  expect(server.requests.map(({ model }) => model)).toEqual(['gemini-2.5-pro', 'gemini-2.5-pro', 'gemini-2.5-flash']);
+  expect((await server.requests()).map(({ model }) => model)).toEqual([
+    'gemini-2.5-pro',
+    'gemini-2.5-pro',
+    'gemini-2.5-flash',
+  ]);
 });
 
 test('it streams as the first would have', async () => {
-  server.enqueue(busy, busy, sseReply(wireChunks(['a', 'b'])));
+  await server.enqueue(busy, busy, sseReply(wireChunks(['a', 'b'])));
   expect(await ask({ fallbackModel: 'gemini-2.5-flash' }, true)).toMatchObject([
     { partial: true },
     { partial: true },
@@ -63,14 +60,14 @@ test('a model of another kind may stand in, under its own name', async () => {
     [{ text: 'from elsewhere', expect: { matches: ({ model }) => model === 'elsewhere' } }],
     { model: 'elsewhere' },
   );
-  server.enqueue(busy, busy);
+  await server.enqueue(busy, busy);
   expect(await ask({ fallbackModel: other })).toMatchObject([{ content: { parts: [{ text: 'from elsewhere' }] } }]);
   other.assertConsumed();
 });
 
 test('a used-up quota goes to the fallback at once', async () => {
   const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel' }];
-  server.enqueue(
+  await server.enqueue(
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details: [{ violations }] }),
     jsonReply(wireResponse('x')),
   );
@@ -79,16 +76,16 @@ test('a used-up quota goes to the fallback at once', async () => {
 
 test('a fallback is asked as often as the first, and its error is the one thrown', async () => {
   const last = errorReply({ code: 500, status: 'INTERNAL', message: 'the last' });
-  server.enqueue(busy, busy, busy, last);
+  await server.enqueue(busy, busy, busy, last);
   await expect(ask({ fallbackModel: 'gemini-2.5-flash' })).rejects.toThrow('the last');
 });
 
 test('a request that is at fault itself is not passed on', async () => {
-  server.enqueue(errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: 'no' }));
+  await server.enqueue(errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: 'no' }));
   await expect(ask({ fallbackModel: 'gemini-2.5-flash' })).rejects.toThrow('no');
 });
 
 test('a stream that dies midway is not passed on', async () => {
-  server.enqueue(sseReply(wireChunks(['a', 'b']).slice(0, 1), { end: 'cut' }));
+  await server.enqueue(sseReply(wireChunks(['a', 'b']).slice(0, 1), { end: 'cut' }));
   await expect(ask({ fallbackModel: 'gemini-2.5-flash' }, true)).rejects.toMatchObject({ errorCode: 'UNAVAILABLE' });
 });

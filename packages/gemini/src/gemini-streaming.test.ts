@@ -1,12 +1,13 @@
 import { createLlmRequest, ModelError, type LlmResponse } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
-import { errorBody, FakeGeminiServer, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
+import { errorBody, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini } from './gemini.ts';
 
-let server: FakeGeminiServer;
+let server: DistantGemini;
 beforeEach(async () => {
-  server = await FakeGeminiServer.start();
+  server = await DistantGemini.start();
 });
 afterEach(async () => {
   await server.close();
@@ -40,9 +41,9 @@ function textsOf(chunks: readonly LlmResponse[]): (string | undefined)[] {
 
 test('each chunk has only what is new, and the whole comes last', async () => {
   const usage = { promptTokenCount: 3, candidatesTokenCount: 9, totalTokenCount: 12 };
-  server.enqueue(sseReply(wireChunks(['The', ' sky', ' is blue.'], { usage, responseId: 'fake-response' })));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky', ' is blue.'], { usage, responseId: 'fake-response' })));
   const { chunks, whole } = await streamed();
-  expect(server.requests[0]?.path).toBe('/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
+  expect((await server.requests())[0]?.path).toBe('/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
   const shared = { partial: true, responseId: 'fake-response', modelVersion: 'gemini-2.5-flash' };
   expect(chunks).toStrictEqual([
     { ...shared, content: { role: 'model', parts: [{ text: 'The' }] } },
@@ -64,7 +65,7 @@ test('each chunk has only what is new, and the whole comes last', async () => {
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be cut anywhere (seed %i)', async (seed) => {
-  server.enqueue(sseReply(wireChunks(TEXTS), { split: { seed, max: 12 } }));
+  await server.enqueue(sseReply(wireChunks(TEXTS), { split: { seed, max: 12 } }));
   const { chunks, whole } = await streamed();
   expect(textsOf(chunks)).toEqual(TEXTS);
   expect(whole?.content?.parts).toEqual([{ text: TEXTS.join('') }]);
@@ -72,13 +73,13 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be cut anywhere (seed %i)', async
 
 test('every byte may come by itself, and all frames at once', async () => {
   const frames = wireChunks(TEXTS).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
-  server.enqueue(sseReply(frames, { split: [1] }), sseReply([frames.join('')]));
+  await server.enqueue(sseReply(frames, { split: [1] }), sseReply([frames.join('')]));
   expect(textsOf((await streamed()).chunks)).toEqual(TEXTS);
   expect(textsOf((await streamed()).chunks)).toEqual(TEXTS);
 });
 
 test('thoughts stay apart from the answer, and signed parts stay as they are', async () => {
-  server.enqueue(
+  await server.enqueue(
     sseReply([
       wireResponse({ thought: 'Let me', finishReason: null }),
       wireResponse({ thought: ' think.', finishReason: null }),
@@ -100,7 +101,7 @@ test('thoughts stay apart from the answer, and signed parts stay as they are', a
 
 test('a call whose arguments are streamed is shown once it is whole', async () => {
   const piece = (functionCall: object) => wireResponse({ parts: [{ functionCall }], finishReason: null });
-  server.enqueue(
+  await server.enqueue(
     sseReply([
       wireResponse({ text: 'Looking.', finishReason: null }),
       wireResponse({
@@ -121,7 +122,7 @@ test('a call whose arguments are streamed is shown once it is whole', async () =
 });
 
 test('frames without news are not passed on, and what they tell is kept', async () => {
-  server.enqueue(
+  await server.enqueue(
     sseReply([
       { usageMetadata: { promptTokenCount: 3 } },
       {},
@@ -149,7 +150,7 @@ test('all chunks of a reply have one id, also when the service gives none or sev
     ...(responseId && { responseId }),
   });
   const last = wireResponse({ parts: [], responseId: 'other' });
-  server.enqueue(
+  await server.enqueue(
     sseReply([withId('a'), withId('b', 'late'), last]),
     sseReply([withId('a', 'first'), withId('b'), last]),
   );
@@ -160,7 +161,7 @@ test('all chunks of a reply have one id, also when the service gives none or sev
 });
 
 test('a finish other than STOP is an error code on the whole, not on a chunk', async () => {
-  server.enqueue(sseReply(wireChunks(['The', ' sky'], { finishReason: 'MAX_TOKENS' })));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky'], { finishReason: 'MAX_TOKENS' })));
   const { chunks, whole } = await streamed();
   expect(chunks.some(({ errorCode }) => errorCode !== undefined)).toBe(false);
   expect(whole).toMatchObject({
@@ -171,19 +172,19 @@ test('a finish other than STOP is an error code on the whole, not on a chunk', a
 });
 
 test('a prompt that is blocked in a stream is a response with the reason', async () => {
-  server.enqueue(sseReply([{ promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: 'not allowed' } }]));
+  await server.enqueue(sseReply([{ promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: 'not allowed' } }]));
   const { chunks, whole } = await streamed();
   expect(chunks).toEqual([]);
   expect(whole).toMatchObject({ errorCode: 'SAFETY', errorMessage: 'not allowed' });
 });
 
 test('a stream with nothing in it is a response with an error code', async () => {
-  server.enqueue(sseReply([]));
+  await server.enqueue(sseReply([]));
   expect(await streamed()).toMatchObject({ chunks: [], whole: { errorCode: 'UNKNOWN_ERROR' } });
 });
 
 test('a text that stops without a finish reason is marked, a call is not', async () => {
-  server.enqueue(
+  await server.enqueue(
     sseReply([wireResponse({ text: 'The sky', finishReason: null })]),
     sseReply([wireResponse({ calls: [{ name: 'f' }], finishReason: null })]),
   );
@@ -198,7 +199,7 @@ test('further candidates are merged each by itself', async () => {
   const candidate = (index: number, text: string, finishReason?: string) => ({
     candidates: [{ index, content: { role: 'model', parts: [{ text }] }, ...(finishReason && { finishReason }) }],
   });
-  server.enqueue(
+  await server.enqueue(
     sseReply([candidate(0, 'A'), candidate(1, 'B'), candidate(0, 'a', 'STOP'), candidate(1, 'b', 'STOP')]),
   );
   expect((await streamed()).whole).toMatchObject({
@@ -208,7 +209,7 @@ test('further candidates are merged each by itself', async () => {
 });
 
 test('a stream that is cut midway throws after its chunks, and is not asked again', async () => {
-  server.enqueue(sseReply(wireChunks(['The', ' sky', ' is']).slice(0, 2), { end: 'cut' }));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky', ' is']).slice(0, 2), { end: 'cut' }));
   const { chunks, whole, error } = await streamed();
   expect(textsOf(chunks)).toEqual(['The', ' sky']);
   expect(whole).toBeUndefined();
@@ -217,14 +218,16 @@ test('a stream that is cut midway throws after its chunks, and is not asked agai
 });
 
 test('a stream that ends inside a frame throws after its chunks', async () => {
-  server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), 'data: {"candidates":[{"content"']));
+  await server.enqueue(
+    sseReply([wireResponse({ text: 'The', finishReason: null }), 'data: {"candidates":[{"content"']),
+  );
   const { chunks, error } = await streamed();
   expect(textsOf(chunks)).toEqual(['The']);
   expect(error).toMatchObject({ code: 'MODEL', errorCode: 'UNAVAILABLE' });
 });
 
 test('a frame that is no JSON throws after the chunks before it', async () => {
-  server.enqueue(
+  await server.enqueue(
     sseReply([
       wireResponse({ text: 'The', finishReason: null }),
       'data: {"candidates":[}\r\n\r\n',
@@ -238,7 +241,7 @@ test('a frame that is no JSON throws after the chunks before it', async () => {
 
 test('an error in the middle of a stream throws with the service’s words', async () => {
   const overloaded = errorBody({ code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' });
-  server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), overloaded]));
+  await server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), overloaded]));
   const { chunks, error } = await streamed();
   expect(textsOf(chunks)).toEqual(['The']);
   expect(error).toMatchObject({

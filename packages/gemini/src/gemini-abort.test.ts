@@ -1,14 +1,15 @@
 import { createLlmRequest, type LlmRequest, RunAbortedError } from '@eventloom/core';
-import { fixedPlatform, Gate } from '@eventloom/testing';
-import { errorReply, FakeGeminiServer, hangReply, sseReply, wireChunks } from '@eventloom/testing/fake-gemini';
+import { fixedPlatform } from '@eventloom/testing';
+import { errorReply, hangReply, sseReply, wireChunks } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: FakeGeminiServer;
+let server: DistantGemini;
 let controller: AbortController;
 beforeEach(async () => {
-  server = await FakeGeminiServer.start();
+  server = await DistantGemini.start();
   controller = new AbortController();
 });
 afterEach(async () => {
@@ -23,31 +24,27 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
 }
 
 test.each([false, true])('an abort before the answer reaches the socket (streamed: %s)', async (stream) => {
-  server.enqueue(hangReply());
+  await server.enqueue(hangReply());
   const asked = gemini().generateContentAsync(request, stream, controller.signal).next();
-  const received = await server.request(0);
+  await server.requests(1);
   controller.abort(new TypeError('enough'));
   await expect(asked).rejects.toMatchObject({ code: 'RUN_ABORTED', cause: { message: 'enough' } });
-  await received.ended;
-  expect(received.closedByClient).toBe(true);
+  expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
 test('an abort in the middle of a stream reaches the socket', async () => {
-  server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   const chunks = gemini().generateContentAsync(request, true, controller.signal);
   await chunks.next();
   await chunks.next();
   const waiting = chunks.next();
   controller.abort();
   await expect(waiting).rejects.toBeInstanceOf(RunAbortedError);
-  const received = await server.request(0);
-  await received.ended;
-  expect(received.closedByClient).toBe(true);
+  expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
 test('an abort between two chunks ends the reply at the next', async () => {
-  const gate = new Gate();
-  server.enqueue(sseReply([...wireChunks(['The', ' sky']), gate]));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   const chunks = gemini().generateContentAsync(request, true, controller.signal);
   await chunks.next();
   controller.abort();
@@ -56,7 +53,7 @@ test('an abort between two chunks ends the reply at the next', async () => {
 
 test('an abort keeps back chunks that have come already', async () => {
   const frames = wireChunks(['The', ' sky', ' is']).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
-  server.enqueue(sseReply([frames.join('')]));
+  await server.enqueue(sseReply([frames.join('')]));
   const chunks = gemini().generateContentAsync(request, true, controller.signal);
   await chunks.next();
   controller.abort();
@@ -64,30 +61,26 @@ test('an abort keeps back chunks that have come already', async () => {
 });
 
 test('a consumer that stops reading closes the socket', async () => {
-  server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   for await (const chunk of gemini().generateContentAsync(request, true)) {
     expect(chunk.content?.parts).toEqual([{ text: 'The' }]);
     break;
   }
-  const received = await server.request(0);
-  await received.ended;
-  expect(received.closedByClient).toBe(true);
+  expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
 test('a stream of a client made elsewhere is closed as well', async () => {
-  server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: server.url } });
   const chunks = gemini({ client }).generateContentAsync(request, true);
   await chunks.next();
   await chunks.return();
-  const received = await server.request(0);
-  await received.ended;
-  expect(received.closedByClient).toBe(true);
+  expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
 test('an abort ends the wait between two attempts, and nothing is asked again', async () => {
   const platform = fixedPlatform();
-  server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }));
+  await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }));
   const asked = gemini({ platform }).generateContentAsync(request, false, controller.signal).next();
   await platform.nextTimer();
   controller.abort();
@@ -101,16 +94,16 @@ test('after an abort nothing is asked, also not the fallback', async () => {
     .generateContentAsync(request, false, controller.signal)
     .next();
   await expect(asked).rejects.toBeInstanceOf(RunAbortedError);
-  expect(server.requests).toEqual([]);
+  expect(await server.requests()).toEqual([]);
 });
 
 test('a signal in the request ends the call too', async () => {
-  server.enqueue(hangReply());
+  await server.enqueue(hangReply());
   const config = { abortSignal: controller.signal };
   const asked = gemini()
     .generateContentAsync({ ...request, config })
     .next();
-  await server.request(0);
+  await server.requests(1);
   controller.abort();
   await expect(asked).rejects.toBeInstanceOf(RunAbortedError);
 });
@@ -124,7 +117,7 @@ test('no listener stays on the caller’s signal', async () => {
     addEventListener: (...args: Parameters<typeof add>) => (listeners++, add(...args)),
     removeEventListener: (...args: Parameters<typeof remove>) => (listeners--, remove(...args)),
   });
-  server.enqueue(sseReply(wireChunks(['The', ' sky'])), errorReply({ code: 400, status: 'INVALID_ARGUMENT' }));
+  await server.enqueue(sseReply(wireChunks(['The', ' sky'])), errorReply({ code: 400, status: 'INVALID_ARGUMENT' }));
   for await (const chunk of gemini().generateContentAsync(request, true, signal))
     expect(chunk.errorCode).toBeUndefined();
   await expect(gemini().generateContentAsync(request, false, signal).next()).rejects.toThrow();

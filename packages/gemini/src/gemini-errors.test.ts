@@ -4,7 +4,6 @@ import {
   cutReply,
   errorBody,
   errorReply,
-  FakeGeminiServer,
   hangReply,
   jsonReply,
   sseReply,
@@ -12,12 +11,13 @@ import {
 } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: FakeGeminiServer;
+let server: DistantGemini;
 let platform: FixedPlatform;
 beforeEach(async () => {
-  server = await FakeGeminiServer.start();
+  server = await DistantGemini.start();
   platform = fixedPlatform();
 });
 afterEach(async () => {
@@ -65,14 +65,14 @@ const busy = errorReply({ code: 503, status: 'UNAVAILABLE', message: 'The model 
 const hello = jsonReply(wireResponse('Hello'));
 
 test('an overloaded service is asked again, after waits that double', async () => {
-  server.enqueue(busy, busy, busy, hello);
+  await server.enqueue(busy, busy, busy, hello);
   const asked = ask();
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 2000, 4000]);
   expect(await asked).toMatchObject([{ content: { parts: [{ text: 'Hello' }] } }]);
 });
 
 test('when it stays so the last error is thrown', async () => {
-  server.enqueue(busy, busy);
+  await server.enqueue(busy, busy);
   const asked = ask(gemini({ retry: { attempts: 2, initialDelayMs: 10, random: () => 0 } }));
   const failed = expect(asked).rejects.toMatchObject({
     code: 'MODEL',
@@ -86,7 +86,7 @@ test('when it stays so the last error is thrown', async () => {
 });
 
 test('the delay that the service names in its error is kept', async () => {
-  server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '34.4s' }), hello);
+  await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '34.4s' }), hello);
   const asked = ask();
   expect(await passWait()).toBe(34_400);
   expect(await asked).toHaveLength(1);
@@ -96,7 +96,7 @@ test.each([
   ['7', 7000],
   ['Thu, 01 Jan 2026 00:00:09 GMT', 9000],
 ])('the delay that the service names in a header is kept: %s', async (header, waitMs) => {
-  server.enqueue(
+  await server.enqueue(
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': header } }),
     hello,
   );
@@ -106,7 +106,7 @@ test.each([
 });
 
 test('a delay longer than any wait allowed is not waited for, and is in the error', async () => {
-  server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '3600s' }));
+  await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '3600s' }));
   await expect(ask()).rejects.toMatchObject({
     errorCode: 'RESOURCE_EXHAUSTED',
     retryAfterMs: 3_600_000,
@@ -117,26 +117,26 @@ test('a delay longer than any wait allowed is not waited for, and is in the erro
 test('a quota of a day that is used up is not waited for', async () => {
   const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }];
   const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
-  server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details, retryDelay: '20s' }));
+  await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details, retryDelay: '20s' }));
   await expect(ask()).rejects.toMatchObject({ errorCode: 'RESOURCE_EXHAUSTED', status: 429, retryable: false });
 });
 
 test('waits are shortened by chance, and what the service asks for is only lengthened', async () => {
-  server.enqueue(busy, errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '5s' }), hello);
+  await server.enqueue(busy, errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '5s' }), hello);
   const asked = ask(gemini({ retry: { random: () => 0.5, jitter: 1 } }));
   expect([await passWait(), await passWait()]).toEqual([500, 5500]);
   await asked;
 });
 
 test('no wait of its own is longer than the longest', async () => {
-  server.enqueue(busy, busy, busy, hello);
+  await server.enqueue(busy, busy, busy, hello);
   const asked = ask(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, random: () => 0 } }));
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 1500, 1500]);
   await asked;
 });
 
 test('a connection that is lost before anything came is tried again, streamed or not', async () => {
-  server.enqueue(
+  await server.enqueue(
     cutReply(),
     hello,
     sseReply([], { end: 'cut' }),
@@ -152,14 +152,14 @@ test('a connection that is lost before anything came is tried again, streamed or
 });
 
 test('an error in the first frame of a stream is tried again', async () => {
-  server.enqueue(sseReply([errorBody({ code: 503, status: 'UNAVAILABLE' })]), sseReply([wireResponse('Hello')]));
+  await server.enqueue(sseReply([errorBody({ code: 503, status: 'UNAVAILABLE' })]), sseReply([wireResponse('Hello')]));
   const asked = ask(gemini(), true);
   await passWait();
   expect(await asked).toHaveLength(2);
 });
 
 test('a connection of a client made elsewhere that is lost is told as such', async () => {
-  server.enqueue(
+  await server.enqueue(
     cutReply(),
     sseReply([wireResponse({ text: 'a', finishReason: null })], { end: 'cut' }),
     errorReply({ code: 404, status: 'NOT_FOUND' }),
@@ -188,7 +188,7 @@ test.each([
   [504, 'DEADLINE_EXCEEDED', true],
 ])('HTTP status %i is an error with the service’s code %s, streamed or not', async (code, status, retryable) => {
   const reply = errorReply({ code, status, message: `it is ${status}` });
-  server.enqueue(reply, reply);
+  await server.enqueue(reply, reply);
   for (const stream of [false, true]) {
     expect(await errorOf({}, stream)).toMatchObject({
       message: `it is ${status}`,
@@ -200,7 +200,7 @@ test.each([
 });
 
 test('an error that is not the service’s own gets the code of its status', async () => {
-  server.enqueue(
+  await server.enqueue(
     { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
     { status: 502, headers: { 'content-type': 'application/json' }, body: '' },
     { status: 418, headers: { 'content-type': 'text/plain' }, body: '' },
@@ -221,7 +221,7 @@ test('an error that is not the service’s own gets the code of its status', asy
 });
 
 test('an answer that is no JSON is an error that is not tried again', async () => {
-  server.enqueue({ body: '<html>login</html>' });
+  await server.enqueue({ body: '<html>login</html>' });
   await expect(ask()).rejects.toMatchObject({ code: 'MODEL', errorCode: 'DATA_LOSS', retryable: false });
 });
 
@@ -238,7 +238,7 @@ test('a request that the client refuses is an error that is not tried again', as
 });
 
 test('a service that takes longer than the timeout is an error that can be tried again', async () => {
-  server.enqueue(hangReply());
+  await server.enqueue(hangReply());
   expect(await errorOf({ httpOptions: { timeout: 20 } })).toMatchObject({
     errorCode: 'DEADLINE_EXCEEDED',
     retryable: true,
@@ -248,7 +248,7 @@ test('a service that takes longer than the timeout is an error that can be tried
 test('keys are in no message and in no cause', async () => {
   const secret = 'a-very-secret-key';
   const other = `AIza${'x'.repeat(35)}`;
-  server.enqueue(
+  await server.enqueue(
     errorReply({
       code: 400,
       status: 'INVALID_ARGUMENT',

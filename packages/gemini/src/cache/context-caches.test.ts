@@ -1,19 +1,13 @@
 import { type CacheMetadata, type Content, createLlmRequest, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
-import {
-  errorReply,
-  FakeGeminiServer,
-  type FakeGeminiStep,
-  jsonReply,
-  sseReply,
-  wireResponse,
-} from '@eventloom/testing/fake-gemini';
+import { errorReply, type FakeGeminiReply, jsonReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DistantGemini } from '../fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from '../gemini.ts';
 
-let server: FakeGeminiServer;
+let server: DistantGemini;
 beforeEach(async () => {
-  server = await FakeGeminiServer.start();
+  server = await DistantGemini.start();
 });
 afterEach(async () => {
   await server.close();
@@ -56,32 +50,32 @@ function setUp(options: Partial<GeminiOptions> = {}) {
 }
 
 const metadataOf = ({ cacheMetadata }: LlmResponse): CacheMetadata => cacheMetadata as CacheMetadata;
-const made: FakeGeminiStep = jsonReply({ name: 'cachedContents/c1', model: 'models/gemini-2.5-flash' });
-const answer: FakeGeminiStep = jsonReply(wireResponse('Yes.'));
+const made: FakeGeminiReply = jsonReply({ name: 'cachedContents/c1', model: 'models/gemini-2.5-flash' });
+const answer: FakeGeminiReply = jsonReply(wireResponse('Yes.'));
 
 test('the first request makes no cache and says what one would hold', async () => {
-  server.enqueue(answer);
+  await server.enqueue(answer);
   const { ask } = setUp();
   const response = await ask(1);
   expect(response.cacheMetadata).toEqual({ fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/), contentsCount: 1 });
-  expect(server.requests[0]?.body).toHaveProperty('systemInstruction');
+  expect((await server.requests())[0]?.body).toHaveProperty('systemInstruction');
 });
 
 test('the second makes a cache of what it begins with, and is sent with its name and the rest', async () => {
-  server.enqueue(answer, made, answer);
+  await server.enqueue(answer, made, answer);
   const { ask } = setUp();
   const cacheMetadata = metadataOf(await ask(1));
   const response = await ask(2, { cacheMetadata });
-  expect(server.requests[1]).toMatchObject({ path: '/v1beta/cachedContents', cachedContent: '' });
-  expect(server.requests[1]?.body).toEqual({
+  expect((await server.requests())[1]).toMatchObject({ path: '/v1beta/cachedContents', cachedContent: '' });
+  expect((await server.requests())[1]?.body).toEqual({
     model: 'models/gemini-2.5-flash',
     contents: [said('user', 'u1'), said('model', 'a1')],
     systemInstruction: { role: 'user', parts: [{ text: 'Be kind.' }] },
     tools: TOOLS,
     ttl: '1800s',
   });
-  expect(server.requests[2]?.path).toBe('/v1beta/models/gemini-2.5-flash:generateContent');
-  expect(server.requests[2]?.body).toEqual({
+  expect((await server.requests())[2]?.path).toBe('/v1beta/models/gemini-2.5-flash:generateContent');
+  expect((await server.requests())[2]?.body).toEqual({
     contents: [said('user', 'u2')],
     cachedContent: 'cachedContents/c1',
     generationConfig: { temperature: 0.5 },
@@ -98,7 +92,7 @@ test('the second makes a cache of what it begins with, and is sent with its name
 
 /** A model with a live cache of the first turn. */
 async function withCache(options: Partial<GeminiOptions> = {}) {
-  server.enqueue(answer, made, answer);
+  await server.enqueue(answer, made, answer);
   const { ask, platform } = setUp(options);
   const cacheMetadata = metadataOf(await ask(2, { cacheMetadata: metadataOf(await ask(1)) }));
   return { ask, platform, cacheMetadata };
@@ -106,10 +100,10 @@ async function withCache(options: Partial<GeminiOptions> = {}) {
 
 test('a cache is used again while it is valid, streamed or not', async () => {
   const { ask, cacheMetadata } = await withCache();
-  server.enqueue(sseReply([wireResponse('Yes.')]));
+  await server.enqueue(sseReply([wireResponse('Yes.')]));
   const used = { ...cacheMetadata, invocationsUsed: 10 };
   expect((await ask(3, { cacheMetadata: used }, true)).cacheMetadata).toEqual(used);
-  expect(server.requests[3]?.body).toMatchObject({
+  expect((await server.requests())[3]?.body).toMatchObject({
     cachedContent: 'cachedContents/c1',
     contents: [said('user', 'u2'), said('model', 'a2'), said('user', 'u3')],
   });
@@ -118,24 +112,22 @@ test('a cache is used again while it is valid, streamed or not', async () => {
 test('a cache that was used often enough is deleted, and made anew with what was said since', async () => {
   const { ask, cacheMetadata } = await withCache();
   // The deletion is not waited for: it may come before the others or after.
-  const any: FakeGeminiStep = ({ cachedContent }) =>
-    cachedContent === undefined ? jsonReply(wireResponse('Yes.')) : jsonReply({ name: 'cachedContents/c2' });
-  server.enqueue(any, any, any);
+  const any = jsonReply({ ...wireResponse('Yes.'), name: 'cachedContents/c2' });
+  await server.enqueue(any, any, any);
   const response = await ask(3, { cacheMetadata: { ...cacheMetadata, invocationsUsed: 11 } });
   expect(response.cacheMetadata).toMatchObject({
     cacheName: 'cachedContents/c2',
     contentsCount: 4,
     invocationsUsed: 1,
   });
-  await server.request(5);
-  const deleted = server.requests.filter(({ method }) => method === 'DELETE');
+  const deleted = (await server.requests(6)).filter(({ method }) => method === 'DELETE');
   expect(deleted.map(({ path }) => path)).toEqual(['/v1beta/cachedContents/c1']);
 });
 
 test('an expired cache is made anew, and not deleted', async () => {
   const { ask, platform, cacheMetadata } = await withCache();
   platform.advance(1_800_000);
-  server.enqueue(made, answer);
+  await server.enqueue(made, answer);
   expect((await ask(3, { cacheMetadata })).cacheMetadata).toMatchObject({ createdAt: NOW + 1800 });
 });
 
@@ -146,17 +138,15 @@ test.each<[string, Partial<LlmRequest>]>([
   ['another model', { model: 'gemini-2.5-pro' }],
 ])('%s is not sent with the cache', async (_, change) => {
   const { ask, platform, cacheMetadata } = await withCache();
-  const any: FakeGeminiStep = ({ cachedContent }) => jsonReply(cachedContent === undefined ? wireResponse('Yes.') : {});
-  server.enqueue(any, any);
+  await server.enqueue(answer, answer);
   const { cacheMetadata: after } = await ask(3, { cacheMetadata, ...change });
   expect(after).not.toHaveProperty('cacheName');
-  await server.request(4);
-  expect(server.requests.filter(({ body }) => body['cachedContent'] !== undefined)).toHaveLength(1);
+  expect((await server.requests(5)).filter(({ body }) => body['cachedContent'] !== undefined)).toHaveLength(1);
   await platform.drain();
 });
 
 test('a prompt that is too small, or of a size that nobody knows, is not cached', async () => {
-  server.enqueue(answer, answer, answer);
+  await server.enqueue(answer, answer, answer);
   const { ask } = setUp();
   const cacheMetadata = metadataOf(await ask(1));
   const small = await ask(2, { cacheMetadata, cacheConfig: { minTokens: 5001 } });
@@ -169,13 +159,13 @@ test('a prompt that is too small, or of a size that nobody knows, is not cached'
 
 test('a cache that cannot be made is reported, done without, and not tried again at once', async () => {
   const refused = errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: 'too small' });
-  server.enqueue(answer, refused, answer, answer, made, answer);
+  await server.enqueue(answer, refused, answer, answer, made, answer);
   const { ask, platform } = setUp();
   const first = metadataOf(await ask(1));
   const second = metadataOf(await ask(2, { cacheMetadata: first }));
   expect(second).not.toHaveProperty('cacheName');
   await expect(platform.drain()).rejects.toThrow(expect.objectContaining({ errorCode: 'CONTEXT_CACHE' }));
-  expect(server.requests[2]?.body).toHaveProperty('systemInstruction');
+  expect((await server.requests())[2]?.body).toHaveProperty('systemInstruction');
   const third = metadataOf(await ask(3, { cacheMetadata: second }));
   platform.advance(60_000);
   expect(await ask(4, { cacheMetadata: third })).toHaveProperty('cacheMetadata.cacheName');
@@ -183,41 +173,44 @@ test('a cache that cannot be made is reported, done without, and not tried again
 
 test('a request whose cache is gone is sent without it, and this is reported', async () => {
   const { ask, platform, cacheMetadata } = await withCache();
-  server.enqueue(errorReply({ code: 403, status: 'PERMISSION_DENIED', message: 'CachedContent not found' }), answer);
+  await server.enqueue(
+    errorReply({ code: 403, status: 'PERMISSION_DENIED', message: 'CachedContent not found' }),
+    answer,
+  );
   const response = await ask(3, { cacheMetadata });
   expect(response.cacheMetadata).toEqual({ fingerprint: cacheMetadata.fingerprint, contentsCount: 2 });
-  expect(server.requests[4]?.body.contents).toHaveLength(5);
+  expect((await server.requests())[4]?.body.contents).toHaveLength(5);
   await expect(platform.drain()).rejects.toThrow(/CachedContent not found/);
 });
 
 test('attempts of one request share the cache that the first one made', async () => {
   const busy = errorReply({ code: 503, status: 'UNAVAILABLE' });
-  server.enqueue(answer, made, busy, answer);
+  await server.enqueue(answer, made, busy, answer);
   const { ask } = setUp({ retry: { attempts: 2, initialDelayMs: 0 }, platform: undefined });
   const response = await ask(2, { cacheMetadata: metadataOf(await ask(1)) });
   expect(response.cacheMetadata).toMatchObject({ cacheName: 'cachedContents/c1' });
-  expect(server.requests[3]?.body).toHaveProperty('cachedContent');
+  expect((await server.requests())[3]?.body).toHaveProperty('cachedContent');
 });
 
 test('a fallback model is asked without the cache, which is of one model', async () => {
   const { ask, cacheMetadata } = await withCache({ fallbackModel: 'gemini-2.5-flash-lite' });
-  server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), answer);
+  await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), answer);
   expect(await ask(3, { cacheMetadata })).not.toHaveProperty('cacheMetadata');
-  expect(server.requests[4]).toMatchObject({ model: 'gemini-2.5-flash-lite' });
-  expect(server.requests[4]?.body).not.toHaveProperty('cachedContent');
+  expect((await server.requests())[4]).toMatchObject({ model: 'gemini-2.5-flash-lite' });
+  expect((await server.requests())[4]?.body).not.toHaveProperty('cachedContent');
 });
 
 test('nothing is cached unless it is asked for, nor where the request says itself what is cached', async () => {
-  server.enqueue(answer, answer);
+  await server.enqueue(answer, answer);
   const { ask } = setUp();
   expect(await ask(1, { cacheConfig: undefined as never })).not.toHaveProperty('cacheMetadata');
   expect(await ask(1, { config: { cachedContent: 'cachedContents/own' } })).not.toHaveProperty('cacheMetadata');
 });
 
 test("on Vertex AI caches are the project's", async () => {
-  server.enqueue(answer, jsonReply({ name: 'projects/p/locations/l/cachedContents/c1' }), answer);
+  await server.enqueue(answer, jsonReply({ name: 'projects/p/locations/l/cachedContents/c1' }), answer);
   const { ask } = setUp({ vertexai: true, apiKey: 'a-test-key' });
   const response = await ask(2, { cacheMetadata: metadataOf(await ask(1)) });
   expect(response.cacheMetadata).toMatchObject({ cacheName: 'projects/p/locations/l/cachedContents/c1' });
-  expect(server.requests[2]?.body['cachedContent']).toBe('projects/p/locations/l/cachedContents/c1');
+  expect((await server.requests())[2]?.body['cachedContent']).toBe('projects/p/locations/l/cachedContents/c1');
 });
