@@ -183,6 +183,28 @@ test('a client that asks without end and takes no answer is let go', async () =>
   await call.ended;
 });
 
+test.each(['the client says so', 'the server drains'])(
+  'of a call that ends because %s nothing more is heard, and a microphone that is still on is no fault',
+  async (why) => {
+    const { calls, call, socket, connection } = await setup([new Gate()], ROOMY);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    connection.sendActivityStart = () => promise;
+    call.message('{"activityStart": {}}');
+    if (why === 'the server drains') void calls.drain(10_000);
+    else call.message('{"close": true}');
+    for (let piece = 0; piece < 100; piece++) call.message(new Uint8Array(640));
+    call.message(say('Are you there?'));
+    call.message('{"close": true}');
+    call.message('{"ping": 1}');
+    resolve();
+    expect((await socket.closed.promise).code).toBe(why === 'the server drains' ? 1012 : 1000);
+    await call.ended;
+    const told = socket.sent.map((frame) => JSON.parse(String(frame)) as object);
+    expect(told.filter((frame) => !('error' in frame))).toEqual([{ pong: 1 }]);
+    expect(JSON.stringify(connection.sent)).toBe('[]');
+  },
+);
+
 test('a pong to what was never asked takes nothing off', async () => {
   const { call, socket, connection } = await setup([...PIECES, END], { isCapable: false, answersPings: true });
   await socket.has(2);
