@@ -15,14 +15,17 @@ export class LiveRecordings {
 
   /** Keeps what the client says. A promise when a file was due. @throws InvalidRequestError for what is no base64 */
   heard(blob: Blob): Promise<void> | undefined {
-    return this.#input.add(blob) ? this.#save(this.#input) : undefined;
+    const file = this.#input.add(blob);
+    return file && this.#tell(file);
   }
 
   /** Keeps the model's audio, and saves what is kept before the event that ends it. */
   async said({ content, author, turnComplete, interrupted, outputTranscription }: Event): Promise<void> {
     if (author !== 'user') {
-      for (const { inlineData } of content?.parts ?? [])
-        if (inlineData && this.#output.add(inlineData)) await this.#save(this.#output);
+      for (const { inlineData } of content?.parts ?? []) {
+        const file = inlineData && this.#output.add(inlineData);
+        if (file) await this.#tell(file);
+      }
     }
     const isEnd = turnComplete === true || (interrupted === true && !content && !outputTranscription);
     if (isEnd) await this.#save(this.#output);
@@ -40,8 +43,12 @@ export class LiveRecordings {
     await this.#save(this.#input);
   }
 
-  async #save(recording: LiveRecording): Promise<void> {
-    const event = await recording.flush();
+  #save(recording: LiveRecording): Promise<void> {
+    return this.#tell(recording.flush());
+  }
+
+  async #tell(file: Promise<Event | undefined>): Promise<void> {
+    const event = await file;
     if (event) await this.#emit(event);
   }
 }
