@@ -54,7 +54,7 @@ export class WatchedConnection {
       ...parameters,
       callbacks: {
         // The wire's message with getters beside it. Of a watched socket only that the setup is complete, a second time.
-        onmessage: (message) => this.#tell(message),
+        onmessage: (message) => this.#tell(message as object),
         onerror: ({ message }) => this.#end({ failure: message }),
         onclose: ({ code, reason }) => this.#end({ code, reason }),
       },

@@ -112,12 +112,12 @@ export class LiveCalls {
     if (isCounted) await this.#slots.take();
     try {
       if (guard.signal.aborted) return;
-      if (input) await answers.underWay();
-      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId }, resumed);
+      const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
+      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, origin, resumed);
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);
-        answers.chunk(next.value);
+        await answers.chunk(next.value);
       }
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;

@@ -42,7 +42,7 @@ export async function runFunctionCall(
 ): Promise<FunctionCallOutcome> {
   const { context } = step;
   const tool = getOwn(tools, call.name ?? '');
-  const listener = callListener(context, call, emitted);
+  const listener = callListener(context, call, emitted, origin);
   const toolContext = new ToolContext({
     invocationContext: context,
     functionCallId: call.id ?? '',
