@@ -1,15 +1,27 @@
-import type { Blob, Event, InvocationContext } from '@eventloom/core';
+import {
+  type Blob,
+  createErrorEvent,
+  type Event,
+  type InvocationContext,
+  RunAbortedError,
+  toError,
+} from '@eventloom/core';
 import { LiveRecording } from './live-recording.ts';
+
+/** The code of the event that tells of audio that is lost because the store of artifacts failed. */
+const AUDIO_NOT_SAVED = 'AUDIO_NOT_SAVED';
 
 /** The audio of both sides of a live run, made files of as the turns go. */
 export class LiveRecordings {
   readonly #input: LiveRecording;
   readonly #output: LiveRecording;
+  readonly #context: InvocationContext;
   readonly #emit: (event: Event) => Promise<void>;
 
   constructor(context: InvocationContext, emit: (event: Event) => Promise<void>) {
     this.#input = new LiveRecording(context, 'input');
     this.#output = new LiveRecording(context, 'output');
+    this.#context = context;
     this.#emit = emit;
   }
 
@@ -41,7 +53,19 @@ export class LiveRecordings {
   }
 
   async #save(recording: LiveRecording): Promise<void> {
-    const event = await recording.flush();
+    const event = await this.#flush(recording);
     if (event) await this.#emit(event);
+  }
+
+  /** A file is worth less than the call: when it cannot be saved, that is told, and the call goes on. */
+  async #flush(recording: LiveRecording): Promise<Event | undefined> {
+    try {
+      return await recording.flush();
+    } catch (error) {
+      if (RunAbortedError.isInstance(error)) throw error;
+      const side = recording === this.#input ? "the user's" : "the model's";
+      const message = `saveLiveBlob: ${side} audio since the last file could not be saved: ${toError(error).message}`;
+      return createErrorEvent(this.#context.createEvent(), AUDIO_NOT_SAVED, message);
+    }
   }
 }
