@@ -83,9 +83,10 @@ export class Run {
   constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string, live?: RunLiveParams) {
     this.#runner = runner;
     this.#params = params;
-    if (live) this.#queue = takeQueue(live, runner);
-    else checkRunParams(params, runner.appName);
+    if (!live) checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params, live ? { getSessionConfig: runner.getSessionConfig } : runner);
+    // The queue of a run that cannot be made can serve another.
+    if (live) this.#queue = takeQueue(live, runner);
     this.#newId = invocationId;
     this.#resumedId = params.invocationId;
     const { userId, sessionId } = params;
@@ -282,6 +283,8 @@ export class Run {
   async end(outcome: RunOutcome): Promise<void> {
     const { abortSignal } = this.#params;
     abortSignal?.removeEventListener('abort', this.#onAbort);
+    // Whoever still speaks is told that nobody listens.
+    this.#queue?.close();
     const isStopped = outcome === 'cut off' && ShuttingDownError.isInstance(abortSignal?.reason);
     await this.#session.giveBack(this.#canGoOn && (isStopped ? 'uncounted' : outcome === 'untold'));
   }

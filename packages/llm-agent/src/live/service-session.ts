@@ -1,4 +1,5 @@
 import {
+  type BaseLiveRequestQueue,
   type BaseLlmConnection,
   type Content,
   type FunctionCall,
@@ -9,6 +10,7 @@ import {
   type LiveRequest,
 } from '@eventloom/core';
 import { withoutClientId } from '../contents/event-content.ts';
+import { type ClientSide, clientSideOf } from './client-side.ts';
 import { type FoundCall, KnownCalls } from './known-calls.ts';
 import { givenHandle } from './prepare-live-request.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
@@ -20,13 +22,17 @@ export class ServiceSession {
   readonly #unconsumed = new UnconsumedRequests();
   /** Calls of its session that it was sent the one response to that it takes. */
   #answered = new WeakSet<FunctionCall>();
+  readonly #client: ClientSide;
   #handle: string | undefined;
+  /** Whether the handle stands for a session in which the client speaks. */
+  #isActiveInHandle = false;
   #connection: BaseLlmConnection | undefined;
 
-  constructor(context: InvocationContext) {
+  constructor(context: InvocationContext, queue: BaseLiveRequestQueue) {
     this.#context = context;
     this.#calls = new KnownCalls(context);
-    this.#handle = givenHandle(context.runConfig.sessionResumption);
+    this.#client = clientSideOf(queue);
+    if (!this.#client.hasSession) this.#handle = givenHandle(context.runConfig.sessionResumption);
   }
 
   /** What it can go on with; undefined when it is to be told the history. */
@@ -36,6 +42,7 @@ export class ServiceSession {
 
   giveUpHandle(): void {
     this.#handle = undefined;
+    this.#client.hasSession = true;
   }
 
   get connection(): BaseLlmConnection | undefined {
@@ -50,19 +57,26 @@ export class ServiceSession {
   /** It begins on a connection, told the history. */
   async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
     this.#connection = connection;
+    this.#client.hasSession = true;
     this.#calls.began();
     this.#answered = new WeakSet();
     this.#unconsumed.clear();
-    if (history.length === 0) return;
-    if (connection.tellsConsumed) this.#unconsumed.add(undefined);
-    await connection.sendHistory(history);
+    if (history.length > 0) {
+      if (connection.tellsConsumed) this.#unconsumed.add(undefined);
+      await connection.sendHistory(history);
+    }
+    if (this.#client.isActive) await this.#deliver({ activityStart: true });
   }
 
   /** It goes on on another connection, by its handle. */
   async resume(connection: BaseLlmConnection): Promise<void> {
     this.#connection = connection;
+    this.#client.hasSession = true;
     this.#calls.resumed();
     this.#unconsumed.reconnect();
+    // Where the service tells what it consumed, the sign is among what is sent again.
+    if (this.#client.isActive && !this.#isActiveInHandle && !connection.tellsConsumed)
+      await this.#deliver({ activityStart: true });
     for (let request = this.#unconsumed.peek(); request; request = this.#unconsumed.peek()) {
       this.#forgetAnswers(request);
       await this.send(request);
@@ -78,6 +92,7 @@ export class ServiceSession {
     if (update.resumable === false) return this.#calls.noteNotResumable();
     if (!update.newHandle) return;
     this.#handle = update.newHandle;
+    this.#isActiveInHandle = this.#client.isActive;
     this.#calls.noteHandle();
     if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
   }
@@ -117,14 +132,15 @@ export class ServiceSession {
     const connection = this.#connection;
     if (!connection) throw new LiveConnectionError('there is no connection', { isRetryable: true });
     const isWritten = 'content' in request || 'toolResponses' in request;
-    if (!connection.tellsConsumed && !isWritten) return deliver(connection, request);
-    this.#unconsumed.add(request);
+    if (connection.tellsConsumed || isWritten) this.#unconsumed.add(request);
     try {
       await deliver(connection, request);
     } catch (error) {
       this.#unconsumed.remove(request);
       throw error;
     }
+    if ('activityStart' in request) this.#client.isActive = true;
+    if ('activityEnd' in request) this.#client.isActive = false;
   }
 
   /** Ends the connection; what is known of the session stays. */
