@@ -4,7 +4,9 @@ import {
   type FunctionCall,
   type FunctionResponse,
   getFunctionResponses,
+  RunAbortedError,
 } from '@eventloom/core';
+import { INTERRUPTED } from '../step/earlier-run.ts';
 import { asksPerson } from '../step/asks-person.ts';
 import type { LiveCallsParams } from './live-calls.ts';
 import { ToldChunks } from './told-chunks.ts';
@@ -27,6 +29,8 @@ export class CallAnswers {
   #isOpen = false;
   #began: Promise<void> | undefined;
   readonly #told = new ToldChunks();
+  /** True when the history has a response. */
+  #isStored = false;
 
   constructor(params: CallAnswersParams) {
     const { tool, session } = params;
@@ -43,6 +47,7 @@ export class CallAnswers {
     const { context, emit, answer, call } = this.#params;
     const { id = '', name = '' } = call;
     const functionResponse = { id, name, response: { status: 'under way; what it finds is told as it comes' } };
+    this.#isStored = true;
     await emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     if (!this.#isStreamed) return answer(functionResponse);
     this.#isOpen = true;
@@ -64,6 +69,25 @@ export class CallAnswers {
         if (tool.hasInputStream) this.#told.add(output);
         tell({ role: 'user', parts: [{ text: `Function ${response.name} returned: ${JSON.stringify(output)}` }] });
       }
+    }
+  }
+
+  /** Passes on the event with what came of the call. */
+  async emit(event: Event): Promise<void> {
+    this.#isStored = true;
+    await this.#params.emit(event);
+  }
+
+  /** The call was cut off by the end of the agent's part. Who reads the history knows of it; the model of this part is told nothing more. */
+  async cutOff(): Promise<void> {
+    const { context, call } = this.#params;
+    if (this.#isStored) return;
+    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...INTERRUPTED } };
+    try {
+      await this.emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
+    } catch (error) {
+      // Nobody reads any more, so nothing is stored.
+      if (!RunAbortedError.isInstance(error)) throw error;
     }
   }
 
