@@ -164,7 +164,7 @@ export class Run {
     if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
-    this.#queue?.checkAgent(picked.agent);
+    this.#queue?.checkAgent(picked.agent, agent);
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
     if (this.#message) {

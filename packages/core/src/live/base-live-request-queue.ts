@@ -182,10 +182,11 @@ export abstract class BaseLiveRequestQueue {
     this.#isTaken = true;
   }
 
-  /** @throws ConfigurationError for an agent that cannot run live */
-  checkAgent(agent: BaseAgent): void {
-    if (!agent.canRunLive) throw new ConfigurationError(`runLive: agent "${agent.name}" cannot run live`);
-  }
+  /**
+   * @param root the top of the tree that is run
+   * @throws ConfigurationError for an agent that cannot run live, and for one that may hand over to such
+   */
+  abstract checkAgent(agent: BaseAgent, root: BaseAgent): void;
 
   /** One agent's part of a live run whose model is spoken with by this queue. @throws ConfigurationError for an agent that is no LlmAgent */
   abstract runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void>;

@@ -85,18 +85,34 @@ describe('a setup', () => {
     ).closed;
   });
 
+  test('that is answered with an error of the service itself may be tried again', async () => {
+    const error = await refusal({ setup: { error: { code: 503, status: 'UNAVAILABLE', message: 'too many' } } });
+    expect(error).toMatchObject({ isRetryable: true, errorCode: 'UNAVAILABLE' });
+  });
+
+  test.each([
+    [1011, 'You exceeded your current quota, please check your plan', 'RESOURCE_EXHAUSTED', true],
+    [1008, 'Quota exceeded for live sessions', 'RESOURCE_EXHAUSTED', false],
+    [1011, 'The service is currently unavailable.', 'UNAVAILABLE', true],
+    [1011, 'Deadline expired before operation could complete.', 'DEADLINE_EXCEEDED', true],
+    [1011, 'Internal error encountered.', undefined, true],
+    [1008, 'models/x is unavailable', undefined, false],
+  ])('that ends with %i and "%s" has the code %s', async (close, reason, errorCode, isRetryable) => {
+    expect(await refusal({ setup: { close, reason } })).toMatchObject({ errorCode, isRetryable });
+  });
+
   test('that is answered with what is no JSON may be tried again, and the process lives', async () => {
     expect(await refusal({ setup: '<html>' })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 
   test.skipIf(!tellsStatus).each([
-    [401, false],
-    [403, false],
-    [404, false],
-    [429, true],
-    [503, true],
-  ])('that HTTP answers with %i: retryable is %s', async (status, isRetryable) => {
-    expect(await refusal({ status })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable });
+    [401, false, undefined],
+    [403, false, undefined],
+    [404, false, undefined],
+    [429, true, 'RESOURCE_EXHAUSTED'],
+    [503, true, 'UNAVAILABLE'],
+  ])('that HTTP answers with %i: retryable is %s, and the code %s', async (status, isRetryable, errorCode) => {
+    expect(await refusal({ status })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable, errorCode });
   });
 
   test('at a place where nothing listens may be tried again', async () => {

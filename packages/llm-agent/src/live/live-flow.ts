@@ -183,6 +183,7 @@ export class LiveFlow {
       await this.#output.answer(answer);
       return this.#ending.end('answered');
     }
+    if (context.isEnded) return this.#ending.end('ended');
     const { request } = call;
     this.#tools = request.toolsDict;
     context.countLlmCall();
@@ -208,6 +209,7 @@ export class LiveFlow {
     this.#session.note(response);
     // A turn is let come to its end; when the time does not suffice, the service ends the connection itself.
     if (this.#policy.isLeaveDue && !this.#output.isSpeaking) this.#ending.end('reconnecting');
+    this.#endIfDone();
   }
 
   /** Settles when the next connection is to be made after one whose time was over. */

@@ -5,7 +5,6 @@ import type { ServiceSession } from './service-session.ts';
 /** Connections in a row that may fail. */
 const MAX_ATTEMPTS = 5;
 const FIRST_DELAY_MS = 250;
-const MAX_DELAY_MS = 8000;
 /** A connection that lasted so long was good, also when nobody had anything to say. */
 const GOOD_MS = 10_000;
 
@@ -89,7 +88,7 @@ export class ReconnectPolicy {
       this.#isAtOnce = false;
       return;
     }
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.max(this.#failures - 2, 0), MAX_DELAY_MS);
+    const delayMs = FIRST_DELAY_MS * 2 ** Math.max(this.#failures - 2, 0);
     const due = Promise.withResolvers<void>();
     const callOff = platform.schedule(delayMs, due.resolve);
     try {

@@ -1,4 +1,4 @@
-import { type BaseAgent, type Event, getFunctionCalls, type RunConfig } from '@eventloom/core';
+import { type BaseAgent, type Event, getFunctionCalls, type Platform, type RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
@@ -12,7 +12,14 @@ const RESUMED: RunConfig = { sessionResumption: {} };
 const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
 
 async function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  const platform = fixedPlatform();
+  const fixed = fixedPlatform();
+  // Whoever waits is let go at once.
+  const schedule: Platform['schedule'] = (delayMs, callback, options) => {
+    if (options?.idle) return fixed.schedule(delayMs, callback, options);
+    queueMicrotask(callback);
+    return () => undefined;
+  };
+  const platform: Platform = { ...fixed, schedule };
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
