@@ -82,16 +82,6 @@ export class LiveCalls {
       if (ids.includes(call.id ?? '')) guard.abort(new DOMException('the model took the call back', 'AbortError'));
   }
 
-  /** Stops those of the calls for which this is true, and answers them as cut off. */
-  cutOff(isMeant: (call: FunctionCall) => boolean): void {
-    for (const running of this.#running) {
-      const { call, guard } = running;
-      if (guard.signal.aborted || !isMeant(call)) continue;
-      running.isCutOff = true;
-      guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
-    }
-  }
-
   /** Stops the calls of a tool that listens to the client. False when there are none. */
   stopStreaming(toolName: string): boolean {
     const streaming = [...this.#running].filter(({ call, input }) => input && call.name === toolName);
@@ -104,8 +94,17 @@ export class LiveCalls {
 
   /** Stops all calls, and waits until they are over. Those that have no response get one, so that a later run knows of it. */
   async stop(): Promise<void> {
-    this.cutOff(() => true);
+    this.#cutOff(() => true);
     await Promise.all(this.#work);
+  }
+
+  #cutOff(isMeant: (call: FunctionCall) => boolean): void {
+    for (const running of this.#running) {
+      const { call, guard } = running;
+      if (guard.signal.aborted || !isMeant(call)) continue;
+      running.isCutOff = true;
+      guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
+    }
   }
 
   async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
@@ -132,8 +131,12 @@ export class LiveCalls {
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
       await answers.emit(event);
-      if (event.actions.transferToAgent !== undefined || isCompletion(call, step.context)) onHandOver();
-      else answers.result(event);
+      if (event.actions.transferToAgent === undefined && !isCompletion(call, step.context)) answers.result(event);
+      else {
+        onHandOver();
+        // Control goes to one agent.
+        this.#cutOff((other) => givesControlAway(other, context));
+      }
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {

@@ -88,10 +88,7 @@ export class LiveFlow {
       emit,
       answer: (response) => this.#input.answers.push({ toolResponses: [response] }),
       tell: (content) => this.#input.answers.push({ content }),
-      onHandOver: () => {
-        this.#isHandingOver = true;
-        this.#calls.cutOff((call) => givesControlAway(call, context));
-      },
+      onHandOver: () => void (this.#isHandingOver = true),
       onSettled: (call) => {
         if (!this.#isHandingOver) this.#input.release(call);
         // Who hangs up waits for no call.

@@ -9,8 +9,11 @@ import {
 } from '@eventloom/core';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
-/** What is kept in memory of one side, in characters of base64: two minutes of speech. More becomes a file at once. */
-const MAX_CHARS = 8 * 1024 * 1024;
+/** What is kept in memory of one side: more becomes a file at once. */
+const MAX_SECONDS = 120;
+/** The same where nothing says how long it lasts, and for the highest of rates. */
+const MAX_BYTES = 6 * 1024 * 1024;
+const BYTES_PER_SAMPLE = 2;
 
 /** What a file holds all through. */
 interface Format {
@@ -25,7 +28,7 @@ export class LiveRecording {
   readonly #side: 'input' | 'output';
   #pieces: Uint8Array[] = [];
   #format: Format | undefined;
-  #chars = 0;
+  #bytes = 0;
 
   constructor(context: InvocationContext, side: 'input' | 'output') {
     this.#context = context;
@@ -45,8 +48,8 @@ export class LiveRecording {
     const file = isOther ? this.flush() : undefined;
     this.#format ??= format;
     this.#pieces.push(piece);
-    this.#chars += data.length;
-    return file ?? (this.#chars > MAX_CHARS ? this.flush() : undefined);
+    this.#bytes += piece.length;
+    return file ?? (this.#bytes >= maxBytes(format) ? this.flush() : undefined);
   }
 
   /** Saves what was said since the last time; undefined when nothing was. @throws ConfigurationError without an artifact service */
@@ -55,7 +58,7 @@ export class LiveRecording {
     const pieces = this.#pieces;
     this.#format = undefined;
     this.#pieces = [];
-    this.#chars = 0;
+    this.#bytes = 0;
     return format ? this.#save(pieces, format) : Promise.resolve(undefined);
   }
 
@@ -83,6 +86,10 @@ export class LiveRecording {
     const usual = this.#side === 'input' ? 16_000 : 24_000;
     return { mimeType, sampleRate: isPcm(mimeType) ? (sampleRateOf(mimeType) ?? usual) : undefined };
   }
+}
+
+function maxBytes({ sampleRate = Infinity }: Format): number {
+  return Math.min(MAX_SECONDS * sampleRate * BYTES_PER_SAMPLE, MAX_BYTES);
 }
 
 /** Samples are told apart by their rate, however their type is written. */

@@ -1,4 +1,4 @@
-import { type BaseAgent, type Event, getFunctionResponses } from '@eventloom/core';
+import { type BaseAgent, type Event, getFunctionResponses, type RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -11,13 +11,13 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const END = { turnComplete: true };
 const INTERRUPTED = expect.objectContaining({ error: 'interrupted' }) as object;
 
-async function setup(agent: BaseAgent) {
+async function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue });
+  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
   const responses = async () => {
     const stored: readonly Event[] = (await sessionService.getSession(KEY))?.events ?? [];
     return stored.flatMap(getFunctionResponses).map(({ name, response }) => [name, response]);
@@ -50,7 +50,8 @@ test('an agent hands over when its other calls are over, and who follows knows w
   });
   const second = speaker('second', [{ heard: /booked/ }, { heard: 'blob' }, 'Hello', END, calls(['task_completed'])]);
   const agent = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
-  const { queue, stream, responses } = await setup(agent);
+  // The one call that may run at once keeps no hand-over waiting.
+  const { queue, stream, responses } = await setup(agent, { maxParallelToolCalls: 1 });
   for await (const event of stream) {
     if (getFunctionResponses(event)[0]?.name === 'task_completed' && event.author === 'first') {
       queue.sendRealtime(SPEECH);

@@ -112,6 +112,31 @@ test('audio of another type or rate begins another file, and each plays as it wa
   ]);
 });
 
+test.each([
+  ['two minutes of 16 kHz', 16_000, 3_840_000],
+  ['two minutes of 8 kHz', 8000, 1_920_000],
+  ['six MiB, whatever the rate', 192_000, 6_291_456],
+])('what is said without a turn becomes a file after %s', async (_, rate, bytes) => {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const { queue, stream, stored } = await setup([{ heard: 'activityEnd' }, { interrupted: true }], artifactService);
+  const piece = bytes / 4;
+  const read = (async () => {
+    for await (const event of stream) if (event.interrupted) queue.close();
+  })();
+  for (let count = 0; count < 5; count++) {
+    while (queue.chars > 0) await Promise.resolve();
+    queue.sendRealtime(speech(piece, rate));
+  }
+  queue.sendActivityEnd();
+  await read;
+  const events = await stored();
+  expect(events.map(told)).toEqual(['user file', 'interrupted', 'user file']);
+  expect(await files(artifactService, events)).toEqual([
+    ['audio/wav', rate, bytes],
+    ['audio/wav', rate, piece],
+  ]);
+});
+
 test('without a place for files a run that is to save them is refused', async () => {
   const { stream, stored } = await setup([]);
   await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
