@@ -166,6 +166,30 @@ test('a client that says more than the model hears is made to wait', async () =>
   await call.ended;
 });
 
+test('a client that is made to wait is not asked for a sign of life meanwhile: it cannot give one', async () => {
+  const { call, platform, socket, connection } = await setup([new Gate()]);
+  connection.sendRealtime = () => new Promise(() => undefined);
+  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
+  for (let beat = 0; beat < 5; beat++) platform.advance(BEAT_MS);
+  expect(socket.done[0]).toBe('pause');
+  expect(socket.sent).toEqual([]);
+  call.closed();
+  platform.advance(5000);
+  await call.ended;
+});
+
+test('faults are forgiven when something right follows; too many in a row are not', async () => {
+  const { call, socket } = await setup([new Gate()], { maxWaiting: 1_000_000 });
+  for (let count = 0; count < 100; count++) {
+    call.message('{');
+    if (count % 32 === 31) call.message('{"activity_start": {}}');
+  }
+  expect(socket.sent).toHaveLength(100);
+  for (let count = 0; count < 40; count++) call.message('{');
+  expect((await socket.closed.promise).code).toBe(1008);
+  await call.ended;
+});
+
 test('a client that cannot be made to wait is told what was not heard', async () => {
   const { call, socket, connection } = await setup([new Gate()], { isCapable: false, maxWaiting: 100_000 });
   connection.sendRealtime = () => new Promise(() => undefined);
