@@ -173,3 +173,19 @@ test('agents that have no live run are refused at the start, and nothing is stor
     expect(await stored()).toEqual([]);
   }
 });
+
+test('so are agents that may hand over to such, at any distance, and those with an output schema', async () => {
+  const inner = () => speaker('inner', []).agent;
+  const parallel = () => new ParallelAgent({ name: 'par', subAgents: [inner()] });
+  const schema = new LlmAgent({ name: 'schema', model: new ScriptedLiveModel([]), outputSchema: { type: 'object' } });
+  for (const [agent, name] of [
+    [speaker('root', [], [parallel()]).agent, 'par'],
+    [speaker('root', [], [speaker('child', [], [parallel()]).agent]).agent, 'par'],
+    [new SequentialAgent({ name: 'line', subAgents: [speaker('child', [], [parallel()]).agent] }), 'par'],
+    [speaker('root', [], [schema]).agent, 'schema'],
+  ] as const) {
+    const { stream, stored } = await setup(agent);
+    await expect(stream.next()).rejects.toThrow(`agent "${name}"`);
+    expect(await stored()).toEqual([]);
+  }
+});

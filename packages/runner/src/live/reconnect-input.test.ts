@@ -1,4 +1,4 @@
-import { type BaseLlmConnection, type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import { type Content, type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
@@ -41,12 +41,11 @@ const image = { role: 'user', parts: [{ inlineData: { data: 'AAAA', mimeType: 'i
 function breakFirst(model: ScriptedLiveModel, send: 'sendActivityStart' | 'sendActivityEnd' | 'sendContent', gate: Gate) {
   const connect = model.connect.bind(model);
   vi.spyOn(model, 'connect').mockImplementation(async (...given) => {
-    const connection: BaseLlmConnection = await connect(...given);
+    const connection = await connect(...given);
     if (model.attempts > 1) return connection;
-    const say = connection[send].bind(connection) as (content: typeof image) => Promise<void>;
-    connection[send] = (content?: unknown) => {
-      if (send === 'sendContent' && content !== undefined && JSON.stringify(content).includes('hi'))
-        return say(content as typeof image);
+    const say = connection.sendContent.bind(connection);
+    connection[send] = (content?: Content) => {
+      if (content?.parts?.[0]?.text === 'hi') return say(content);
       gate.open();
       return Promise.reject(LOST);
     };

@@ -137,6 +137,46 @@ test.each([
   ]);
 });
 
+test('audio that cannot be saved is told as an error, and the call goes on', async () => {
+  class FullService extends InMemoryArtifactService {
+    override saveArtifact(): Promise<number> {
+      return Promise.reject(new Error('disk full'));
+    }
+  }
+  const { queue, stream, stored } = await setup(
+    [
+      { heard: 'activityEnd' },
+      said(480),
+      { turnComplete: true },
+      { heard: 'content' },
+      { outputTranscription: { text: 'Still here.' } },
+      { turnComplete: true },
+    ],
+    new FullService({ platform: fixedPlatform() }),
+  );
+  queue.sendRealtime(speech(320, 16_000));
+  queue.sendActivityEnd();
+  let turns = 0;
+  for await (const event of stream) {
+    if (!event.turnComplete) continue;
+    if (++turns === 2) queue.close();
+    else queue.sendContent({ role: 'user', parts: [{ text: 'hello?' }] });
+  }
+  const events = await stored();
+  expect(events.map((event) => event.errorCode ?? told(event))).toEqual([
+    'AUDIO_NOT_SAVED',
+    'AUDIO_NOT_SAVED',
+    'end',
+    'user other',
+    'bot other',
+    'end',
+  ]);
+  expect(events.slice(0, 2).map(({ errorMessage }) => errorMessage)).toEqual([
+    expect.stringContaining("the model's audio"),
+    expect.stringContaining('disk full'),
+  ]);
+});
+
 test('without a place for files a run that is to save them is refused', async () => {
   const { stream, stored } = await setup([]);
   await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
