@@ -23,6 +23,8 @@ export interface LiveLlmResponse extends LlmResponse {
 export interface BaseLlmConnection {
   /** True when a call that does not keep the model from speaking can be answered in several responses (`willContinue`). */
   readonly takesInterimResponses?: boolean | undefined;
+  /** True when the service takes responses only to calls that have an id, and what comes of others is to be told in words. */
+  readonly needsCallIds?: boolean | undefined;
   /** True when the service tells with its handles what of the sends it consumed (`consumedSends`). */
   readonly tellsConsumed?: boolean | undefined;
   /** What was said before, once, at the start. A history that ends with the user's words is answered. */

@@ -60,6 +60,11 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     return !this.#params.vertexai;
   }
 
+  /** The client sends the Gemini API no response without the id of its call. */
+  get needsCallIds(): boolean {
+    return !this.#params.vertexai;
+  }
+
   get tellsConsumed(): boolean {
     return this.#params.sends !== undefined;
   }

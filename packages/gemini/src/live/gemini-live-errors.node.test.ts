@@ -209,7 +209,11 @@ describe('a connection that was set up', () => {
     expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
-  test.each(['{"serverContent":', '"text"'])('and gets the frame %s ends, and the process lives', async (frame) => {
+  test.each([
+    '{"serverContent":',
+    '"text"',
+    '{"toolCall":{"functionCalls":"f"}}',
+  ])('and gets the frame %s ends, and the process lives', async (frame) => {
     server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
     const connection = await gemini().connect(requestWith());
     await connection.sendActivityStart();
@@ -217,6 +221,19 @@ describe('a connection that was set up', () => {
     await (
       await server.live.connection(0)
     ).closed;
+  });
+
+  test('takes a null in a frame for what was left out', async () => {
+    server.live.enqueue([
+      '{"serverContent":{"inputTranscription":null,"modelTurn":{"parts":[null,{"text":"Hi"}]},"turnComplete":null}}',
+      '{"usageMetadata":null,"toolCall":null,"goAway":null,"sessionResumptionUpdate":null,"error":null}',
+      { serverContent: { turnComplete: true } },
+      { close: 1000 },
+    ]);
+    const reader = (await gemini().connect(requestWith())).receive();
+    expect((await reader.next()).value).toEqual({ content: { role: 'model', parts: [{ text: 'Hi' }] } });
+    expect((await reader.next()).value).toEqual({ turnComplete: true });
+    await reader.return();
   });
 
   test('gives what came before its end', async () => {
@@ -303,6 +320,16 @@ describe('a client that makes its sockets otherwise', () => {
     const reader = connection.receive();
     expect((await reader.next()).value).toEqual({ turnComplete: true, usageMetadata: { candidatesTokenCount: 2 } });
     await expect(reader.next()).rejects.toMatchObject({ closeCode: 1011 });
+  });
+
+  test('ends with a frame that cannot be read, and the process lives', async () => {
+    server.live.enqueue([
+      '{"serverContent":{"outputTranscription":null,"turnComplete":true}}',
+      '{"toolCall":{"functionCalls":"f"}}',
+    ]);
+    const reader = (await gemini({ client: foreign() }).connect(requestWith())).receive();
+    expect((await reader.next()).value).toEqual({ turnComplete: true });
+    await expect(reader.next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 
   test('is closed when it is set up after the caller left', async () => {

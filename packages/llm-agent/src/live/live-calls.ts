@@ -51,7 +51,7 @@ export interface CallsToStart {
 export class LiveCalls {
   readonly #params: LiveCallsParams;
   readonly #slots: CallSlots;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
 
   constructor(params: LiveCallsParams) {
@@ -62,7 +62,7 @@ export class LiveCalls {
 
   /** True while a call is under way that comes to an end by itself: one that listens to the client may not. */
   get isBusy(): boolean {
-    for (const { input } of this.#running.values()) if (!input) return true;
+    for (const { input } of this.#running) if (!input) return true;
     return false;
   }
 
@@ -78,13 +78,13 @@ export class LiveCalls {
 
   /** Stops calls that the model takes back: nobody is told what came of them. */
   cancel(ids: readonly string[]): void {
-    for (const id of ids)
-      this.#running.get(id)?.guard.abort(new DOMException('the model took the call back', 'AbortError'));
+    for (const { call, guard } of this.#running)
+      if (ids.includes(call.id ?? '')) guard.abort(new DOMException('the model took the call back', 'AbortError'));
   }
 
   /** Stops the calls of a tool that listens to the client. False when there are none. */
   stopStreaming(toolName: string): boolean {
-    const streaming = [...this.#running.values()].filter(({ call, input }) => input && call.name === toolName);
+    const streaming = [...this.#running].filter(({ call, input }) => input && call.name === toolName);
     for (const { guard, answers } of streaming) {
       guard.abort(new DOMException('the model stopped the tool', 'AbortError'));
       answers.stopped();
@@ -92,10 +92,19 @@ export class LiveCalls {
     return streaming.length > 0;
   }
 
-  /** Stops all calls, and waits for those that listen. */
+  /** Stops all calls, and waits until they are over. Those that have no response get one, so that a later run knows of it. */
   async stop(): Promise<void> {
-    for (const { guard } of this.#running.values()) guard.abort(new DOMException('the live run is over', 'AbortError'));
+    this.#cutOff(() => true);
     await Promise.all(this.#work);
+  }
+
+  #cutOff(isMeant: (call: FunctionCall) => boolean): void {
+    for (const running of this.#running) {
+      const { call, guard } = running;
+      if (guard.signal.aborted || !isMeant(call)) continue;
+      running.isCutOff = true;
+      guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
+    }
   }
 
   async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
@@ -104,33 +113,39 @@ export class LiveCalls {
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? this.#openInput(id) : undefined;
-    const answers = new CallAnswers({ ...this.#params, call, tool });
-    const running: Running = { call, guard, input, answers };
-    this.#running.set(id, running);
+    const answers = new CallAnswers({ ...this.#params, context: step.context, call, tool });
+    const running: Running = { call, guard, input, answers, isCutOff: false };
+    this.#running.add(running);
     // Calls that never end by themselves, that end such, and that speech waits for, wait for no others.
     const isCounted = !input && call.name !== STOP_STREAMING && !givesControlAway(call, context);
     if (isCounted) await this.#slots.take();
     try {
       if (guard.signal.aborted) return;
-      if (input) await answers.underWay();
-      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId }, resumed);
+      const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
+      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, origin, resumed);
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);
-        answers.chunk(next.value);
+        await answers.chunk(next.value);
       }
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
-      await emit(event);
-      if (event.actions.transferToAgent !== undefined || isCompletion(call, step.context)) onHandOver();
-      else answers.result(event);
+      await answers.emit(event);
+      if (event.actions.transferToAgent === undefined && !isCompletion(call, step.context)) answers.result(event);
+      else {
+        onHandOver();
+        // Control goes to one agent.
+        this.#cutOff((other) => givesControlAway(other, context));
+      }
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
+      if (running.isCutOff) await answers.cutOff().catch(this.#params.onFailure);
       if (isCounted) this.#slots.give();
-      if (this.#running.get(id) === running) this.#running.delete(id);
+      this.#running.delete(running);
       input?.close();
-      context.liveRequestQueue?.activeStreamingTools.delete(id);
+      const listening = context.liveRequestQueue?.activeStreamingTools;
+      if (input && listening?.get(id) === input) listening.delete(id);
       context.dropAbort(guard);
       onSettled(call);
     }
@@ -151,4 +166,6 @@ interface Running {
   /** What its tool hears of the client. */
   readonly input: BaseLiveRequestQueue | undefined;
   readonly answers: CallAnswers;
+  /** Stopped by the runtime and not by the model. */
+  isCutOff: boolean;
 }

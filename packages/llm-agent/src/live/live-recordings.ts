@@ -27,14 +27,17 @@ export class LiveRecordings {
 
   /** Keeps what the client says. A promise when a file was due. @throws InvalidRequestError for what is no base64 */
   heard(blob: Blob): Promise<void> | undefined {
-    return this.#input.add(blob) ? this.#save(this.#input) : undefined;
+    const file = this.#input.add(blob);
+    return file && this.#tell(file, this.#input);
   }
 
   /** Keeps the model's audio, and saves what is kept before the event that ends it. */
   async said({ content, author, turnComplete, interrupted, outputTranscription }: Event): Promise<void> {
     if (author !== 'user') {
-      for (const { inlineData } of content?.parts ?? [])
-        if (inlineData && this.#output.add(inlineData)) await this.#save(this.#output);
+      for (const { inlineData } of content?.parts ?? []) {
+        const file = inlineData && this.#output.add(inlineData);
+        if (file) await this.#tell(file, this.#output);
+      }
     }
     const isEnd = turnComplete === true || (interrupted === true && !content && !outputTranscription);
     if (isEnd) await this.#save(this.#output);
@@ -52,20 +55,20 @@ export class LiveRecordings {
     await this.#save(this.#input);
   }
 
-  async #save(recording: LiveRecording): Promise<void> {
-    const event = await this.#flush(recording);
-    if (event) await this.#emit(event);
+  #save(recording: LiveRecording): Promise<void> {
+    return this.#tell(recording.flush(), recording);
   }
 
   /** A file is worth less than the call: when it cannot be saved, that is told, and the call goes on. */
-  async #flush(recording: LiveRecording): Promise<Event | undefined> {
-    try {
-      return await recording.flush();
-    } catch (error) {
-      if (RunAbortedError.isInstance(error)) throw error;
-      const side = recording === this.#input ? "the user's" : "the model's";
-      const message = `saveLiveBlob: ${side} audio since the last file could not be saved: ${toError(error).message}`;
-      return createErrorEvent(this.#context.createEvent(), AUDIO_NOT_SAVED, message);
-    }
+  async #tell(file: Promise<Event | undefined>, recording: LiveRecording): Promise<void> {
+    const event = await file.catch((error: unknown) => this.#notSaved(error, recording));
+    if (event) await this.#emit(event);
+  }
+
+  #notSaved(error: unknown, recording: LiveRecording): Event {
+    if (RunAbortedError.isInstance(error)) throw error;
+    const side = recording === this.#input ? "the user's" : "the model's";
+    const message = `saveLiveBlob: ${side} audio since the last file could not be saved: ${toError(error).message}`;
+    return createErrorEvent(this.#context.createEvent(), AUDIO_NOT_SAVED, message);
   }
 }

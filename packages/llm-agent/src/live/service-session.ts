@@ -2,6 +2,7 @@ import {
   type BaseLiveRequestQueue,
   type BaseLlmConnection,
   type Content,
+  type FunctionCall,
   type FunctionResponse,
   type InvocationContext,
   LiveConnectionError,
@@ -19,6 +20,8 @@ export class ServiceSession {
   readonly #context: InvocationContext;
   readonly #calls: KnownCalls;
   readonly #unconsumed = new UnconsumedRequests();
+  /** Calls of its session that it was sent the one response to that it takes. */
+  #answered = new WeakSet<FunctionCall>();
   readonly #client: ClientSide;
   #handle: string | undefined;
   /** Whether the handle stands for a session in which the client speaks. */
@@ -56,6 +59,7 @@ export class ServiceSession {
     this.#connection = connection;
     this.#client.hasSession = true;
     this.#calls.began();
+    this.#answered = new WeakSet();
     this.#unconsumed.clear();
     if (history.length > 0) {
       if (connection.tellsConsumed) this.#unconsumed.add(undefined);
@@ -74,6 +78,7 @@ export class ServiceSession {
     if (this.#client.isActive && !this.#isActiveInHandle && !connection.tellsConsumed)
       await this.#deliver({ activityStart: true });
     for (let request = this.#unconsumed.peek(); request; request = this.#unconsumed.peek()) {
+      this.#forgetAnswers(request);
       await this.send(request);
       this.#unconsumed.shift();
     }
@@ -98,10 +103,29 @@ export class ServiceSession {
     for (const response of request.toolResponses) {
       const { id } = response;
       const found = id === undefined ? undefined : this.#calls.find(id);
-      const sent =
-        found && !found.isKnown ? inWords(response, found, this.#context.agent.name) : toModelResponse(response);
-      if (sent) await this.#deliver(sent);
+      const wire = withoutClientId({ functionResponse: response }).functionResponse ?? response;
+      if (found && !this.#isTaken(found, wire)) {
+        const told = inWords(response, found, this.#context.agent.name);
+        if (told) await this.#deliver(told);
+        continue;
+      }
+      await this.#deliver({ toolResponses: [wire] });
+      if (found && response.willContinue !== true) this.#answered.add(found.call);
     }
+  }
+
+  /** What answered calls is lost, and sent again. */
+  #forgetAnswers(request: LiveRequest): void {
+    for (const { id } of 'toolResponses' in request ? request.toolResponses : []) {
+      const found = id === undefined ? undefined : this.#calls.find(id);
+      if (found) this.#answered.delete(found.call);
+    }
+  }
+
+  /** True where a response can be one: to a call that the session made, can be told by its name, and was not answered before. */
+  #isTaken({ call, isKnown }: FoundCall, wire: FunctionResponse): boolean {
+    const isNamed = wire.id !== undefined || this.#connection?.needsCallIds !== true;
+    return isKnown && isNamed && !this.#answered.has(call);
   }
 
   async #deliver(request: LiveRequest): Promise<void> {
@@ -138,12 +162,7 @@ function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<v
   return 'activityStart' in request ? connection.sendActivityStart() : connection.sendActivityEnd();
 }
 
-/** The response as the model knows its call. */
-function toModelResponse(functionResponse: FunctionResponse): LiveRequest {
-  return { toolResponses: [withoutClientId({ functionResponse }).functionResponse ?? functionResponse] };
-}
-
-/** What came of a call that the service's session did not make. Nothing, when only the end of its responses is told. */
+/** What came of a call that is not to be answered by a response. Nothing, when only the end of its responses is told. */
 function inWords(
   { name, response = {} }: FunctionResponse,
   { call, author }: FoundCall,
