@@ -68,9 +68,7 @@ export abstract class BaseLiveRequestQueue {
 
   /** True while contents or answers to calls wait, and not only what is live. */
   get holdsWritten(): boolean {
-    return this.#waiting
-      .slice(this.#first)
-      .some(({ request }) => 'content' in request || 'toolResponses' in request);
+    return this.#waiting.slice(this.#first).some(({ request }) => 'content' in request || 'toolResponses' in request);
   }
 
   /** A whole turn of the user's. @throws LiveQueueFullError InvalidMessageError when it is closed, or the content has no parts */

@@ -15,10 +15,14 @@ function check(agent: BaseAgent, root: BaseAgent, checked: Set<BaseAgent>): void
   if (checked.has(agent)) return;
   checked.add(agent);
   if (!agent.canRunLive)
-    throw new ConfigurationError(`runLive: agent "${agent.name}" may get the call and has no live runs: take it out of the tree`);
+    throw new ConfigurationError(
+      `runLive: agent "${agent.name}" may get the call and has no live runs: take it out of the tree`,
+    );
   if (isLlmAgent(agent) && agent.outputSchema !== undefined)
     throw new ConfigurationError(`runLive: agent "${agent.name}" has an outputSchema, and what is said live has none`);
   // Others run those below them as they see fit.
-  const next = agent.transferRules ? transferTargets(agent, root) : agent.subAgents.filter(({ canRunLive }) => canRunLive);
+  const next = agent.transferRules
+    ? transferTargets(agent, root)
+    : agent.subAgents.filter(({ canRunLive }) => canRunLive);
   for (const other of next) check(other, root, checked);
 }

@@ -207,3 +207,17 @@ test('a callback that ends the invocation before the model is asked ends the run
   expect(model.attempts).toBe(0);
   expect(await stored()).toEqual([]);
 });
+
+test('a callback that ends the invocation and leaves nothing of what the model said ends the run', async () => {
+  const { model, stream, stored } = await setup([['Hello']], {
+    agent: {
+      afterModelCallback: ({ context }) => {
+        context.invocationContext.endInvocation();
+        return {};
+      },
+    },
+  });
+  for await (const _ of stream);
+  expect(model.connections[0]?.isClosed).toBe(true);
+  expect(await stored()).toEqual([]);
+});

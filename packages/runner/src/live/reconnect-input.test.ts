@@ -38,7 +38,11 @@ function blob(data: string) {
 const image = { role: 'user', parts: [{ inlineData: { data: 'AAAA', mimeType: 'image/png' } }] };
 
 /** The first connection cannot send what the client says any more, and ends. */
-function breakFirst(model: ScriptedLiveModel, send: 'sendActivityStart' | 'sendActivityEnd' | 'sendContent', gate: Gate) {
+function breakFirst(
+  model: ScriptedLiveModel,
+  send: 'sendActivityStart' | 'sendActivityEnd' | 'sendContent',
+  gate: Gate,
+) {
   const connect = model.connect.bind(model);
   vi.spyOn(model, 'connect').mockImplementation(async (...given) => {
     const connection = await connect(...given);
@@ -57,59 +61,78 @@ test.each([
   ['sendActivityStart', { activityStart: true }],
   ['sendActivityEnd', { activityEnd: true }],
   ['sendContent', { content: image }],
-] as const)('what a lost connection did not take and no history tells is sent to the next one: %s', async (send, sent) => {
-  const gate = new Gate();
-  const { model, queue, stream } = await setup([
-    [{ heard: 'content' }, 'Hello', END, gate, { ends: 1006 }],
-    [{ heard: 'blob' }, 'Two', END],
-  ]);
-  breakFirst(model, send, gate);
-  queue.sendContent(user('hi'));
-  let turns = 0;
-  for await (const event of stream) {
-    if (!event.turnComplete) continue;
-    if (++turns === 2) queue.close();
-    else {
-      if (send === 'sendContent') queue.sendContent(image);
-      else queue[send]();
-      queue.sendRealtime(blob('AA=='));
+] as const)(
+  'what a lost connection did not take and no history tells is sent to the next one: %s',
+  async (send, sent) => {
+    const gate = new Gate();
+    const { model, queue, stream } = await setup([
+      [{ heard: 'content' }, 'Hello', END, gate, { ends: 1006 }],
+      [{ heard: 'blob' }, 'Two', END],
+    ]);
+    breakFirst(model, send, gate);
+    queue.sendContent(user('hi'));
+    let turns = 0;
+    for await (const event of stream) {
+      if (!event.turnComplete) continue;
+      if (++turns === 2) queue.close();
+      else {
+        if (send === 'sendContent') queue.sendContent(image);
+        else queue[send]();
+        queue.sendRealtime(blob('AA=='));
+      }
     }
-  }
-  expect(model.connections[1]?.sent.slice(1)).toEqual([sent, { blob: blob('AA==') }]);
-});
+    expect(model.connections[1]?.sent.slice(1)).toEqual([sent, { blob: blob('AA==') }]);
+  },
+);
 
 test.each([
   ['its history', {}, [], []],
   ['a handle of before', { sessionResumption: {} }, [{ liveSessionResumptionUpdate: { newHandle: 'h' } }], []],
   ['a handle of meanwhile', { sessionResumption: {} }, [], [{ liveSessionResumptionUpdate: { newHandle: 'h' } }]],
-])('who speaks when a connection is lost still speaks on the next one, made with %s', async (_, config, before, meanwhile) => {
-  const { model, queue, stream } = await setup(
-    [
-      [...before, 'Hello', END, { heard: 'blob' }, ...meanwhile, { ends: 1006 }],
-      [{ heard: 'activityEnd' }, 'Yes', END],
-    ],
-    config,
-  );
-  let turns = 0;
-  for await (const event of stream) {
-    if (!event.turnComplete) continue;
-    if (++turns === 2) queue.close();
-    else {
-      queue.sendActivityStart();
-      queue.sendRealtime(blob('AA=='));
-      void model.connection(1).then(() => {
-        queue.sendRealtime(blob('BB=='));
-        queue.sendActivityEnd();
-      });
+])(
+  'who speaks when a connection is lost still speaks on the next one, made with %s',
+  async (_, config, before, meanwhile) => {
+    const { model, queue, stream } = await setup(
+      [
+        [...before, 'Hello', END, { heard: 'blob' }, ...meanwhile, { ends: 1006 }],
+        [{ heard: 'activityEnd' }, 'Yes', END],
+      ],
+      config,
+    );
+    let turns = 0;
+    for await (const event of stream) {
+      if (!event.turnComplete) continue;
+      if (++turns === 2) queue.close();
+      else {
+        queue.sendActivityStart();
+        queue.sendRealtime(blob('AA=='));
+        void model.connection(1).then(() => {
+          queue.sendRealtime(blob('BB=='));
+          queue.sendActivityEnd();
+        });
+      }
     }
-  }
-  const sent = model.connections[1]?.sent.filter((one) => !('history' in one));
-  const isInHandle = meanwhile.length > 0;
-  expect(sent).toEqual([
-    ...(isInHandle ? [] : [{ activityStart: true }]),
-    { blob: blob('BB==') },
-    { activityEnd: true },
+    const sent = model.connections[1]?.sent.filter((one) => !('history' in one));
+    const isInHandle = meanwhile.length > 0;
+    expect(sent).toEqual([
+      ...(isInHandle ? [] : [{ activityStart: true }]),
+      { blob: blob('BB==') },
+      { activityEnd: true },
+    ]);
+  },
+);
+
+test('who has done speaking does not begin anew on the next connection', async () => {
+  const { model, queue, stream } = await setup([
+    [{ heard: 'activityEnd' }, 'Yes', END, { ends: 1006 }],
+    [{ heard: 'blob' }, 'Two', END],
   ]);
+  queue.sendActivityStart();
+  queue.sendActivityEnd();
+  void model.connection(1).then(() => queue.sendRealtime(blob('AA==')));
+  let turns = 0;
+  for await (const event of stream) if (event.turnComplete && ++turns === 2) queue.close();
+  expect(model.connections[1]?.sent.slice(1)).toEqual([{ blob: blob('AA==') }]);
 });
 
 test('speech that waits for a network that is dead does not keep a call going that the client has closed', async () => {
@@ -118,6 +141,7 @@ test('speech that waits for a network that is dead does not keep a call going th
   queue.sendRealtime(blob('AA=='));
   // The clock stands still: the wait after the second loss has no end.
   while (model.attempts < 2) await Promise.resolve();
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
   queue.close();
   expect(await reading).toEqual([]);
 });

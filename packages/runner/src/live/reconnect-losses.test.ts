@@ -35,7 +35,7 @@ async function setup(
   const queue = new LiveRequestQueue();
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored, delays, advance: fixed.advance };
+  return { model, queue, stream, stored, delays, advance: (ms: number) => fixed.advance(ms) };
 }
 
 async function readAll(stream: AsyncIterable<Event>): Promise<void> {
