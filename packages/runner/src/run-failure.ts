@@ -4,8 +4,6 @@ import {
   type Event,
   EventloomError,
   type InvocationContext,
-  LiveConnectionError,
-  ModelError,
   type Platform,
   RunAbortedError,
   SessionNotFoundError,
@@ -42,8 +40,10 @@ export async function tellFailure(
   inControl: InvocationContext,
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || isUntold(failure)) return undefined;
+  // What the service called it, where it did: a ModelError, a LiveConnectionError.
+  const code = 'errorCode' in failure && failure.errorCode ? String(failure.errorCode) : failure.code;
   const failed = context.progress.failedAt(thrown) ?? inControl;
-  const event = committer.complete(createErrorEvent(failed.createEvent(), codeOf(failure), failure.message));
+  const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
   try {
     return await committer.commit(event);
   } catch (error) {
@@ -56,12 +56,6 @@ export async function tellFailure(
     reportTo(context.platform, error);
     return undefined;
   }
-}
-
-/** What the service called it, where it did. */
-function codeOf(failure: EventloomError): string {
-  const isService = ModelError.isInstance(failure) || LiveConnectionError.isInstance(failure);
-  return (isService ? failure.errorCode : undefined) ?? failure.code;
 }
 
 /** Tells every plugin of the failure. What one throws about it does not take the place of the failure. */

@@ -180,7 +180,9 @@ export class LiveFlow {
       await this.#output.answer(answer);
       return this.#ending.end('answered');
     }
-    if (context.isEnded) return this.#ending.end('ended');
+    // A callback may have ended the invocation.
+    this.#endIfDone();
+    if (this.#ending.isOver) return undefined;
     const { request } = call;
     this.#tools = request.toolsDict;
     context.countLlmCall();

@@ -176,3 +176,12 @@ test('it runs agents that have a model to speak with', () => {
   const run = () => new LiveRequestQueue().runAgent(new Other({ name: 'other' }), {} as InvocationContext);
   expect(run).toThrow(ConfigurationError);
 });
+
+test('what is latest takes the place of what is oldest where there is no room', async () => {
+  const queue = new LiveRequestQueue({ maxChars: 500 });
+  for (const piece of ['A', 'B', 'C', 'D']) queue.sendLatest(audio(piece.repeat(100)));
+  queue.close();
+  queue.sendLatest(audio('E'));
+  const kept = (await readAll(queue)).map((request) => 'blob' in request && request.blob.data?.[0]);
+  expect(kept).toEqual(['B', 'C', 'D']);
+});

@@ -34,6 +34,10 @@ function transferTo(agentName: string, id: string) {
   return { content: { role: 'model', parts: [{ functionCall }] } };
 }
 
+function call(name: string, id: string) {
+  return { content: { role: 'model', parts: [{ functionCall: { id, name, args: {} } }] } };
+}
+
 function blob(data: string) {
   return { data, mimeType: 'audio/pcm' };
 }
@@ -148,6 +152,19 @@ test('a sequence whose queue is closed asks no further agent', async () => {
   queue.sendRealtime(blob('AA=='));
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect(second.model.attempts).toBe(0);
+});
+
+test('a sequence whose queue is closed and not yet read sends what is in it', async () => {
+  const first = speaker('first', [[{ heard: 'blob' }, call('task_completed', 't1')]]);
+  const second = speaker('second', [[]]);
+  const { queue, stream } = await setup(new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] }));
+  queue.sendRealtime(blob('AA=='));
+  for await (const event of stream) {
+    if (!event.content?.parts?.[0]?.functionCall) continue;
+    queue.sendRealtime(blob('BB=='));
+    queue.close();
+  }
+  expect(second.model.connections[0]?.sent.at(-1)).toEqual({ blob: blob('BB==') });
 });
 
 test('a sequence whose time is over asks no further agent', async () => {

@@ -118,6 +118,28 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
   },
 );
 
+test('an ended invocation goes on over a lost connection until its calls are over', async () => {
+  const model: ScriptedLiveModel = new ScriptedLiveModel([
+    [handle('h'), call('slow', 'c1'), call('hang_up', 'c2'), { heard: /bye/ }, { ends: 1006 }],
+    [],
+  ]);
+  const hangUp = new FunctionTool({
+    name: 'hang_up',
+    description: '',
+    execute: (_, { invocationContext }) => {
+      invocationContext.endInvocation();
+      return 'bye';
+    },
+  });
+  const { stream, stored } = await setup(
+    new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model), hangUp] }),
+    RESUMED,
+  );
+  for await (const _ of stream);
+  const responses = (await stored()).flatMap(({ content }) => content?.parts?.[0]?.functionResponse?.response ?? []);
+  expect(responses).toEqual([{ result: 'bye' }, { done: true }]);
+});
+
 test('a response that comes when the history is made already is told after it', async () => {
   const gate = new Gate();
   const model = new ScriptedLiveModel([
