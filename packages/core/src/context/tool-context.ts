@@ -16,7 +16,7 @@ export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
   /** The tool begins to listen to the client. Settles when the model is told. */
-  began?(): Promise<void>;
+  readonly began?: (() => Promise<void>) | undefined;
 }
 
 /** What a tool context is made of. */
@@ -80,10 +80,10 @@ export class ToolContext extends CallbackContext {
   /**
    * Says that the call is under way: the model of a live run is told so and does not wait for it, where the tool listens to the client
    * (`inputStream`). Function tools say it themselves, when the arguments are checked and nobody has to confirm the call any more. Settles
-   * when it is told; of no effect for other tools, in other runs, and the second time.
+   * when it is told; undefined, and of no effect, for other tools and in other runs. Told once.
    */
-  async began(): Promise<void> {
-    await this.#listener?.began?.();
+  began(): Promise<void> | undefined {
+    return this.#listener?.began?.();
   }
 
   /**

@@ -209,19 +209,18 @@ describe('a connection that was set up', () => {
     expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
-  test.each([
-    '{"serverContent":',
-    '"text"',
-    '{"toolCall":{"functionCalls":"f"}}',
-  ])('and gets the frame %s ends, and the process lives', async (frame) => {
-    server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
-    const connection = await gemini().connect(requestWith());
-    await connection.sendActivityStart();
-    await expect(connection.receive().next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
-    await (
-      await server.live.connection(0)
-    ).closed;
-  });
+  test.each(['{"serverContent":', '"text"', '{"toolCall":{"functionCalls":"f"}}'])(
+    'and gets the frame %s ends, and the process lives',
+    async (frame) => {
+      server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
+      const connection = await gemini().connect(requestWith());
+      await connection.sendActivityStart();
+      await expect(connection.receive().next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+      await (
+        await server.live.connection(0)
+      ).closed;
+    },
+  );
 
   test('takes a null in a frame for what was left out', async () => {
     server.live.enqueue([

@@ -20,7 +20,9 @@ test('fields and items that are null are as if they were not there, and what has
 
 test('what a call is given and what it gave keeps its nulls', () => {
   const calls = { toolCall: { functionCalls: [{ id: null, name: 'f', args: { until: null, all: [null] } }] } };
-  expect(withoutNulls(calls)).toEqual({ toolCall: { functionCalls: [{ name: 'f', args: { until: null, all: [null] } }] } });
+  expect(withoutNulls(calls)).toEqual({
+    toolCall: { functionCalls: [{ name: 'f', args: { until: null, all: [null] } }] },
+  });
   const responses = { parts: [{ functionResponse: { name: 'f', response: { found: null } } }] };
   expect(withoutNulls(responses)).toBe(responses);
 });

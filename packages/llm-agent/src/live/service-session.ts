@@ -9,6 +9,7 @@ import {
   type LiveLlmResponse,
   type LiveRequest,
 } from '@eventloom/core';
+import { endsWithPending } from '../contents/contents-builder.ts';
 import { withoutClientId } from '../contents/event-content.ts';
 import { type ClientSide, clientSideOf } from './client-side.ts';
 import { type FoundCall, KnownCalls } from './known-calls.ts';
@@ -63,7 +64,7 @@ export class ServiceSession {
     this.#unconsumed.clear();
     if (history.length > 0) {
       if (connection.tellsConsumed) this.#unconsumed.add(undefined);
-      await connection.sendHistory(history);
+      await connection.sendHistory(history, endsWithPending(history));
     }
     if (this.#client.isActive) await this.#deliver({ activityStart: true });
   }

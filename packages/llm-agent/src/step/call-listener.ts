@@ -10,7 +10,7 @@ export function callListener(
   { onBegan }: CallOrigin,
 ): ToolListener {
   return {
-    ...(onBegan && { began: onBegan }),
+    began: onBegan,
     event: (event) => emitted.emit(event),
     progress(output, scheduling) {
       const answer = { id: call.id ?? '', name: call.name ?? '', response: { output } };

@@ -95,7 +95,11 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     'there is no handle',
     {},
     [{ heard: 'content' }, call('slow', 'c1', { n: 1 }), { ends: 1006 }],
-    [{ history: [user('go'), call('slow', 'c1', { n: 1 }).content, pending('slow', 'c1')] }, IN_WORDS],
+    [
+      // Nothing is answered before the response is there.
+      { history: [user('go'), call('slow', 'c1', { n: 1 }).content, pending('slow', 'c1')], isWaiting: true },
+      IN_WORDS,
+    ],
   ],
 ])(
   'a response reaches the model after its connection died, in a form it can take: %s',
@@ -155,7 +159,7 @@ test('a response that comes when the history is made already is told after it', 
   }
   // The request was made before the response was there.
   expect(model.connections[1]?.sent).toEqual([
-    { history: [user('go'), call('quick', 'c1').content, pending('quick', 'c1')] },
+    { history: [user('go'), call('quick', 'c1').content, pending('quick', 'c1')], isWaiting: true },
     { content: user('Function quick, called earlier with {}, returned: {"result":"done"}') },
   ]);
 });

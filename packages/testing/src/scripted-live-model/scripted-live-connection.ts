@@ -88,8 +88,8 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     }
   }
 
-  sendHistory(history: readonly Content[]): Promise<void> {
-    return this.#take({ history: structuredClone(history) });
+  sendHistory(history: readonly Content[], isWaiting = false): Promise<void> {
+    return this.#take({ history: structuredClone(history), ...(isWaiting && { isWaiting }) });
   }
 
   sendContent(content: Content): Promise<void> {
