@@ -17,7 +17,7 @@ const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.
 /**
  * As wrangler bundles a Worker that says `minify: true` and `keep_names: false`: all in one file. The targets are 60 kB for the runtime
  * with hono and 170 for the Worker with Gemini, in the KiB that wrangler tells; the budgets here are below, to keep what there is. A Worker
- * that is a server has live runs in it, which take 15 kB, and their side of Gemini, which takes 10. What wrangler itself makes of the
+ * that is a server has live runs in it, which take 17 kB, and their side of Gemini, which takes 10. What wrangler itself makes of the
  * packages as they are published is measured in tests/packages/worker.test.ts.
  */
 const workerd: BuildOptions = {
@@ -27,8 +27,8 @@ const workerd: BuildOptions = {
 };
 const workers = [
   { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 60_300 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 114_000 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 170_000 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 115_200 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 171_100 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -4,7 +4,6 @@ import {
   type Event,
   EventloomError,
   type InvocationContext,
-  ModelError,
   type Platform,
   RunAbortedError,
   SessionNotFoundError,
@@ -41,7 +40,9 @@ export async function tellFailure(
   inControl: InvocationContext,
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || isUntold(failure)) return undefined;
-  const code = ModelError.isInstance(failure) ? failure.errorCode : failure.code;
+  // What the service called it, where it did: a ModelError, a LiveConnectionError.
+  const named = 'errorCode' in failure ? failure.errorCode : undefined;
+  const code = typeof named === 'string' ? named : failure.code;
   const failed = context.progress.failedAt(thrown) ?? inControl;
   const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
   try {

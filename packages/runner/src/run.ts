@@ -83,9 +83,10 @@ export class Run {
   constructor(runner: Runner, support: RunSupport, params: RunAsyncParams, invocationId: string, live?: RunLiveParams) {
     this.#runner = runner;
     this.#params = params;
-    if (live) this.#queue = takeQueue(live, runner);
-    else checkRunParams(params, runner.appName);
+    if (!live) checkRunParams(params, runner.appName);
     this.#config = toRunConfig(params, live ? { getSessionConfig: runner.getSessionConfig } : runner);
+    // The queue of a run that cannot be made can serve another.
+    if (live) this.#queue = takeQueue(live, runner);
     this.#newId = invocationId;
     this.#resumedId = params.invocationId;
     const { userId, sessionId } = params;
@@ -163,7 +164,7 @@ export class Run {
     if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
-    this.#queue?.checkAgent(picked.agent);
+    this.#queue?.checkAgent(picked.agent, agent);
     const committer = new EventCommitter({ context, held, sessionService, agentName: picked.agent.name });
     this.#committer = committer;
     if (this.#message) {
@@ -282,6 +283,8 @@ export class Run {
   async end(outcome: RunOutcome): Promise<void> {
     const { abortSignal } = this.#params;
     abortSignal?.removeEventListener('abort', this.#onAbort);
+    // Whoever still speaks is told that nobody listens.
+    this.#queue?.close();
     const isStopped = outcome === 'cut off' && ShuttingDownError.isInstance(abortSignal?.reason);
     await this.#session.giveBack(this.#canGoOn && (isStopped ? 'uncounted' : outcome === 'untold'));
   }

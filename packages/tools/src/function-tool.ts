@@ -55,8 +55,9 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly idempotent?: boolean;
   /**
-   * The tool listens to the client of a live run by `toolContext.inputStream`, and its model is told each chunk that it yields as it
-   * comes, until the generator ends, the run does, or the model calls `stop_streaming`. Default false.
+   * The tool listens to the client of a live run by `toolContext.inputStream`. Its model does not wait: it is told that the call is under
+   * way, each chunk as it is yielded, and at last what the tool failed with, or what it returned beside its chunks; nothing more when the
+   * run ends or the model calls `stop_streaming`. Default false.
    */
   readonly inputStream?: boolean;
   /**
@@ -138,6 +139,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     }
     const rule = this.#requireConfirmation;
     if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
+    if (this.hasInputStream) await toolContext.began();
     const result = await this.#execute(args, toolContext);
     return isGenerator(result) ? streamResult(result, toolContext) : result;
   }

@@ -180,7 +180,7 @@ export abstract class BaseAgent {
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const queue = context.liveRequestQueue;
-    queue?.checkAgent(this);
+    queue?.checkAgent(this, context.invocation.rootAgent);
     const events = (queue && this.runLiveImpl?.(context, queue)) ?? this.runAsyncImpl(context);
     // The runner completes the events of the agent that a run begins with.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;

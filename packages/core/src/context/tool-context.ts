@@ -15,6 +15,8 @@ import { CallbackContext, type CallbackContextParams } from './callback-context.
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
+  /** The tool begins to listen to the client. Settles when the model is told. */
+  readonly began?: (() => Promise<void>) | undefined;
 }
 
 /** What a tool context is made of. */
@@ -73,6 +75,15 @@ export class ToolContext extends CallbackContext {
   emit(progress: unknown): Promise<boolean> {
     const output = toJson('emit', progress);
     return this.#listener ? this.#listener.progress(output, this.responseScheduling) : Promise.resolve(true);
+  }
+
+  /**
+   * Says that the call is under way: the model of a live run is told so and does not wait for it, where the tool listens to the client
+   * (`inputStream`). Function tools say it themselves, when the arguments are checked and nobody has to confirm the call any more. Settles
+   * when it is told; undefined, and of no effect, for other tools and in other runs. Told once.
+   */
+  began(): Promise<void> | undefined {
+    return this.#listener?.began?.();
   }
 
   /**

@@ -11,6 +11,11 @@ export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
    * without one may succeed. Default false.
    */
   readonly isHandleRefused?: boolean | undefined;
+  /**
+   * The service's own code where what it said passes by itself, e.g. `RESOURCE_EXHAUSTED`: becomes `errorCode` of the error event. Default: none,
+   * and the event says `LIVE_CONNECTION`.
+   */
+  readonly errorCode?: string | undefined;
 }
 
 /** A live connection to a model could not be made, or ended before it was closed. The message is the service's own, where it said one. */
@@ -19,11 +24,13 @@ export class LiveConnectionError extends EventloomError {
   readonly closeCode: number | undefined;
   readonly isRetryable: boolean;
   readonly isHandleRefused: boolean;
+  readonly errorCode: string | undefined;
 
   constructor(message: string, options: LiveConnectionErrorOptions) {
     super(message, options);
     this.closeCode = options.closeCode;
     this.isRetryable = options.isRetryable;
     this.isHandleRefused = options.isHandleRefused ?? false;
+    this.errorCode = options.errorCode;
   }
 }

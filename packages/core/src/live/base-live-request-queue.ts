@@ -7,6 +7,7 @@ import { LiveQueueFullError } from '../errors/live-queue-full-error.ts';
 import type { Event } from '../event/event.ts';
 import { checkLiveRun } from './check-live-run.ts';
 import { isLiveMedia } from './is-live-media.ts';
+import { isResumptionUpdate } from './is-resumption-update.ts';
 import type { LiveRequest } from './live-request.ts';
 import type { LiveRunHost, RunLiveParams } from './run-live-params.ts';
 
@@ -46,6 +47,7 @@ export abstract class BaseLiveRequestQueue {
   #isTaken = false;
   #wakeReader: (() => void) | undefined;
   #ready: PromiseWithResolvers<void> | undefined;
+  readonly #closed: PromiseWithResolvers<void> = Promise.withResolvers();
 
   constructor(options: LiveRequestQueueOptions = {}) {
     const { maxChars = DEFAULT_MAX_CHARS } = options;
@@ -62,6 +64,11 @@ export abstract class BaseLiveRequestQueue {
   /** Characters that wait to be read. */
   get chars(): number {
     return this.#chars;
+  }
+
+  /** True while contents or answers to calls wait, and not only what is live. */
+  get holdsWritten(): boolean {
+    return this.#waiting.slice(this.#first).some(({ request }) => 'content' in request || 'toolResponses' in request);
   }
 
   /** A whole turn of the user's. @throws LiveQueueFullError InvalidMessageError when it is closed, or the content has no parts */
@@ -95,14 +102,24 @@ export abstract class BaseLiveRequestQueue {
     this.#send({ toolResponses }, JSON.stringify(toolResponses).length);
   }
 
-  /** Ends the call when all that was sent before is read. A second call is a no-op. */
+  /** Ends the call when all that was sent before is read. A second call is a no-op. Its run closes the queue as well, at its end. */
   close(): void {
     this.#isClosed = true;
     this.#wakeReader?.();
     this.#settleReady();
+    this.#closed.resolve();
   }
 
-  /** Settles when a send would be taken: at once while the queue is less than half full, and when it is closed. */
+  /** Settles when the queue is closed; at once when it is. */
+  whenClosed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  /**
+   * Settles when the queue is less than half full, at once when it is so already, and when the queue is closed. What is sent next is taken then
+   * if it has at most half of `maxChars`, of which 64 are counted for every request beside what it says. Nothing is set aside: with several
+   * producers, another's send may come first.
+   */
   ready(): Promise<void> {
     if (this.#isClosed || this.#chars < this.maxChars / 2) return Promise.resolve();
     this.#ready ??= Promise.withResolvers();
@@ -163,17 +180,18 @@ export abstract class BaseLiveRequestQueue {
     this.#isTaken = true;
   }
 
-  /** @throws ConfigurationError for an agent that cannot run live */
-  checkAgent(agent: BaseAgent): void {
-    if (!agent.canRunLive) throw new ConfigurationError(`runLive: agent "${agent.name}" cannot run live`);
-  }
+  /**
+   * @param root the top of the tree that is run
+   * @throws ConfigurationError for an agent that cannot run live, and for one that may hand over to such
+   */
+  abstract checkAgent(agent: BaseAgent, root: BaseAgent): void;
 
   /** One agent's part of a live run whose model is spoken with by this queue. @throws ConfigurationError for an agent that is no LlmAgent */
   abstract runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void>;
 
-  /** True for an event of the run that its reader gets and no session: raw media. */
+  /** True for an event of the run that its reader gets and no session: raw media, and handles of the service's. */
   isOnlyStreamed(event: Event): boolean {
-    return isLiveMedia(event);
+    return isLiveMedia(event) || isResumptionUpdate(event);
   }
 
   /** Takes out one request after the other until the queue is closed and empty. For one reader, in place of `peek`. */
@@ -192,7 +210,7 @@ export abstract class BaseLiveRequestQueue {
       throw new LiveQueueFullError(
         chars > this.maxChars
           ? `what is sent has ${chars} characters, and the live queue takes ${this.maxChars}: send it in smaller pieces`
-          : `the live queue holds ${this.#chars} characters of ${this.maxChars}, and ${chars} more do not fit: wait for ready()`,
+          : `the live queue holds ${this.#chars} characters of ${this.maxChars}, and ${chars} more do not fit: ${chars > this.maxChars / 2 ? 'send it in smaller pieces, of half of that at most, and ' : ''}wait for ready()`,
       );
     }
     this.#waiting.push({ request, chars });

@@ -16,7 +16,10 @@ export interface LiveRunConfig {
   readonly outputAudioTranscription?: object | undefined;
   /** How the service finds out when the user speaks. */
   readonly realtimeInputConfig?: object | undefined;
-  /** `{}`: asks for handles, by which lost connections go on where they were. A `handle` in it goes on with an earlier one. */
+  /**
+   * `{}`: asks for handles, by which lost connections go on where they were. They also come to the reader, as `liveSessionResumptionUpdate`. With
+   * a `handle` in it the first connection of the run goes on with that one; agents that get the call later are told the history.
+   */
   readonly sessionResumption?: object | undefined;
   /** Lets the service drop what is old, so that a session is not ended for its length. */
   readonly contextWindowCompression?: object | undefined;
@@ -24,7 +27,8 @@ export interface LiveRunConfig {
   readonly enableAffectiveDialog?: boolean | undefined;
   /**
    * Saves the audio of both sides as artifacts, WAV where it is raw, and stores events that refer to them: the model's when it is cut
-   * off or has said all, the user's when the turn is complete. Needs an artifact service. Default false.
+   * off or has said all, the user's when the turn is complete. What cannot be saved is told by an event with the code `AUDIO_NOT_SAVED`. Needs an
+   * artifact service. Default false.
    */
   readonly saveLiveBlob?: boolean | undefined;
   /** Whether a connection that ends is made anew. Default true. */

@@ -23,10 +23,15 @@ export interface LiveLlmResponse extends LlmResponse {
 export interface BaseLlmConnection {
   /** True when a call that does not keep the model from speaking can be answered in several responses (`willContinue`). */
   readonly takesInterimResponses?: boolean | undefined;
+  /** True when the service takes responses only to calls that have an id, and what comes of others is to be told in words. */
+  readonly needsCallIds?: boolean | undefined;
   /** True when the service tells with its handles what of the sends it consumed (`consumedSends`). */
   readonly tellsConsumed?: boolean | undefined;
-  /** What was said before, once, at the start. A history that ends with the user's words is answered. */
-  sendHistory(history: readonly Content[]): Promise<void>;
+  /**
+   * What was said before, once, at the start. A history that ends with the user's words, or with what came of calls, is answered.
+   * @param isWaiting the calls that it ends with have nothing to be answered yet: it is not
+   */
+  sendHistory(history: readonly Content[], isWaiting?: boolean): Promise<void>;
   /** A whole turn of the user's. */
   sendContent(content: Content): Promise<void>;
   /** Answers to the model's calls. With `willContinue` more of the same call follow. */

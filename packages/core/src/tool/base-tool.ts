@@ -26,8 +26,8 @@ export interface BaseToolParams {
   /** To run a call twice does no more than to run it once. A call that was cut off is run again when its run is resumed. */
   readonly idempotent?: boolean;
   /**
-   * The tool listens to the client of a live run (`toolContext.inputStream`). The model is told at once that it is under way, and
-   * then each chunk that it passes on. Default false.
+   * The tool listens to the client of a live run (`toolContext.inputStream`). The model is told that it is under way when it says so
+   * (`toolContext.began`) or passes on its first chunk, then each chunk, and at last what it failed with or returned. Default false.
    */
   readonly inputStream?: boolean;
   /**

@@ -25,6 +25,8 @@ export interface Ending {
   readonly code?: number | undefined;
   readonly reason?: string | undefined;
   readonly failure?: string | undefined;
+  /** The service's own code, where it gave one. */
+  readonly status?: string | undefined;
 }
 
 /** Who is told what comes over a connection, until it ends. */

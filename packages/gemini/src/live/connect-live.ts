@@ -79,7 +79,8 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     onMessage: (message) => {
       if (message.error && !isSetUp) {
         connection.terminate();
-        fail(errorOf({ code: 1008, reason: message.error.message ?? message.error.status }));
+        const { status, message: reason = status } = message.error;
+        fail(errorOf({ code: 1008, reason, status }));
         return;
       }
       if (message.setupComplete) isSetUp = true;

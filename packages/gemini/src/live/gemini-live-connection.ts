@@ -60,12 +60,17 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     return !this.#params.vertexai;
   }
 
+  /** The client sends the Gemini API no response without the id of its call. */
+  get needsCallIds(): boolean {
+    return !this.#params.vertexai;
+  }
+
   get tellsConsumed(): boolean {
     return this.#params.sends !== undefined;
   }
 
-  sendHistory(history: readonly Content[]): Promise<void> {
-    return this.#counted(() => this.#sendHistory(history));
+  sendHistory(history: readonly Content[], isWaiting = false): Promise<void> {
+    return this.#counted(() => this.#sendHistory(history, isWaiting));
   }
 
   sendContent(content: Content): Promise<void> {
@@ -88,9 +93,10 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     return this.#counted(() => this.#send((session) => session.sendRealtimeInput({ activityEnd: {} })));
   }
 
-  async #sendHistory(history: readonly Content[]): Promise<void> {
+  async #sendHistory(history: readonly Content[], isWaiting: boolean): Promise<void> {
     if (history.length === 0) return;
-    if (this.#params.dialect === 'turns') return this.#sendTurns(history, history.at(-1)?.role !== 'model');
+    if (this.#params.dialect === 'turns')
+      return this.#sendTurns(history, history.at(-1)?.role !== 'model' && !isWaiting);
     const { past, said } = splitHistory(history);
     this.#isPastAwaited = false;
     await Promise.all([past.length > 0 && this.#sendTurns(past, true), said && this.#sayParts(said)]);

@@ -86,18 +86,34 @@ describe('a setup', () => {
     ).closed;
   });
 
+  test('that is answered with an error of the service itself may be tried again', async () => {
+    const error = await refusal({ setup: { error: { code: 503, status: 'UNAVAILABLE', message: 'too many' } } });
+    expect(error).toMatchObject({ isRetryable: true, errorCode: 'UNAVAILABLE' });
+  });
+
+  test.each([
+    [1011, 'You exceeded your current quota, please check your plan', 'RESOURCE_EXHAUSTED', true],
+    [1008, 'Quota exceeded for live sessions', 'RESOURCE_EXHAUSTED', false],
+    [1011, 'The service is currently unavailable.', 'UNAVAILABLE', true],
+    [1011, 'Deadline expired before operation could complete.', 'DEADLINE_EXCEEDED', true],
+    [1011, 'Internal error encountered.', undefined, true],
+    [1008, 'models/x is unavailable', undefined, false],
+  ])('that ends with %i and "%s" has the code %s', async (close, reason, errorCode, isRetryable) => {
+    expect(await refusal({ setup: { close, reason } })).toMatchObject({ errorCode, isRetryable });
+  });
+
   test('that is answered with what is no JSON may be tried again, and the process lives', async () => {
     expect(await refusal({ setup: '<html>' })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 
   test.skipIf(!tellsStatus).each([
-    [401, false],
-    [403, false],
-    [404, false],
-    [429, true],
-    [503, true],
-  ])('that HTTP answers with %i: retryable is %s', async (status, isRetryable) => {
-    expect(await refusal({ status })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable });
+    [401, false, undefined],
+    [403, false, undefined],
+    [404, false, undefined],
+    [429, true, 'RESOURCE_EXHAUSTED'],
+    [503, true, 'UNAVAILABLE'],
+  ])('that HTTP answers with %i: retryable is %s, and the code %s', async (status, isRetryable, errorCode) => {
+    expect(await refusal({ status })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable, errorCode });
   });
 
   test('at a place where nothing listens may be tried again', async () => {
@@ -194,14 +210,30 @@ describe('a connection that was set up', () => {
     expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
-  test.each(['{"serverContent":', '"text"'])('and gets the frame %s ends, and the process lives', async (frame) => {
-    server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
-    const connection = await gemini().connect(requestWith());
-    await connection.sendActivityStart();
-    await expect(connection.receive().next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
-    await (
-      await server.live.connection(0)
-    ).closed;
+  test.each(['{"serverContent":', '"text"', '{"toolCall":{"functionCalls":"f"}}'])(
+    'and gets the frame %s ends, and the process lives',
+    async (frame) => {
+      server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
+      const connection = await gemini().connect(requestWith());
+      await connection.sendActivityStart();
+      await expect(connection.receive().next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+      await (
+        await server.live.connection(0)
+      ).closed;
+    },
+  );
+
+  test('takes a null in a frame for what was left out', async () => {
+    server.live.enqueue([
+      '{"serverContent":{"inputTranscription":null,"modelTurn":{"parts":[null,{"text":"Hi"}]},"turnComplete":null}}',
+      '{"usageMetadata":null,"toolCall":null,"goAway":null,"sessionResumptionUpdate":null,"error":null}',
+      { serverContent: { turnComplete: true } },
+      { close: 1000 },
+    ]);
+    const reader = (await gemini().connect(requestWith())).receive();
+    expect((await reader.next()).value).toEqual({ content: { role: 'model', parts: [{ text: 'Hi' }] } });
+    expect((await reader.next()).value).toEqual({ turnComplete: true });
+    await reader.return();
   });
 
   test('gives what came before its end', async () => {
@@ -288,6 +320,16 @@ describe('a client that makes its sockets otherwise', () => {
     const reader = connection.receive();
     expect((await reader.next()).value).toEqual({ turnComplete: true, usageMetadata: { candidatesTokenCount: 2 } });
     await expect(reader.next()).rejects.toMatchObject({ closeCode: 1011 });
+  });
+
+  test('ends with a frame that cannot be read, and the process lives', async () => {
+    server.live.enqueue([
+      '{"serverContent":{"outputTranscription":null,"turnComplete":true}}',
+      '{"toolCall":{"functionCalls":"f"}}',
+    ]);
+    const reader = (await gemini({ client: foreign() }).connect(requestWith())).receive();
+    expect((await reader.next()).value).toEqual({ turnComplete: true });
+    await expect(reader.next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 
   test('is closed when it is set up after the caller left', async () => {

@@ -128,6 +128,7 @@ test('a setup that is not completed in time fails', async () => {
 test.each([
   [{ close: 1011, reason: 'Deadline expired' }, 1011],
   [{ cut: true as const }, 1006],
+  ['{"toolCall":{"functionCalls":"f"}}', 1006],
 ])('what was said before %j is heard, and then how it ended', async (step, closeCode) => {
   const connection = await connect([text('a'), step]);
   const reader = connection.receive();

@@ -216,6 +216,18 @@ test('a history that ends with the user is answered, and an empty one is not sen
   expect((await peer()).received).toEqual([{ clientContent: { turns: [user('Hi')], turnComplete: true } }]);
 });
 
+test('a history that ends with what came of calls is answered, but not while these wait', async () => {
+  const functionResponse = { id: 'c1', name: 'f', response: { status: 'pending' } };
+  const history = [user('Hi'), { role: 'user', parts: [{ functionResponse }] }];
+  for (const isWaiting of [false, true]) {
+    const connection = await connect([]);
+    await connection.sendHistory(history, isWaiting);
+    const told = await peer();
+    await told.heard('clientContent');
+    expect(told.received).toEqual([{ clientContent: { turns: history, turnComplete: !isWaiting } }]);
+  }
+});
+
 /** The dialect of Gemini 3 and later. */
 const NEWER = 'gemini-3.1-flash-live-preview';
 

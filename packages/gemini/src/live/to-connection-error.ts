@@ -1,5 +1,5 @@
 import { LiveConnectionError } from '@eventloom/core';
-import { isRetryableStatus } from '../errors/status-codes.ts';
+import { isRetryableStatus, statusCode } from '../errors/status-codes.ts';
 import type { Ending } from './client-socket.ts';
 
 /** What a connection that ended is told of. */
@@ -24,6 +24,12 @@ const FAULTS: readonly number[] = [1002, 1003, 1007, 1009, 1010];
 const REFUSED = 1008;
 /** Refusals that are about other things than the session that was to be resumed. */
 const OTHER_REASONS = /api.?key|permission|credential|auth|quota|billing|model/i;
+/** The service's codes for what passes by itself. Whatever else ends a connection is an end of that connection. */
+const PASSING: readonly string[] = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
+/** How reasons say so: a close has no such code. But for the first, only where the request is not at fault. */
+const QUOTA = /quota|resource.?exhausted|rate.?limit/i;
+const UNAVAILABLE = /unavailable|overloaded|try again/i;
+const DEADLINE = /deadline/i;
 /** Reasons are at most 123 bytes; what a runtime says may be long. */
 const MAX_MESSAGE = 1000;
 
@@ -32,7 +38,9 @@ export function toConnectionError({ model, ending, isSetUp, hasHandle, redact }:
   const { reason, failure } = ending;
   const closeCode = ending.code ?? ABNORMAL;
   const status = Number(/Unexpected server response: (\d{3})/.exec(failure ?? '')?.[1] ?? Number.NaN);
-  const isFault = FAULTS.includes(closeCode) || (!isSetUp && closeCode === REFUSED);
+  const code = ending.status ?? (Number.isNaN(status) ? undefined : statusCode(status));
+  const isPassing = code !== undefined && PASSING.includes(code);
+  const isFault = !isPassing && (FAULTS.includes(closeCode) || (!isSetUp && closeCode === REFUSED));
   const said = reason?.trim() ? reason.trim() : failure;
   const state = isSetUp ? 'ended' : 'could not be made';
   const message = said === undefined || said === '' ? `close code ${closeCode}` : said;
@@ -42,6 +50,15 @@ export function toConnectionError({ model, ending, isSetUp, hasHandle, redact }:
       closeCode,
       isRetryable: !isFault && (Number.isNaN(status) || isRetryableStatus(status)),
       isHandleRefused: !isSetUp && hasHandle && isFault && !OTHER_REASONS.test(message),
+      errorCode: isPassing ? code : codeIn(reason ?? '', isFault),
     },
   );
+}
+
+/** The service's code for what a reason says; undefined when it says nothing of that kind. */
+function codeIn(reason: string, isFault: boolean): string | undefined {
+  if (QUOTA.test(reason)) return 'RESOURCE_EXHAUSTED';
+  if (isFault) return undefined;
+  if (UNAVAILABLE.test(reason)) return 'UNAVAILABLE';
+  return DEADLINE.test(reason) ? 'DEADLINE_EXCEEDED' : undefined;
 }

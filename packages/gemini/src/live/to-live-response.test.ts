@@ -109,6 +109,8 @@ test('an error is one', () => {
     errorCode: 'RESOURCE_EXHAUSTED',
     errorMessage: 'slow down',
   });
-  expect(toLiveResponse({ error: { code: 500 } })).toEqual({ errorCode: '500' });
+  expect(toLiveResponse({ error: { code: 429 } })).toEqual({ errorCode: 'RESOURCE_EXHAUSTED' });
+  expect(toLiveResponse({ error: { code: 503 } })).toEqual({ errorCode: 'UNAVAILABLE' });
+  expect(toLiveResponse({ error: { code: 7 } })).toEqual({ errorCode: '7' });
   expect(toLiveResponse({ error: {} })).toEqual({ errorCode: 'UNKNOWN' });
 });

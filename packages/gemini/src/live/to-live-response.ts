@@ -1,4 +1,5 @@
 import type { LiveLlmResponse, Part, Transcription, UsageMetadata } from '@eventloom/core';
+import { statusCode } from '../errors/status-codes.ts';
 import type { LiveMessage, LiveServerContent, LiveUsage } from './live-message.ts';
 
 /** Reasons to end a turn that are no fault. */
@@ -32,7 +33,7 @@ export function toLiveResponse(message: LiveMessage): LiveLlmResponse | undefine
   }
   if (message.error) {
     const { status, code, message: text } = message.error;
-    response.errorCode = status ?? (code === undefined ? 'UNKNOWN' : String(code));
+    response.errorCode = status ?? (code === undefined ? 'UNKNOWN' : errorCodeOf(code));
     if (text !== undefined) response.errorMessage = text;
   }
   for (const _ in response) return response;
@@ -53,6 +54,11 @@ function addServerContent(response: LiveLlmResponse, content: LiveServerContent)
   if (PLAIN_REASONS.includes(turnCompleteReason)) return;
   response.errorCode = turnCompleteReason;
   response.errorMessage = `the model ended its turn: ${turnCompleteReason}`;
+}
+
+/** A number that is no HTTP status is told as it is. */
+function errorCodeOf(code: number): string {
+  return code >= 400 && code < 600 ? statusCode(code) : String(code);
 }
 
 /** The service also sends transcriptions with nothing in them. */

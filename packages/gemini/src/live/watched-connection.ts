@@ -9,6 +9,7 @@ import type {
 } from './client-socket.ts';
 import { FetchSocket, isWorkersRuntime } from './fetch-socket.ts';
 import type { LiveMessage } from './live-message.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 type Live = NonNullable<GenAiClient['live']>;
 type ConnectParameters = Omit<LiveConnectParameters, 'callbacks'> & {
@@ -134,20 +135,26 @@ export class WatchedConnection {
     try {
       message = JSON.parse(typeof data === 'string' ? data : decoder.decode(data as Uint8Array));
     } catch {
-      return this.#broken();
+      return this.#broken('is no JSON');
     }
-    if (typeof message !== 'object' || message === null) return this.#broken();
+    if (typeof message !== 'object' || message === null) return this.#broken('is no JSON object');
     if ('setupComplete' in message) client.onmessage({ data: '{"setupComplete":{}}' });
     this.#tell(message);
   }
 
-  #broken(): void {
-    this.#end({ failure: 'the service sent a frame that is no JSON object' });
-    this.terminate();
+  /** Nothing may be thrown into the socket that gave the frame: it would end the process. */
+  #tell(message: LiveMessage): void {
+    if (this.#isOver) return;
+    try {
+      this.#listener.onMessage(withoutNulls(message));
+    } catch (error) {
+      this.#broken(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
-  #tell(message: LiveMessage): void {
-    if (!this.#isOver) this.#listener.onMessage(message);
+  #broken(how: string): void {
+    this.#end({ failure: `the service sent a frame that ${how}` });
+    this.terminate();
   }
 
   #end(ending: Ending): void {

@@ -203,6 +203,12 @@ export class ContentsBuilder {
   }
 }
 
+/** True for contents that end with calls of which none has a response yet. */
+export function endsWithPending(contents: readonly Content[]): boolean {
+  const { parts = [] } = contents.at(-1) ?? {};
+  return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
+}
+
 function isForModel(functionCall: FunctionCall): boolean {
   return !isFrameworkPart({ functionCall });
 }

@@ -4,8 +4,12 @@ import {
   type FunctionCall,
   type FunctionResponse,
   getFunctionResponses,
+  RunAbortedError,
 } from '@eventloom/core';
+import { INTERRUPTED } from '../step/earlier-run.ts';
+import { asksPerson } from '../step/asks-person.ts';
 import type { LiveCallsParams } from './live-calls.ts';
+import { ToldChunks } from './told-chunks.ts';
 
 /** Whose call is answered, and to whom. */
 export interface CallAnswersParams extends Pick<LiveCallsParams, 'context' | 'session' | 'emit' | 'answer' | 'tell'> {
@@ -15,14 +19,18 @@ export interface CallAnswersParams extends Pick<LiveCallsParams, 'context' | 'se
 
 /**
  * What the model is told of one call. A call that keeps it from speaking is answered once: with its result, or, where the tool listens
- * to the client, with the word that it is under way; what such a tool finds is then told in words. A call that does not is answered with
- * every chunk as it comes, where the service takes that, and then with its result.
+ * to the client, with the word that it is under way; what such a tool finds is then told in words, and its end as far as it says
+ * something new. A call that does not is answered with every chunk as it comes, where the service takes that, and then with its result.
  */
 export class CallAnswers {
   readonly #params: CallAnswersParams;
   /** True when responses tell whether more of them come. */
   readonly #isStreamed: boolean;
   #isOpen = false;
+  #began: Promise<void> | undefined;
+  readonly #told = new ToldChunks();
+  /** True when the history has a response. */
+  #isStored = false;
 
   constructor(params: CallAnswersParams) {
     const { tool, session } = params;
@@ -30,11 +38,16 @@ export class CallAnswers {
     this.#isStreamed = tool?.isNonBlocking === true && session.takesInterimResponses;
   }
 
-  /** The tool begins to listen to the client. Stored, so that the call has a response however the tool ends. */
-  async underWay(): Promise<void> {
+  /** The tool begins to listen to the client. Stored, so that the call has a response however the tool ends. Told once. */
+  underWay(): Promise<void> {
+    return (this.#began ??= this.#tellUnderWay());
+  }
+
+  async #tellUnderWay(): Promise<void> {
     const { context, emit, answer, call } = this.#params;
     const { id = '', name = '' } = call;
     const functionResponse = { id, name, response: { status: 'under way; what it finds is told as it comes' } };
+    this.#isStored = true;
     await emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     if (!this.#isStreamed) return answer(functionResponse);
     this.#isOpen = true;
@@ -42,26 +55,52 @@ export class CallAnswers {
   }
 
   /** The tool passed something on. */
-  chunk(event: Event): void {
+  async chunk(event: Event): Promise<void> {
     const { tool, call, answer, tell } = this.#params;
     if (event.partial !== true || !(tool?.hasInputStream || tool?.isNonBlocking)) return;
     for (const response of getFunctionResponses(event)) {
       if (response.id !== (call.id ?? '')) continue;
+      if (tool.hasInputStream) await this.underWay();
       if (this.#isStreamed) {
         this.#isOpen = true;
         answer({ ...response, willContinue: true });
       } else {
-        const text = `Function ${response.name} returned: ${JSON.stringify(response.response?.['output'])}`;
-        tell({ role: 'user', parts: [{ text }] });
+        const output = response.response?.['output'];
+        if (tool.hasInputStream) this.#told.add(output);
+        tell({ role: 'user', parts: [{ text: `Function ${response.name} returned: ${JSON.stringify(output)}` }] });
       }
     }
   }
 
-  /** The call is over. */
+  /** Passes on the event with what came of the call. */
+  async emit(event: Event): Promise<void> {
+    this.#isStored = true;
+    await this.#params.emit(event);
+  }
+
+  /** The call was cut off by the end of the agent's part. Who reads the history knows of it; the model of this part is told nothing more. */
+  async cutOff(): Promise<void> {
+    const { context, call } = this.#params;
+    if (this.#isStored) return;
+    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...INTERRUPTED } };
+    try {
+      await this.emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
+    } catch (error) {
+      // Nobody reads any more, so nothing is stored.
+      if (!RunAbortedError.isInstance(error)) throw error;
+    }
+  }
+
+  /** The call is over, or waits for a person. */
   result(event: Event): void {
-    const isTold = this.#params.tool?.hasInputStream && !this.#isStreamed;
-    for (const response of isTold ? [] : getFunctionResponses(event))
-      this.#params.answer(this.#isOpen ? { ...response, willContinue: false } : response);
+    const { answer } = this.#params;
+    // With the answer of the person it is run again, and answered further.
+    const isMore = this.#isStreamed && asksPerson(event.actions);
+    for (const result of getFunctionResponses(event)) {
+      const response = this.#isStreamed || !this.#began ? result.response : this.#told.newsOf(result.response ?? {});
+      if (!response) continue;
+      answer({ ...result, response, ...(this.#isOpen || isMore ? { willContinue: isMore } : {}) });
+    }
     this.#isOpen = false;
   }
 

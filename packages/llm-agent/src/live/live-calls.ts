@@ -29,8 +29,6 @@ export interface LiveCallsParams {
   readonly answer: (response: FunctionResponse) => void;
   /** Takes what the model is told beside its calls. */
   readonly tell: (content: Content) => void;
-  /** A call was answered by which the agent gives control away. */
-  readonly onHandOver: () => void;
   /** A call is over, answered or not. */
   readonly onSettled: (call: FunctionCall) => void;
   /** What no tool's failure is: a callback's, a store's. */
@@ -51,8 +49,9 @@ export interface CallsToStart {
 export class LiveCalls {
   readonly #params: LiveCallsParams;
   readonly #slots: CallSlots;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
+  #isHandingOver = false;
 
   constructor(params: LiveCallsParams) {
     this.#params = params;
@@ -62,12 +61,18 @@ export class LiveCalls {
 
   /** True while a call is under way that comes to an end by itself: one that listens to the client may not. */
   get isBusy(): boolean {
-    for (const { input } of this.#running.values()) if (!input) return true;
+    for (const { input } of this.#running) if (!input) return true;
     return false;
   }
 
-  /** Runs calls, at most `maxParallelToolCalls` at once. */
+  /** True when a call was answered by which the agent gives control away. */
+  get isHandingOver(): boolean {
+    return this.#isHandingOver;
+  }
+
+  /** Runs calls, at most `maxParallelToolCalls` at once. None when the agent hands over: they are nobody's any more. */
   start({ calls, ...rest }: CallsToStart): void {
+    if (this.#isHandingOver) return;
     for (const call of calls) {
       const work = this.#run(call, rest)
         .catch(this.#params.onFailure)
@@ -78,13 +83,13 @@ export class LiveCalls {
 
   /** Stops calls that the model takes back: nobody is told what came of them. */
   cancel(ids: readonly string[]): void {
-    for (const id of ids)
-      this.#running.get(id)?.guard.abort(new DOMException('the model took the call back', 'AbortError'));
+    for (const { call, guard } of this.#running)
+      if (ids.includes(call.id ?? '')) guard.abort(new DOMException('the model took the call back', 'AbortError'));
   }
 
   /** Stops the calls of a tool that listens to the client. False when there are none. */
   stopStreaming(toolName: string): boolean {
-    const streaming = [...this.#running.values()].filter(({ call, input }) => input && call.name === toolName);
+    const streaming = [...this.#running].filter(({ call, input }) => input && call.name === toolName);
     for (const { guard, answers } of streaming) {
       guard.abort(new DOMException('the model stopped the tool', 'AbortError'));
       answers.stopped();
@@ -92,45 +97,60 @@ export class LiveCalls {
     return streaming.length > 0;
   }
 
-  /** Stops all calls, and waits for those that listen. */
+  /** Stops all calls, and waits until they are over. Those that have no response get one, so that a later run knows of it. */
   async stop(): Promise<void> {
-    for (const { guard } of this.#running.values()) guard.abort(new DOMException('the live run is over', 'AbortError'));
+    this.#cutOff(() => true);
     await Promise.all(this.#work);
   }
 
+  #cutOff(isMeant: (call: FunctionCall) => boolean): void {
+    for (const running of this.#running) {
+      const { call, guard } = running;
+      if (guard.signal.aborted || !isMeant(call)) continue;
+      running.isCutOff = true;
+      guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
+    }
+  }
+
   async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
-    const { context, onHandOver, onSettled, emit } = this.#params;
+    const { context, onSettled, emit } = this.#params;
     const guard = context.forkAbort();
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? this.#openInput(id) : undefined;
-    const answers = new CallAnswers({ ...this.#params, call, tool });
-    const running: Running = { call, guard, input, answers };
-    this.#running.set(id, running);
+    const answers = new CallAnswers({ ...this.#params, context: step.context, call, tool });
+    const running: Running = { call, guard, input, answers, isCutOff: false };
+    this.#running.add(running);
     // Calls that never end by themselves, that end such, and that speech waits for, wait for no others.
     const isCounted = !input && call.name !== STOP_STREAMING && !givesControlAway(call, context);
     if (isCounted) await this.#slots.take();
     try {
       if (guard.signal.aborted) return;
-      if (input) await answers.underWay();
-      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, { eventId }, resumed);
+      const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
+      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, origin, resumed);
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);
-        answers.chunk(next.value);
+        await answers.chunk(next.value);
       }
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
-      await emit(event);
-      if (event.actions.transferToAgent !== undefined || isCompletion(call, step.context)) onHandOver();
-      else answers.result(event);
+      await answers.emit(event);
+      if (event.actions.transferToAgent === undefined && !isCompletion(call, step.context)) answers.result(event);
+      else {
+        this.#isHandingOver = true;
+        // Control goes to one agent.
+        this.#cutOff((other) => givesControlAway(other, context));
+      }
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
+      if (running.isCutOff) await answers.cutOff().catch(this.#params.onFailure);
       if (isCounted) this.#slots.give();
-      if (this.#running.get(id) === running) this.#running.delete(id);
+      this.#running.delete(running);
       input?.close();
-      context.liveRequestQueue?.activeStreamingTools.delete(id);
+      const listening = context.liveRequestQueue?.activeStreamingTools;
+      if (input && listening?.get(id) === input) listening.delete(id);
       context.dropAbort(guard);
       onSettled(call);
     }
@@ -151,4 +171,6 @@ interface Running {
   /** What its tool hears of the client. */
   readonly input: BaseLiveRequestQueue | undefined;
   readonly answers: CallAnswers;
+  /** Stopped by the runtime and not by the model. */
+  isCutOff: boolean;
 }

@@ -1,7 +1,6 @@
 import {
   type AbortGuard,
   ConfigurationError,
-  createErrorEvent,
   type Event,
   type InvocationContext,
   LiveConnectionError,
@@ -21,11 +20,9 @@ import { LiveInput } from './live-input.ts';
 import { LiveOutput } from './live-output.ts';
 import { LiveRecordings } from './live-recordings.ts';
 import { prepareLiveRequest } from './prepare-live-request.ts';
-import { ReconnectPolicy } from './reconnect-policy.ts';
+import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { ServiceSession } from './service-session.ts';
-
-/** The code of the event that tells of the end of a run whose service gives a session no more time. */
-const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
+import { timeLimitEvent } from './time-limit-event.ts';
 
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
@@ -42,7 +39,6 @@ export class LiveFlow {
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
-  #isTimeShort = false;
 
   /** @throws ConfigurationError outside a live run */
   constructor(step: Step, emitted: EmittedEvents) {
@@ -52,17 +48,17 @@ export class LiveFlow {
     this.#step = step;
     this.#context = context;
     this.#emitted = emitted;
-    const session = new ServiceSession(context);
+    const session = new ServiceSession(context, queue);
     const emit = (event: Event): Promise<void> => this.#emit(event);
     const recordings = context.runConfig.saveLiveBlob ? new LiveRecordings(context, emit) : undefined;
     this.#session = session;
     this.#recordings = recordings;
-    this.#policy = new ReconnectPolicy(context);
     this.#connecting = context.forkAbort();
     this.#ending = new LiveEnding(() => {
       void session.connection?.close();
       if (this.#ending.isOver) this.#connecting.abort(new RunAbortedError('the live run is over'));
     });
+    this.#policy = new ReconnectPolicy({ context, session, ending: this.#ending, waiting: this.#connecting });
     this.#input = new LiveInput({
       context,
       queue,
@@ -89,9 +85,10 @@ export class LiveFlow {
       emit,
       answer: (response) => this.#input.answers.push({ toolResponses: [response] }),
       tell: (content) => this.#input.answers.push({ content }),
-      onHandOver: () => this.#ending.end('handedOver'),
       onSettled: (call) => {
-        this.#input.release(call);
+        if (!this.#calls.isHandingOver) this.#input.release(call);
+        // Who hangs up waits for no call.
+        else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
         this.#endIfDone();
       },
       onFailure: (error) => this.#ending.fail(error),
@@ -121,17 +118,22 @@ export class LiveFlow {
 
   /** Makes one connection after the other. */
   async #speak(): Promise<void> {
+    let isLost = false;
     try {
       while (!this.#ending.isOver) {
-        this.#input.watch();
+        this.#input.watch(isLost);
         try {
           await this.#runConnection();
+          isLost = false;
+          if (!this.#ending.isOver) await this.#takeLeave();
         } catch (error) {
           if (this.#ending.isOver) break;
           this.#context.throwIfAborted();
           await this.#leave();
-          this.#input.watch();
-          await this.#afterLoss(error);
+          await this.#output.cutOff();
+          isLost = isLoss(error);
+          this.#input.watch(isLost);
+          if (!this.#ending.isOver) await this.#policy.afterLoss(error);
         } finally {
           await this.#leave();
         }
@@ -142,16 +144,24 @@ export class LiveFlow {
     await this.#calls.stop();
   }
 
-  /** Passes on what was said so far. @throws what the run fails with */
+  /** Passes on what was said so far, whatever the end is. @throws what the run fails with */
   async #finish(): Promise<void> {
     const { reason, failure } = this.#ending;
-    if (failure) throw failure.error;
     if (reason === 'stopped') return;
-    await this.#output.flush(false);
-    await this.#recordings?.end();
+    if (failure) {
+      // What goes wrong here does not take the place of the failure.
+      if (!this.#context.abortSignal.aborted) await this.#tellRest(true).catch(() => undefined);
+      throw failure.error;
+    }
+    await this.#tellRest(false);
     if (reason !== 'timedOut') return;
     this.#context.endInvocation();
-    await this.#emit(this.#timeLimitEvent());
+    await this.#emit(timeLimitEvent(this.#context));
+  }
+
+  async #tellRest(isInterrupted: boolean): Promise<void> {
+    await this.#output.flush(isInterrupted);
+    await this.#recordings?.end();
   }
 
   /** Makes a connection and reads it to its end. */
@@ -166,6 +176,9 @@ export class LiveFlow {
       await this.#output.answer(answer);
       return this.#ending.end('answered');
     }
+    // A callback may have ended the invocation.
+    this.#endIfDone();
+    if (this.#ending.isOver) return undefined;
     const { request } = call;
     this.#tools = request.toolsDict;
     context.countLlmCall();
@@ -173,41 +186,37 @@ export class LiveFlow {
     const connecting = this.#connecting;
     const connection = await connecting.until(model.connect(request, connecting.signal));
     if (this.#ending.isOver) return connection.close();
-    this.#isTimeShort = false;
+    this.#policy.connected();
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);
       if (request.contents.length > 0) await this.#input.dropTold(request.contents);
     } else await this.#session.resume(connection);
     this.#input.start();
-    for await (const response of connection.receive()) {
-      if (!response.goAway) this.#policy.succeeded();
-      await this.#take(response);
-    }
+    for await (const response of connection.receive()) await this.#take(response);
     if (!this.#ending.isLeaving) throw new LiveConnectionError('the connection ended', { isRetryable: true });
   }
 
   async #take(response: LiveLlmResponse): Promise<void> {
-    const { toolCallCancellation, goAway } = response;
+    const { toolCallCancellation } = response;
+    this.#policy.heard(response);
     if (toolCallCancellation) this.#calls.cancel(toolCallCancellation.ids);
     await this.#output.take(response);
     this.#session.note(response);
-    if (goAway) this.#isTimeShort = true;
     // A turn is let come to its end; when the time does not suffice, the service ends the connection itself.
-    const isDue = this.#isTimeShort && !this.#output.isSpeaking;
-    if (isDue && this.#context.runConfig.liveReconnect !== false) this.#ending.end('reconnecting');
+    if (this.#policy.isLeaveDue && !this.#output.isSpeaking) this.#ending.end('reconnecting');
+    this.#endIfDone();
+  }
+
+  /** Settles when the next connection is to be made after one whose time was over. */
+  async #takeLeave(): Promise<void> {
+    await this.#leave();
+    this.#input.watch(false);
+    await this.#policy.afterLeave();
   }
 
   async #leave(): Promise<void> {
     await this.#session.hangUp();
     await this.#input.stop();
-  }
-
-  /** Settles when the next connection is to be made, or none is. @throws the error when it ends the run */
-  async #afterLoss(error: unknown): Promise<void> {
-    const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
-    if (isHandleRefused && this.#session.handle !== undefined) this.#session.giveUpHandle();
-    else if (this.#isTimeShort && this.#context.runConfig.liveReconnect === false) this.#ending.end('timedOut');
-    else await this.#policy.failed(error, this.#connecting);
   }
 
   /** Goes on with calls that waited for what the client wrote, also of agents that handed over since. */
@@ -219,9 +228,10 @@ export class LiveFlow {
     }
   }
 
-  /** An invocation that was ended goes on until its calls are over: what came of them is stored. */
+  /** An invocation that was ended, and an agent that hands over, go on until the calls are over: what came of them is stored. */
   #endIfDone(): void {
-    if (this.#context.isEnded && !this.#calls.isBusy) this.#ending.end('ended');
+    if ((this.#context.isEnded || this.#calls.isHandingOver) && !this.#calls.isBusy)
+      this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 
   /** What a connection throws when it is lost, its reader gets as well. */
@@ -233,13 +243,5 @@ export class LiveFlow {
   async #emit(event: Event): Promise<void> {
     if (!(await this.#emitted.emit(event))) throw new RunAbortedError('nobody reads the events of this run any more');
     this.#endIfDone();
-  }
-
-  #timeLimitEvent(): Event {
-    return createErrorEvent(
-      this.#context.createEvent(),
-      SESSION_TIME_LIMIT,
-      'the service ended the session: its time is over, and runConfig.liveReconnect is false',
-    );
   }
 }

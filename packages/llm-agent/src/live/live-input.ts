@@ -21,7 +21,13 @@ import { takeInWritten, type WrittenRequest } from './take-in-written.ts';
  * What clients said that was taken in, and what the model is told of it: it may have to be sent once more, by whichever agent has
  * control then.
  */
-const TAKEN_IN = new WeakMap<LiveRequest, { readonly sent: LiveRequest | undefined }>();
+const TAKEN_IN = new WeakMap<LiveRequest, TakenIn>();
+
+interface TakenIn {
+  readonly sent: LiveRequest | undefined;
+  /** True for what a history tells. */
+  readonly isStored: boolean;
+}
 
 /** What the input of a live run is made of. */
 export interface LiveInputParams {
@@ -54,8 +60,12 @@ export class LiveInput {
     this.#params = params;
   }
 
-  /** While there is no connection: whether the client hangs up. What it says waits. */
-  watch(): void {
+  /**
+   * While there is no connection: whether the client hangs up. What it says waits.
+   * @param isLost a connection was lost, so that what was spoken at last is not waited for: nobody is there to hear an answer. What was written
+   * is to be sent all the same.
+   */
+  watch(isLost: boolean): void {
     if (this.#watching || this.#held.size > 0) return;
     const { queue, onEmpty } = this.#params;
     const watching = new AbortController();
@@ -64,6 +74,10 @@ export class LiveInput {
       (request) => void (request ?? onEmpty()),
       () => undefined,
     );
+    if (!isLost) return;
+    const endUnlessWritten = (): void => void (watching.signal.aborted || queue.holdsWritten || onEmpty());
+    if (queue.isClosed) endUnlessWritten();
+    else void queue.whenClosed().then(endUnlessWritten);
   }
 
   #stopWatching(): void {
@@ -113,7 +127,7 @@ export class LiveInput {
     );
     if (queue.chars === 0) return;
     const oldest = await queue.peek(context.abortSignal);
-    if (oldest && TAKEN_IN.has(oldest) && !('blob' in oldest)) queue.shift();
+    if (oldest && TAKEN_IN.get(oldest)?.isStored) queue.shift();
   }
 
   #startClient(): void {
@@ -137,7 +151,7 @@ export class LiveInput {
     const known = TAKEN_IN.get(request);
     if (known) return known.sent;
     if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
-    TAKEN_IN.set(request, { sent: request });
+    TAKEN_IN.set(request, { sent: request, isStored: false });
     if (!('blob' in request)) return request;
     const { queue, recordings } = this.#params;
     copyInput(queue, request.blob);
@@ -145,15 +159,15 @@ export class LiveInput {
       return recordings?.heard(request.blob)?.then(() => request) ?? request;
     } catch (error) {
       if (!InvalidRequestError.isInstance(error)) throw error;
-      TAKEN_IN.set(request, { sent: undefined });
+      TAKEN_IN.set(request, { sent: undefined, isStored: false });
       return this.#tellRefusal(error).then(() => undefined);
     }
   }
 
   async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
-    const { context, emit, onWritten } = this.#params;
+    const { context, queue, emit, onWritten } = this.#params;
     const { event, sent } = await takeInWritten(context, request);
-    TAKEN_IN.set(request, { sent });
+    TAKEN_IN.set(request, { sent, isStored: !queue.isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);
     return sent;

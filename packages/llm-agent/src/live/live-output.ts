@@ -87,6 +87,12 @@ export class LiveOutput {
     for (const event of this.#turn.flush(isInterrupted)) await this.#pass(event);
   }
 
+  /** Passes on what was said so far of a turn that does not go on: what another connection says is another turn. */
+  async cutOff(): Promise<void> {
+    for (const event of this.#turn.cutOff()) await this.#pass(event);
+    await this.#params.recordings?.completed();
+  }
+
   /** Passes an event on; what the agent said as a whole is kept under its output key. */
   #pass(event: Event): Promise<void> {
     const { step, emit } = this.#params;

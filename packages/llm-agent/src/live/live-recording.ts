@@ -9,38 +9,64 @@ import {
 } from '@eventloom/core';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
-/** What is kept in memory of one side, in characters of base64: two minutes of speech. More becomes a file at once. */
-const MAX_CHARS = 8 * 1024 * 1024;
+/** What is kept in memory of one side: more becomes a file at once. */
+const MAX_SECONDS = 120;
+/** The same where nothing says how long it lasts, and for the highest of rates. */
+const MAX_BYTES = 6 * 1024 * 1024;
+const BYTES_PER_SAMPLE = 2;
+
+/** What a file holds all through. */
+interface Format {
+  readonly mimeType: string;
+  /** In hertz; undefined for what is no raw samples. */
+  readonly sampleRate: number | undefined;
+}
 
 /** Keeps the audio of one side of a live run, and makes files of it. Each is an artifact, and an event that refers to it. */
 export class LiveRecording {
   readonly #context: InvocationContext;
   readonly #side: 'input' | 'output';
   #pieces: Uint8Array[] = [];
-  #mimeType = '';
-  #chars = 0;
+  #format: Format | undefined;
+  #bytes = 0;
 
   constructor(context: InvocationContext, side: 'input' | 'output') {
     this.#context = context;
     this.#side = side;
   }
 
-  /** Takes a piece; what is no audio is not recorded. True when there is so much that it is to be flushed. */
-  add({ data = '', mimeType = '' }: Blob): boolean {
-    if (!mimeType.startsWith('audio/')) return false;
-    this.#mimeType ||= mimeType;
-    this.#pieces.push(decodeBase64(data));
-    this.#chars += data.length;
-    return this.#chars > MAX_CHARS;
+  /**
+   * Takes a piece; what is no audio is not recorded. The file that is due, if one is: there is so much by now, or the piece is of another
+   * type or rate than what is kept, and begins the next file.
+   * @throws InvalidRequestError for what is no base64
+   */
+  add({ data = '', mimeType = '' }: Blob): Promise<Event | undefined> | undefined {
+    if (!/^audio\//i.test(mimeType)) return undefined;
+    const piece = decodeBase64(data);
+    const format = this.#formatOf(mimeType);
+    const isOther = this.#format !== undefined && !isSame(this.#format, format);
+    const file = isOther ? this.flush() : undefined;
+    this.#format ??= format;
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    return file ?? (this.#bytes >= maxBytes(format) ? this.flush() : undefined);
   }
 
   /** Saves what was said since the last time; undefined when nothing was. @throws ConfigurationError without an artifact service */
-  async flush(): Promise<Event | undefined> {
-    if (this.#pieces.length === 0) return undefined;
+  flush(): Promise<Event | undefined> {
+    const format = this.#format;
+    const pieces = this.#pieces;
+    this.#format = undefined;
+    this.#pieces = [];
+    this.#bytes = 0;
+    return format ? this.#save(pieces, format) : Promise.resolve(undefined);
+  }
+
+  async #save(pieces: readonly Uint8Array[], format: Format): Promise<Event> {
     const { artifactService, session, platform } = this.#context;
     if (!artifactService)
       throw new ConfigurationError('runConfig.saveLiveBlob: the runner has no artifactService to save audio with');
-    const { bytes, mimeType, extension } = this.#toFile();
+    const { bytes, mimeType, extension } = toFile(pieces, format);
     const filename = `live_${this.#side}_audio_${platform.newUuid()}.${extension}`;
     const key = { ...sessionKeyOf(session), filename };
     const artifact = { inlineData: { data: encodeBase64(bytes), mimeType } };
@@ -55,22 +81,30 @@ export class LiveRecording {
     });
   }
 
-  #toFile(): { bytes: Uint8Array; mimeType: string; extension: string } {
-    const pieces = this.#pieces;
-    const mimeType = this.#mimeType;
-    this.#pieces = [];
-    this.#mimeType = '';
-    this.#chars = 0;
-    if (isPcm(mimeType)) {
-      const sampleRate = sampleRateOf(mimeType) ?? (this.#side === 'input' ? 16_000 : 24_000);
-      return { bytes: toWav(pieces, sampleRate), mimeType: 'audio/wav', extension: 'wav' };
-    }
-    const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const piece of pieces) {
-      bytes.set(piece, at);
-      at += piece.length;
-    }
-    return { bytes, mimeType, extension: /^audio\/([\w-]+)/.exec(mimeType)?.[1] ?? 'audio' };
+  #formatOf(mimeType: string): Format {
+    // Samples whose rate is not said have the one that live models take them for.
+    const usual = this.#side === 'input' ? 16_000 : 24_000;
+    return { mimeType, sampleRate: isPcm(mimeType) ? (sampleRateOf(mimeType) ?? usual) : undefined };
   }
+}
+
+function maxBytes({ sampleRate = Infinity }: Format): number {
+  return Math.min(MAX_SECONDS * sampleRate * BYTES_PER_SAMPLE, MAX_BYTES);
+}
+
+/** Samples are told apart by their rate, however their type is written. */
+function isSame(one: Format, other: Format): boolean {
+  if (one.sampleRate !== other.sampleRate) return false;
+  return one.sampleRate !== undefined || one.mimeType === other.mimeType;
+}
+
+function toFile(pieces: readonly Uint8Array[], { mimeType, sampleRate }: Format) {
+  if (sampleRate !== undefined) return { bytes: toWav(pieces, sampleRate), mimeType: 'audio/wav', extension: 'wav' };
+  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return { bytes, mimeType, extension: /^audio\/([\w-]+)/i.exec(mimeType)?.[1] ?? 'audio' };
 }

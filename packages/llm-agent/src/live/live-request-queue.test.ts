@@ -87,6 +87,26 @@ test('a send that does not fit throws and is not taken, and ready says when one 
   expect((await readAll(queue)).map((request) => 'blob' in request && request.blob.data?.[0])).toEqual(['B', 'C']);
 });
 
+test('half of the bound fits when the queue is ready, and more than that is told to come in pieces', async () => {
+  const queue = new LiveRequestQueue({ maxChars: 1000 });
+  queue.sendRealtime(audio('A'.repeat(435)));
+  await queue.ready();
+  expect(() => queue.sendRealtime(audio('B'.repeat(700)))).toThrow(/smaller pieces/);
+  queue.sendRealtime(audio('C'.repeat(436)));
+  expect(() => queue.sendRealtime(audio('D'.repeat(10)))).toThrow(/: wait for ready/);
+});
+
+test('tells what was written from what is live, as long as it waits', () => {
+  const queue = new LiveRequestQueue();
+  queue.sendRealtime(audio('AAAA'));
+  queue.sendActivityEnd();
+  expect(queue.holdsWritten).toBe(false);
+  queue.sendToolResponse({ name: 'f', response: {} });
+  expect(queue.holdsWritten).toBe(true);
+  for (let count = 0; count < 3; count++) queue.shift();
+  expect(queue.holdsWritten).toBe(false);
+});
+
 test('what could never fit is refused in words of its own', () => {
   const queue = new LiveRequestQueue({ maxChars: 100 });
   expect(() => queue.sendRealtime(audio('A'.repeat(200)))).toThrow(/smaller pieces/);
@@ -155,4 +175,13 @@ test('it runs agents that have a model to speak with', () => {
   }
   const run = () => new LiveRequestQueue().runAgent(new Other({ name: 'other' }), {} as InvocationContext);
   expect(run).toThrow(ConfigurationError);
+});
+
+test('what is latest takes the place of what is oldest where there is no room', async () => {
+  const queue = new LiveRequestQueue({ maxChars: 500 });
+  for (const piece of ['A', 'B', 'C', 'D']) queue.sendLatest(audio(piece.repeat(100)));
+  queue.close();
+  queue.sendLatest(audio('E'));
+  const kept = (await readAll(queue)).map((request) => 'blob' in request && request.blob.data?.[0]);
+  expect(kept).toEqual(['B', 'C', 'D']);
 });

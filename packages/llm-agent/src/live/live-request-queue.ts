@@ -6,6 +6,7 @@ import {
   type InvocationContext,
 } from '@eventloom/core';
 import { isLlmAgent } from '../is-llm-agent.ts';
+import { checkLiveAgents } from './check-live-agents.ts';
 import { runLive } from './run-live.ts';
 
 /**
@@ -15,6 +16,10 @@ import { runLive } from './run-live.ts';
 export class LiveRequestQueue extends BaseLiveRequestQueue {
   override createInput(): LiveRequestQueue {
     return new LiveRequestQueue({ maxChars: this.maxChars });
+  }
+
+  override checkAgent(agent: BaseAgent, root: BaseAgent): void {
+    checkLiveAgents(agent, root);
   }
 
   override runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {

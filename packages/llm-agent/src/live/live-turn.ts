@@ -63,6 +63,12 @@ export class LiveTurn {
     yield* this.#spoken.flush(isInterrupted);
   }
 
+  /** What was said so far of a turn that does not go on, because its connection is lost. */
+  cutOff(): Generator<Event, void, void> {
+    this.#isSpeaking = false;
+    return this.flush(true);
+  }
+
   *#said({ role = 'model', parts = [] }: Content): Generator<Event, void, void> {
     const others: Part[] = [];
     const calls: FunctionCall[] = [];
@@ -105,6 +111,9 @@ export class LiveTurn {
   /** What the service tells beside what is said. */
   *#told(response: LiveLlmResponse): Generator<Event, void, void> {
     const { usageMetadata, groundingMetadata, citationMetadata, errorCode, errorMessage } = response;
+    const { liveSessionResumptionUpdate: update } = response;
+    if (update?.newHandle !== undefined || update?.resumable !== undefined)
+      yield this.#context.createEvent({ liveSessionResumptionUpdate: { ...update } });
     if (usageMetadata || groundingMetadata || citationMetadata) {
       yield this.#context.createEvent({
         ...(usageMetadata && { usageMetadata }),

@@ -46,9 +46,7 @@ export async function prepareLiveRequest(
   }
   for (const option of PASSED_ON) if (runConfig[option] !== undefined) config[option] = runConfig[option];
   const { sessionResumption } = runConfig;
-  if (sessionResumption) {
-    config['sessionResumption'] = handle === undefined ? sessionResumption : { ...sessionResumption, handle };
-  }
+  if (sessionResumption) config['sessionResumption'] = withHandle(sessionResumption, handle);
   if (handle !== undefined) request.contents = [];
   return request;
 }
@@ -77,6 +75,12 @@ function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
   config.tools = (config.tools as Tool[]).map((tool) =>
     tool.functionDeclarations ? { ...tool, functionDeclarations: tool.functionDeclarations.map(declared) } : tool,
   );
+}
+
+/** As the run asks for it, with this handle, or none: the one that the run was given is for its first connection. */
+function withHandle(sessionResumption: { readonly handle?: unknown }, handle: string | undefined): object {
+  const { handle: _, ...asked } = sessionResumption;
+  return handle === undefined ? asked : { ...asked, handle };
 }
 
 /** The handle of an earlier session that the run is to go on with. */

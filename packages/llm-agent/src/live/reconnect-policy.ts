@@ -1,41 +1,105 @@
-import { type AbortGuard, type InvocationContext, LiveConnectionError } from '@eventloom/core';
+import { type AbortGuard, type InvocationContext, LiveConnectionError, type LiveLlmResponse } from '@eventloom/core';
+import type { LiveEnding } from './live-ending.ts';
+import type { ServiceSession } from './service-session.ts';
 
 /** Connections in a row that may fail. */
 const MAX_ATTEMPTS = 5;
 const FIRST_DELAY_MS = 250;
-const MAX_DELAY_MS = 8000;
+/** A connection that lasted so long was good, also when nobody had anything to say. */
+const GOOD_MS = 10_000;
 
-/** Says whether a connection is made anew, and when: at once after one that was good, then later and later. */
+/** What decides about connections. */
+export interface ReconnectPolicyParams {
+  readonly context: InvocationContext;
+  readonly session: ServiceSession;
+  readonly ending: LiveEnding;
+  /** Ends waits. */
+  readonly waiting: AbortGuard;
+}
+
+/**
+ * Says whether a connection is made anew, and when: at once after one that lasted, then later and later. A connection on which the model said
+ * something was good, so the count begins anew; but when it did not last, the next one waits, or a service that says a word and closes would be
+ * connected to without end.
+ */
 export class ReconnectPolicy {
-  readonly #context: InvocationContext;
+  readonly #params: ReconnectPolicyParams;
+  readonly #canReconnect: boolean;
   #failures = 0;
+  #connectedAtMs: number | undefined;
+  /** True while another connection was not yet made at once. */
+  #isAtOnce = true;
+  #isTimeShort = false;
 
-  constructor(context: InvocationContext) {
-    this.#context = context;
+  constructor(params: ReconnectPolicyParams) {
+    this.#params = params;
+    this.#canReconnect = params.context.runConfig.liveReconnect !== false;
   }
 
-  /** A connection said something. */
-  succeeded(): void {
-    this.#failures = 0;
+  /** True when the connection is to be left as soon as nobody is interrupted by that. */
+  get isLeaveDue(): boolean {
+    return this.#isTimeShort && this.#canReconnect;
+  }
+
+  /** A connection is made. */
+  connected(): void {
+    this.#connectedAtMs = this.#params.context.platform.now();
+    this.#isTimeShort = false;
+  }
+
+  /** The connection gave a response. What the service says of itself, and of what went wrong, makes it no good one. */
+  heard({ content, outputTranscription, errorCode, goAway }: LiveLlmResponse): void {
+    if ((content ?? outputTranscription) && errorCode === undefined) this.#failures = 0;
+    if (goAway) this.#isTimeShort = true;
   }
 
   /**
-   * Settles when a connection is to be made anew.
-   * @param waiting ends the wait
-   * @throws the error, when there is no use in it @throws RunAbortedError when the wait is ended
+   * Settles when the next connection is to be made after one that was left because its time was over.
+   * @throws LiveConnectionError when all are over as soon as they are made @throws RunAbortedError when the wait is ended
    */
-  async failed(error: unknown, waiting: AbortGuard): Promise<void> {
-    const context = this.#context;
-    const canRetry = LiveConnectionError.isInstance(error) && error.isRetryable;
-    if (!canRetry || context.runConfig.liveReconnect === false || ++this.#failures > MAX_ATTEMPTS) throw error;
-    if (this.#failures === 1) return;
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (this.#failures - 2), MAX_DELAY_MS);
+  afterLeave(): Promise<void> {
+    const message = 'the service takes leave of connections as soon as they are made';
+    return this.#anew(new LiveConnectionError(message, { isRetryable: true }));
+  }
+
+  /**
+   * Settles when the next connection is to be made after one that failed, or none is.
+   * @throws the error when it ends the run @throws RunAbortedError when the wait is ended
+   */
+  async afterLoss(error: unknown): Promise<void> {
+    const { session, ending } = this.#params;
+    const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
+    if (isHandleRefused && session.handle !== undefined) session.giveUpHandle();
+    else if (this.#isTimeShort && !this.#canReconnect) ending.end('timedOut');
+    else await this.#anew(error);
+  }
+
+  async #anew(error: unknown): Promise<void> {
+    const { context, waiting } = this.#params;
+    const { platform } = context;
+    if (!isLoss(error) || !this.#canReconnect) throw error;
+    if (this.#connectedAtMs !== undefined && platform.now() - this.#connectedAtMs >= GOOD_MS) {
+      this.#failures = 0;
+      this.#isAtOnce = true;
+    }
+    this.#connectedAtMs = undefined;
+    if (++this.#failures > MAX_ATTEMPTS) throw error;
+    if (this.#isAtOnce) {
+      this.#isAtOnce = false;
+      return;
+    }
+    const delayMs = FIRST_DELAY_MS * 2 ** Math.max(this.#failures - 2, 0);
     const due = Promise.withResolvers<void>();
-    const callOff = context.platform.schedule(delayMs, due.resolve);
+    const callOff = platform.schedule(delayMs, due.resolve);
     try {
       await waiting.until(due.promise);
     } finally {
       callOff();
     }
   }
+}
+
+/** True for a connection that was lost, not refused: another one may succeed. */
+export function isLoss(error: unknown): boolean {
+  return LiveConnectionError.isInstance(error) && error.isRetryable;
 }

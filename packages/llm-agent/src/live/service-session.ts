@@ -1,13 +1,17 @@
 import {
+  type BaseLiveRequestQueue,
   type BaseLlmConnection,
   type Content,
+  type FunctionCall,
   type FunctionResponse,
   type InvocationContext,
   LiveConnectionError,
   type LiveLlmResponse,
   type LiveRequest,
 } from '@eventloom/core';
+import { endsWithPending } from '../contents/contents-builder.ts';
 import { withoutClientId } from '../contents/event-content.ts';
+import { type ClientSide, clientSideOf } from './client-side.ts';
 import { type FoundCall, KnownCalls } from './known-calls.ts';
 import { givenHandle } from './prepare-live-request.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
@@ -17,13 +21,19 @@ export class ServiceSession {
   readonly #context: InvocationContext;
   readonly #calls: KnownCalls;
   readonly #unconsumed = new UnconsumedRequests();
+  /** Calls of its session that it was sent the one response to that it takes. */
+  #answered = new WeakSet<FunctionCall>();
+  readonly #client: ClientSide;
   #handle: string | undefined;
+  /** Whether the handle stands for a session in which the client speaks. */
+  #isActiveInHandle = false;
   #connection: BaseLlmConnection | undefined;
 
-  constructor(context: InvocationContext) {
+  constructor(context: InvocationContext, queue: BaseLiveRequestQueue) {
     this.#context = context;
     this.#calls = new KnownCalls(context);
-    this.#handle = givenHandle(context.runConfig.sessionResumption);
+    this.#client = clientSideOf(queue);
+    if (!this.#client.hasSession) this.#handle = givenHandle(context.runConfig.sessionResumption);
   }
 
   /** What it can go on with; undefined when it is to be told the history. */
@@ -33,6 +43,7 @@ export class ServiceSession {
 
   giveUpHandle(): void {
     this.#handle = undefined;
+    this.#client.hasSession = true;
   }
 
   get connection(): BaseLlmConnection | undefined {
@@ -47,19 +58,28 @@ export class ServiceSession {
   /** It begins on a connection, told the history. */
   async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
     this.#connection = connection;
+    this.#client.hasSession = true;
     this.#calls.began();
+    this.#answered = new WeakSet();
     this.#unconsumed.clear();
-    if (history.length === 0) return;
-    if (connection.tellsConsumed) this.#unconsumed.add(undefined);
-    await connection.sendHistory(history);
+    if (history.length > 0) {
+      if (connection.tellsConsumed) this.#unconsumed.add(undefined);
+      await connection.sendHistory(history, endsWithPending(history));
+    }
+    if (this.#client.isActive) await this.#deliver({ activityStart: true });
   }
 
   /** It goes on on another connection, by its handle. */
   async resume(connection: BaseLlmConnection): Promise<void> {
     this.#connection = connection;
+    this.#client.hasSession = true;
     this.#calls.resumed();
     this.#unconsumed.reconnect();
+    // Where the service tells what it consumed, the sign is among what is sent again.
+    if (this.#client.isActive && !this.#isActiveInHandle && !connection.tellsConsumed)
+      await this.#deliver({ activityStart: true });
     for (let request = this.#unconsumed.peek(); request; request = this.#unconsumed.peek()) {
+      this.#forgetAnswers(request);
       await this.send(request);
       this.#unconsumed.shift();
     }
@@ -73,6 +93,7 @@ export class ServiceSession {
     if (update.resumable === false) return this.#calls.noteNotResumable();
     if (!update.newHandle) return;
     this.#handle = update.newHandle;
+    this.#isActiveInHandle = this.#client.isActive;
     this.#calls.noteHandle();
     if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
   }
@@ -83,24 +104,44 @@ export class ServiceSession {
     for (const response of request.toolResponses) {
       const { id } = response;
       const found = id === undefined ? undefined : this.#calls.find(id);
-      const sent =
-        found && !found.isKnown ? inWords(response, found, this.#context.agent.name) : toModelResponse(response);
-      if (sent) await this.#deliver(sent);
+      const wire = withoutClientId({ functionResponse: response }).functionResponse ?? response;
+      if (found && !this.#isTaken(found, wire)) {
+        const told = inWords(response, found, this.#context.agent.name);
+        if (told) await this.#deliver(told);
+        continue;
+      }
+      await this.#deliver({ toolResponses: [wire] });
+      if (found && response.willContinue !== true) this.#answered.add(found.call);
     }
+  }
+
+  /** What answered calls is lost, and sent again. */
+  #forgetAnswers(request: LiveRequest): void {
+    for (const { id } of 'toolResponses' in request ? request.toolResponses : []) {
+      const found = id === undefined ? undefined : this.#calls.find(id);
+      if (found) this.#answered.delete(found.call);
+    }
+  }
+
+  /** True where a response can be one: to a call that the session made, can be told by its name, and was not answered before. */
+  #isTaken({ call, isKnown }: FoundCall, wire: FunctionResponse): boolean {
+    const isNamed = wire.id !== undefined || this.#connection?.needsCallIds !== true;
+    return isKnown && isNamed && !this.#answered.has(call);
   }
 
   async #deliver(request: LiveRequest): Promise<void> {
     const connection = this.#connection;
     if (!connection) throw new LiveConnectionError('there is no connection', { isRetryable: true });
     const isWritten = 'content' in request || 'toolResponses' in request;
-    if (!connection.tellsConsumed && !isWritten) return deliver(connection, request);
-    this.#unconsumed.add(request);
+    if (connection.tellsConsumed || isWritten) this.#unconsumed.add(request);
     try {
       await deliver(connection, request);
     } catch (error) {
       this.#unconsumed.remove(request);
       throw error;
     }
+    if ('activityStart' in request) this.#client.isActive = true;
+    if ('activityEnd' in request) this.#client.isActive = false;
   }
 
   /** Ends the connection; what is known of the session stays. */
@@ -122,12 +163,7 @@ function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<v
   return 'activityStart' in request ? connection.sendActivityStart() : connection.sendActivityEnd();
 }
 
-/** The response as the model knows its call. */
-function toModelResponse(functionResponse: FunctionResponse): LiveRequest {
-  return { toolResponses: [withoutClientId({ functionResponse }).functionResponse ?? functionResponse] };
-}
-
-/** What came of a call that the service's session did not make. Nothing, when only the end of its responses is told. */
+/** What came of a call that is not to be answered by a response. Nothing, when only the end of its responses is told. */
 function inWords(
   { name, response = {} }: FunctionResponse,
   { call, author }: FoundCall,

@@ -8,6 +8,8 @@ export interface CallOrigin {
   readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
   /** What a person was asked about the calls already. */
   readonly asked?: readonly FunctionCall[];
+  /** Told when a tool begins to listen to the client of a live run. */
+  readonly onBegan?: () => Promise<void>;
 }
 
 /** The id of a call in the ledger: models may give one id to several calls of a run, and events have ids of their own. */

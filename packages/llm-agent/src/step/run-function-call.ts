@@ -42,7 +42,7 @@ export async function runFunctionCall(
 ): Promise<FunctionCallOutcome> {
   const { context } = step;
   const tool = getOwn(tools, call.name ?? '');
-  const listener = callListener(context, call, emitted);
+  const listener = callListener(context, call, emitted, origin);
   const toolContext = new ToolContext({
     invocationContext: context,
     functionCallId: call.id ?? '',
@@ -113,7 +113,7 @@ async function answer(
   const running: Call = { tool, args: copied.value as Record<string, unknown>, toolContext };
 
   const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
-  let response = asksBefore ? await askBefore(step, running) : undefined;
+  let response = asksBefore ? await context.untilAborted(askBefore(step, running)) : undefined;
   if (!response) {
     try {
       const result = await context.untilAborted(Promise.resolve(tool.runAsync({ args: running.args, toolContext })));
@@ -123,11 +123,11 @@ async function answer(
     } catch (thrown) {
       // A streaming tool that nobody reads any more did not fail: it was stopped.
       if (context.abortSignal.aborted || emitted.isClosed) throw thrown;
-      response = await answerError(step, running, toError(thrown));
+      response = await context.untilAborted(answerError(step, running, toError(thrown)));
     }
   }
   const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
-  return asksAfter ? askAfter(step, running, response) : response;
+  return asksAfter ? context.untilAborted(askAfter(step, running, response)) : response;
 }
 
 async function askBefore({ agent, context }: Step, { tool, args, toolContext }: Call): Promise<Answer> {

@@ -193,3 +193,31 @@ test.each([
   await readTurns(stream, queue);
   expect((await session())?.state['answer']).toBe(kept);
 });
+
+test('a callback that ends the invocation before the model is asked ends the run, and no connection is made', async () => {
+  const { model, stream, stored } = await setup([], {
+    agent: {
+      beforeModelCallback: ({ context }) => {
+        context.invocationContext.endInvocation();
+        return undefined;
+      },
+    },
+  });
+  for await (const _ of stream);
+  expect(model.attempts).toBe(0);
+  expect(await stored()).toEqual([]);
+});
+
+test('a callback that ends the invocation and leaves nothing of what the model said ends the run', async () => {
+  const { model, stream, stored } = await setup([['Hello']], {
+    agent: {
+      afterModelCallback: ({ context }) => {
+        context.invocationContext.endInvocation();
+        return {};
+      },
+    },
+  });
+  for await (const _ of stream);
+  expect(model.connections[0]?.isClosed).toBe(true);
+  expect(await stored()).toEqual([]);
+});

@@ -111,3 +111,23 @@ test('what the service says in the role of the user is the user who said it', as
     ['bot', undefined],
   ]);
 });
+
+test('the queue of a run that is over is closed, however the run ended, so that no producer waits', async () => {
+  const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
+  const failed = await setup([refused]);
+  failed.queue.sendRealtime({ data: 'A'.repeat(3 * 1024 * 1024), mimeType: 'audio/pcm' });
+  const ready = failed.queue.ready();
+  await expect(readAll(failed.stream)).rejects.toBe(refused);
+  await ready;
+  expect(failed.queue.isClosed).toBe(true);
+
+  const left = await setup([['Hello']]);
+  for await (const _ of left.stream) break;
+  expect(left.queue.isClosed).toBe(true);
+});
+
+test('a run that cannot be made leaves its queue to another', async () => {
+  const { queue, stream } = await setup([], {}, { maxLlmCalls: 0.5 });
+  await expect(readAll(stream)).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  expect(queue.isClosed).toBe(false);
+});

@@ -97,3 +97,9 @@ test('what a connection cannot say is told and left out, and the call goes on', 
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect((await stored()).map(told)).toEqual(['', 'INVALID_MESSAGE', 'hi', 'Yes', 'end']);
 });
+
+test('why a turn ended is told with its end', async () => {
+  const { queue, stream, stored } = await setup([{ turnComplete: true, finishReason: 'STOP' }]);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect(await stored()).toMatchObject([{ turnComplete: true, finishReason: 'STOP' }]);
+});

@@ -34,6 +34,10 @@ function transferTo(agentName: string, id: string) {
   return { content: { role: 'model', parts: [{ functionCall }] } };
 }
 
+function call(name: string, id: string) {
+  return { content: { role: 'model', parts: [{ functionCall: { id, name, args: {} } }] } };
+}
+
 function blob(data: string) {
   return { data, mimeType: 'audio/pcm' };
 }
@@ -150,6 +154,19 @@ test('a sequence whose queue is closed asks no further agent', async () => {
   expect(second.model.attempts).toBe(0);
 });
 
+test('a sequence whose queue is closed and not yet read sends what is in it', async () => {
+  const first = speaker('first', [[{ heard: 'blob' }, call('task_completed', 't1')]]);
+  const second = speaker('second', [[]]);
+  const { queue, stream } = await setup(new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] }));
+  queue.sendRealtime(blob('AA=='));
+  for await (const event of stream) {
+    if (!event.content?.parts?.[0]?.functionCall) continue;
+    queue.sendRealtime(blob('BB=='));
+    queue.close();
+  }
+  expect(second.model.connections[0]?.sent.at(-1)).toEqual({ blob: blob('BB==') });
+});
+
 test('a sequence whose time is over asks no further agent', async () => {
   const first = speaker('first', [['First', END, { goAway: { timeLeftMs: 0 } }, { ends: 1006 }]]);
   const second = speaker('second', []);
@@ -170,6 +187,22 @@ test('agents that have no live run are refused at the start, and nothing is stor
   ]) {
     const { stream, stored } = await setup(agent);
     await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+    expect(await stored()).toEqual([]);
+  }
+});
+
+test('so are agents that may hand over to such, at any distance, and those with an output schema', async () => {
+  const inner = () => speaker('inner', []).agent;
+  const parallel = () => new ParallelAgent({ name: 'par', subAgents: [inner()] });
+  const schema = new LlmAgent({ name: 'schema', model: new ScriptedLiveModel([]), outputSchema: { type: 'object' } });
+  for (const [agent, name] of [
+    [speaker('root', [], [parallel()]).agent, 'par'],
+    [speaker('root', [], [speaker('child', [], [parallel()]).agent]).agent, 'par'],
+    [new SequentialAgent({ name: 'line', subAgents: [speaker('child', [], [parallel()]).agent] }), 'par'],
+    [speaker('root', [], [schema]).agent, 'schema'],
+  ] as const) {
+    const { stream, stored } = await setup(agent);
+    await expect(stream.next()).rejects.toThrow(`agent "${name}"`);
     expect(await stored()).toEqual([]);
   }
 });

@@ -1,4 +1,4 @@
-import { type BaseAgent, type Event, getFunctionCalls, type RunConfig } from '@eventloom/core';
+import { type BaseAgent, type Event, getFunctionCalls, type Platform, type RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
@@ -12,7 +12,14 @@ const RESUMED: RunConfig = { sessionResumption: {} };
 const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
 
 async function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  const platform = fixedPlatform();
+  const fixed = fixedPlatform();
+  // Whoever waits is let go at once.
+  const schedule: Platform['schedule'] = (delayMs, callback, options) => {
+    if (options?.idle) return fixed.schedule(delayMs, callback, options);
+    queueMicrotask(callback);
+    return () => undefined;
+  };
+  const platform: Platform = { ...fixed, schedule };
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
@@ -88,7 +95,11 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     'there is no handle',
     {},
     [{ heard: 'content' }, call('slow', 'c1', { n: 1 }), { ends: 1006 }],
-    [{ history: [user('go'), call('slow', 'c1', { n: 1 }).content, pending('slow', 'c1')] }, IN_WORDS],
+    [
+      // Nothing is answered before the response is there.
+      { history: [user('go'), call('slow', 'c1', { n: 1 }).content, pending('slow', 'c1')], isWaiting: true },
+      IN_WORDS,
+    ],
   ],
 ])(
   'a response reaches the model after its connection died, in a form it can take: %s',
@@ -106,6 +117,28 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     model.assertConsumed();
   },
 );
+
+test('an ended invocation goes on over a lost connection until its calls are over', async () => {
+  const model: ScriptedLiveModel = new ScriptedLiveModel([
+    [handle('h'), call('slow', 'c1'), call('hang_up', 'c2'), { heard: /bye/ }, { ends: 1006 }],
+    [],
+  ]);
+  const hangUp = new FunctionTool({
+    name: 'hang_up',
+    description: '',
+    execute: (_, { invocationContext }) => {
+      invocationContext.endInvocation();
+      return 'bye';
+    },
+  });
+  const { stream, stored } = await setup(
+    new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model), hangUp] }),
+    RESUMED,
+  );
+  for await (const _ of stream);
+  const responses = (await stored()).flatMap(({ content }) => content?.parts?.[0]?.functionResponse?.response ?? []);
+  expect(responses).toEqual([{ result: 'bye' }, { done: true }]);
+});
 
 test('a response that comes when the history is made already is told after it', async () => {
   const gate = new Gate();
@@ -126,7 +159,7 @@ test('a response that comes when the history is made already is told after it', 
   }
   // The request was made before the response was there.
   expect(model.connections[1]?.sent).toEqual([
-    { history: [user('go'), call('quick', 'c1').content, pending('quick', 'c1')] },
+    { history: [user('go'), call('quick', 'c1').content, pending('quick', 'c1')], isWaiting: true },
     { content: user('Function quick, called earlier with {}, returned: {"result":"done"}') },
   ]);
 });

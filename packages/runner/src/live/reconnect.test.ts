@@ -281,3 +281,16 @@ test('a connection whose time runs out is left when the model has ended its turn
   expect((await stored()).map(textOf)).toEqual(['count', 'One two', 'end', 'more', 'Three', 'end']);
   model.assertConsumed();
 });
+
+test('so is one whose turn the user cut off', async () => {
+  const { model, queue, stream } = await setup(
+    [
+      [{ heard: 'content' }, 'One', { interrupted: true }, { goAway: { timeLeftMs: 9000 } }],
+      ['Two', END],
+    ],
+    RESUMED,
+  );
+  queue.sendContent(user('count'));
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  model.assertConsumed();
+});

@@ -341,7 +341,7 @@ test('a call that a person has to confirm is run when they did, and the model is
         { id: 'c1', name: 'pay', response: { error: expect.stringContaining('confirmation') as string } },
       ],
     },
-    { toolResponses: [{ id: 'c1', name: 'pay', response: { paid: true } }] },
+    { content: user('Function pay, called earlier with {}, returned: {"paid":true}') },
   ]);
   expect((await stored()).filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(3);
   model.assertConsumed();

@@ -36,6 +36,24 @@ function told(event: Event): string {
   return event.interrupted ? 'interrupted' : `${event.author} other`;
 }
 
+/** What is saved: the type, and of WAV files the sample rate and the bytes of samples. */
+async function files(artifactService: InMemoryArtifactService, events: readonly Event[]) {
+  const sizes: [string, number, number][] = [];
+  for (const { actions, content } of events) {
+    const [filename] = Object.keys(actions.artifactDelta);
+    if (filename === undefined) continue;
+    const part = await artifactService.loadArtifact({ ...KEY, filename });
+    const { mimeType = '', fileUri } = content?.parts?.[0]?.fileData ?? {};
+    const bytes = decodeBase64(part?.inlineData?.data ?? '');
+    const view = new DataView(bytes.buffer);
+    const isWav = mimeType === 'audio/wav';
+    sizes.push(isWav ? [mimeType, view.getUint32(24, true), view.getUint32(40, true)] : [mimeType, 0, bytes.length]);
+    if (isWav) expect(bytes.length).toBe(44 + view.getUint32(40, true));
+    expect(fileUri).toMatch(/^artifact:/);
+  }
+  return sizes;
+}
+
 test('audio of both sides is saved as files that last as long as what was said, before the turn ends', async () => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const { queue, stream, stored } = await setup(
@@ -56,21 +74,106 @@ test('audio of both sides is saved as files that last as long as what was said, 
   for await (const event of stream) if (event.turnComplete) queue.close();
   const events = await stored();
   expect(events.map(told)).toEqual(['bot file', 'interrupted', 'bot file', 'user file', 'end']);
-  const sizes: [string, number, number][] = [];
-  for (const { actions, content } of events) {
-    const [filename] = Object.keys(actions.artifactDelta);
-    if (filename === undefined) continue;
-    const part = await artifactService.loadArtifact({ ...KEY, filename });
-    const wav = decodeBase64(part?.inlineData?.data ?? '');
-    const view = new DataView(wav.buffer);
-    sizes.push([content?.parts?.[0]?.fileData?.mimeType ?? '', view.getUint32(24, true), view.getUint32(40, true)]);
-    expect(wav.length).toBe(44 + view.getUint32(40, true));
-    expect(content?.parts?.[0]?.fileData?.fileUri).toMatch(/^artifact:/);
-  }
+  const sizes = await files(artifactService, events);
   expect(sizes).toEqual([
     ['audio/wav', 24_000, 720],
     ['audio/wav', 24_000, 96],
     ['audio/wav', 16_000, 960],
+  ]);
+});
+
+test('audio of another type or rate begins another file, and each plays as it was said', async () => {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const { queue, stream, stored } = await setup(
+    [
+      { heard: 'activityEnd' },
+      said(480),
+      { content: { role: 'model', parts: [{ inlineData: speech(240, 16_000) }] } },
+      { turnComplete: true },
+    ],
+    artifactService,
+  );
+  queue.sendRealtime(speech(320, 16_000));
+  // The rate that live models take samples for when it is not said.
+  queue.sendRealtime({ ...speech(160, 0), mimeType: 'audio/pcm' });
+  queue.sendRealtime(speech(80, 8000));
+  queue.sendRealtime({ ...speech(10, 0), mimeType: 'audio/opus' });
+  queue.sendRealtime({ ...speech(20, 0), mimeType: 'audio/opus' });
+  queue.sendRealtime(speech(40, 8000));
+  queue.sendActivityEnd();
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect(await files(artifactService, await stored())).toEqual([
+    ['audio/wav', 16_000, 480],
+    ['audio/wav', 8000, 80],
+    ['audio/opus', 0, 30],
+    ['audio/wav', 24_000, 480],
+    ['audio/wav', 16_000, 240],
+    ['audio/wav', 8000, 40],
+  ]);
+});
+
+test.each([
+  ['two minutes of 16 kHz', 16_000, 3_840_000],
+  ['two minutes of 8 kHz', 8000, 1_920_000],
+  ['six MiB, whatever the rate', 192_000, 6_291_456],
+])('what is said without a turn becomes a file after %s', async (_, rate, bytes) => {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const { queue, stream, stored } = await setup([{ heard: 'activityEnd' }, { interrupted: true }], artifactService);
+  const piece = bytes / 4;
+  const read = (async () => {
+    for await (const event of stream) if (event.interrupted) queue.close();
+  })();
+  for (let count = 0; count < 5; count++) {
+    while (queue.chars > 0) await Promise.resolve();
+    queue.sendRealtime(speech(piece, rate));
+  }
+  queue.sendActivityEnd();
+  await read;
+  const events = await stored();
+  expect(events.map(told)).toEqual(['user file', 'interrupted', 'user file']);
+  expect(await files(artifactService, events)).toEqual([
+    ['audio/wav', rate, bytes],
+    ['audio/wav', rate, piece],
+  ]);
+});
+
+test('audio that cannot be saved is told as an error, and the call goes on', async () => {
+  class FullService extends InMemoryArtifactService {
+    override saveArtifact(): Promise<number> {
+      return Promise.reject(new Error('disk full'));
+    }
+  }
+  const { queue, stream, stored } = await setup(
+    [
+      { heard: 'activityEnd' },
+      said(480),
+      { turnComplete: true },
+      { heard: 'content' },
+      { outputTranscription: { text: 'Still here.' } },
+      { turnComplete: true },
+    ],
+    new FullService({ platform: fixedPlatform() }),
+  );
+  queue.sendRealtime(speech(320, 16_000));
+  queue.sendActivityEnd();
+  let turns = 0;
+  for await (const event of stream) {
+    if (!event.turnComplete) continue;
+    if (++turns === 2) queue.close();
+    else queue.sendContent({ role: 'user', parts: [{ text: 'hello?' }] });
+  }
+  const events = await stored();
+  expect(events.map((event) => event.errorCode ?? told(event))).toEqual([
+    'AUDIO_NOT_SAVED',
+    'AUDIO_NOT_SAVED',
+    'end',
+    'user other',
+    'bot other',
+    'end',
+  ]);
+  expect(events.slice(0, 2).map(({ errorMessage }) => errorMessage)).toEqual([
+    expect.stringContaining("the model's audio"),
+    expect.stringContaining('disk full'),
   ]);
 });
 

@@ -32,7 +32,7 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
   activity_start: () => ({ activityStart: true }),
   activityEnd: () => ({ activityEnd: true }),
   activity_end: () => ({ activityEnd: true }),
-  close: () => ({ close: true }),
+  close: (value) => readClose(value),
   ping: (ping) => ({ ping }),
   pong: (pong) => ({ pong: Number(pong) }),
 };
@@ -73,6 +73,11 @@ function isSaid(value: unknown): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readClose(value: unknown): ClientFrame {
+  if (value !== true) throw new InvalidRequestError('close: must be true');
+  return { close: true };
 }
 
 function readBlob(value: unknown): Blob {

@@ -166,6 +166,30 @@ test('a client that says more than the model hears is made to wait', async () =>
   await call.ended;
 });
 
+test('a client that is made to wait is not asked for a sign of life meanwhile: it cannot give one', async () => {
+  const { call, platform, socket, connection } = await setup([new Gate()]);
+  connection.sendRealtime = () => new Promise(() => undefined);
+  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
+  for (let beat = 0; beat < 5; beat++) platform.advance(BEAT_MS);
+  expect(socket.done[0]).toBe('pause');
+  expect(socket.sent).toEqual([]);
+  call.closed();
+  platform.advance(5000);
+  await call.ended;
+});
+
+test('faults are forgiven when something right follows; too many in a row are not', async () => {
+  const { call, socket } = await setup([new Gate()], { maxWaiting: 1_000_000 });
+  for (let count = 0; count < 100; count++) {
+    call.message('{');
+    if (count % 32 === 31) call.message('{"activity_start": {}}');
+  }
+  expect(socket.sent).toHaveLength(100);
+  for (let count = 0; count < 40; count++) call.message('{');
+  expect((await socket.closed.promise).code).toBe(1008);
+  await call.ended;
+});
+
 test('a client that cannot be made to wait is told what was not heard', async () => {
   const { call, socket, connection } = await setup([new Gate()], { isCapable: false, maxWaiting: 100_000 });
   connection.sendRealtime = () => new Promise(() => undefined);
@@ -182,6 +206,28 @@ test('a client that asks without end and takes no answer is let go', async () =>
   expect((await socket.closed.promise).reason).toMatch(/^SLOW_READER/);
   await call.ended;
 });
+
+test.each(['the client says so', 'the server drains'])(
+  'of a call that ends because %s nothing more is heard, and a microphone that is still on is no fault',
+  async (why) => {
+    const { calls, call, socket, connection } = await setup([new Gate()], ROOMY);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    connection.sendActivityStart = () => promise;
+    call.message('{"activityStart": {}}');
+    if (why === 'the server drains') void calls.drain(10_000);
+    else call.message('{"close": true}');
+    for (let piece = 0; piece < 100; piece++) call.message(new Uint8Array(640));
+    call.message(say('Are you there?'));
+    call.message('{"close": true}');
+    call.message('{"ping": 1}');
+    resolve();
+    expect((await socket.closed.promise).code).toBe(why === 'the server drains' ? 1012 : 1000);
+    await call.ended;
+    const told = socket.sent.map((frame) => JSON.parse(String(frame)) as object);
+    expect(told.filter((frame) => !('error' in frame))).toEqual([{ pong: 1 }]);
+    expect(JSON.stringify(connection.sent)).toBe('[]');
+  },
+);
 
 test('a pong to what was never asked takes nothing off', async () => {
   const { call, socket, connection } = await setup([...PIECES, END], { isCapable: false, answersPings: true });

@@ -19,7 +19,7 @@ const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
 /** Faulty frames in a row that are borne with. */
 const MAX_FAULTY = 32;
 
-/** What a client says: frame by frame into the queue of its run. */
+/** What a client says: frame by frame into the queue of its run. What it says after `close`, or while the server lets it go, is dropped. */
 export class LiveInput {
   readonly queue = new LiveRequestQueue({ maxChars: MAX_QUEUED_CHARS });
   readonly #socket: LiveSocket;
@@ -56,13 +56,15 @@ export class LiveInput {
 
   #say(said: ClientFrame): void {
     const { queue } = this;
+    if ('pong' in said) return this.#host.answered(said.pong);
+    if ('ping' in said) return this.#host.answer(JSON.stringify({ pong: said.ping }));
+    // Nobody hears a call that ends any more: a microphone that is still on is no fault.
+    if (queue.isClosed) return;
     if ('blob' in said) queue.sendRealtime(said.blob);
     else if ('content' in said) queue.sendContent(said.content);
     else if ('activityStart' in said) queue.sendActivityStart();
     else if ('activityEnd' in said) queue.sendActivityEnd();
-    else if ('close' in said) queue.close();
-    else if ('pong' in said) this.#host.answered(said.pong);
-    else this.#host.answer(JSON.stringify({ pong: said.ping }));
+    else queue.close();
     if (queue.chars >= MAX_QUEUED_CHARS / 2) this.#pause();
   }
 

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { type LiveLlmResponse, systemPlatform } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -195,4 +195,16 @@ test('shutting down asks clients to call again, and waits for none that does not
   await rude.until(({ turnComplete }) => turnComplete);
   rude.webSocket.pause();
   await other.shutDown();
+});
+
+test.each([
+  ['text that is no UTF-8', [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff], 1007],
+  ['a frame that breaks the protocol', [0xff, 0x80, 0, 0, 0, 0], 1002],
+])('a connection that ends for %s says so', async (_, bytes, code) => {
+  const server = await start();
+  speakWith([]);
+  const client = await callServer(server, QUERY);
+  (Reflect.get(client.webSocket, '_socket') as Socket).write(Uint8Array.from(bytes));
+  const reason = expect.stringMatching(/^INVALID_REQUEST: frame: /) as string;
+  expect(await client.end()).toEqual({ told: 'INVALID_REQUEST', code, reason });
 });

@@ -5,7 +5,7 @@ import { type ServerOptions, WebSocketServer } from 'ws';
 import type { EventloomServer } from '../create-server.ts';
 import { LIVE_PROTOCOL } from '../live/admit-live.ts';
 import { LIVE_PATH } from '../live/live-query.ts';
-import { openNodeSocket } from './node-live-socket.ts';
+import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
 import { rawAnswer } from './raw-answer.ts';
 
 /** How long a client gets to take the end of what it was sent, and to close its side. */
@@ -30,6 +30,7 @@ export class LiveUpgrades {
     // The types do not know the time for closing yet.
     const options: ServerOptions & { closeTimeout: number } = {
       noServer: true,
+      WebSocket: ExplainedWebSocket,
       clientTracking: false,
       // Speech does not get smaller, and a context for each connection costs more than it.
       perMessageDeflate: false,

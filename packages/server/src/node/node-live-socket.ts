@@ -1,8 +1,29 @@
-import type { WebSocket } from 'ws';
+import { type EventloomError, InvalidRequestError } from '@eventloom/core';
+import { WebSocket } from 'ws';
+import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { errorBody } from '../http/error-body.ts';
+import { liveCloseOf } from '../live/live-close.ts';
 import type { LiveAdmission, LiveSocket } from '../live/live-socket.ts';
 
 /** What may wait to go out before pings of the client are left without an answer. */
 const MAX_PONG_BACKLOG = 64 * 1024;
+
+/** What the library ends a connection for: it cannot read on, and says no more than the code. */
+const FAULTS: Readonly<Record<number, EventloomError>> = {
+  1002: new InvalidRequestError('frame: breaks the protocol of WebSockets'),
+  1007: new InvalidRequestError('frame: is no UTF-8'),
+  1009: new BodyTooLargeError('frame: is larger than this server takes'),
+};
+
+/** A WebSocket that says why it closes, also where the library closes it. */
+export class ExplainedWebSocket extends WebSocket {
+  override close(code?: number, reason?: string | Buffer): void {
+    const fault = reason === undefined && code !== undefined ? FAULTS[code] : undefined;
+    if (!fault || this.readyState !== WebSocket.OPEN) return super.close(code, reason);
+    this.send(JSON.stringify(errorBody(fault)));
+    super.close(code, liveCloseOf(fault).reason);
+  }
+}
 
 /** Gives a WebSocket of node to the call that it was admitted for. */
 export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): void {

@@ -1,7 +1,7 @@
 import { type Content, contentText, type LiveRequest } from '@eventloom/core';
 
 /** One thing that a live connection was sent: what a client said, or the history at the start. */
-export type LiveSent = LiveRequest | { readonly history: readonly Content[] };
+export type LiveSent = LiveRequest | { readonly history: readonly Content[]; readonly isWaiting?: true };
 
 /** The kinds of what is sent, by the field that holds it. */
 export type LiveSentKind = 'history' | 'content' | 'blob' | 'activityStart' | 'activityEnd' | 'toolResponses';

@@ -21,6 +21,7 @@ export interface ScriptedLiveConnectionParams {
   readonly abortSignal: AbortSignal | undefined;
   readonly takesInterimResponses: boolean | undefined;
   readonly tellsConsumed: boolean | undefined;
+  readonly needsCallIds: boolean | undefined;
 }
 
 /** A live connection that plays its script as it is read, and keeps what it is sent. */
@@ -29,6 +30,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   readonly request: LlmRequest;
   readonly takesInterimResponses: boolean | undefined;
   readonly tellsConsumed: boolean | undefined;
+  readonly needsCallIds: boolean | undefined;
   readonly #steps: readonly ScriptedLiveStep[];
   readonly #recordSent: boolean;
   readonly #sent: LiveSent[] = [];
@@ -48,6 +50,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     this.request = request;
     this.takesInterimResponses = params.takesInterimResponses;
     this.tellsConsumed = params.tellsConsumed;
+    this.needsCallIds = params.needsCallIds;
     this.#steps = steps;
     this.#recordSent = recordSent;
     this.#cuesLeft = steps.filter(isCue).length;
@@ -85,8 +88,8 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     }
   }
 
-  sendHistory(history: readonly Content[]): Promise<void> {
-    return this.#take({ history: structuredClone(history) });
+  sendHistory(history: readonly Content[], isWaiting = false): Promise<void> {
+    return this.#take({ history: structuredClone(history), ...(isWaiting && { isWaiting }) });
   }
 
   sendContent(content: Content): Promise<void> {

@@ -90,7 +90,15 @@ export class ScriptedLiveModel extends BaseLlm {
         new UnexpectedModelCallError(`model "${this.model}": connection ${index + 1} was not expected`),
       );
     }
-    const { steps = [], refuse, expect, gate, takesInterimResponses, tellsConsumed } = toConnectionScript(script);
+    const {
+      steps = [],
+      refuse,
+      expect,
+      gate,
+      takesInterimResponses,
+      tellsConsumed,
+      needsCallIds,
+    } = toConnectionScript(script);
     const fault = expect && unmetExpectation(request, expect);
     if (fault !== undefined) {
       throw this.#failed(new UnmetExpectationError(`model "${this.model}": connection ${index + 1}: ${fault}`));
@@ -103,6 +111,7 @@ export class ScriptedLiveModel extends BaseLlm {
       steps,
       takesInterimResponses,
       tellsConsumed,
+      needsCallIds,
       recordSent: this.#recordSent,
       abortSignal,
     });

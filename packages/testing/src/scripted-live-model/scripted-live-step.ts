@@ -39,6 +39,7 @@ export interface ScriptedLiveConnectionScript {
   /** What the connection says of itself; see BaseLlmConnection. Default false. */
   readonly takesInterimResponses?: boolean;
   readonly tellsConsumed?: boolean;
+  readonly needsCallIds?: boolean;
 }
 
 /** Makes the script of a connection; for as many as there come. */

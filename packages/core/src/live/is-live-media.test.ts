@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { createEvent } from '../event/create-event.ts';
+import { isLiveMedia } from './is-live-media.ts';
+
+const picture = { inlineData: { data: 'AAAA', mimeType: 'image/png' } };
+
+test.each([
+  ['audio or pictures', [picture, picture], true],
+  ['a picture with words', [{ text: 'this one' }, picture], false],
+  ['words', [{ text: 'hi' }], false],
+  ['nothing', [], false],
+])('of %s: only what is nothing but media is stored nowhere', (_, parts, expected) => {
+  expect(isLiveMedia(createEvent({ content: { role: 'user', parts } }))).toBe(expected);
+});
