@@ -70,7 +70,7 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
   const source = value as Readonly<Record<string, unknown>>;
   const copy: Record<string, unknown> = {};
   const fields = field?.fields;
-  for (const key of Object.keys(source)) {
+  for (const key in source) {
     const item = source[key];
     if (item === undefined) continue;
     const known = fields ? fields[key] : field?.item;
@@ -88,10 +88,17 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
     walk.reason = 'is missing';
     return faultAt(key, walk);
   }
-  return copy;
+  return walk.freezes && isEmpty(copy) ? NOTHING : copy;
 }
 
 const NONE: readonly string[] = [];
+/** Most events change no state and no artifact: they share this. */
+const NOTHING = Object.freeze({});
+
+function isEmpty(record: object): boolean {
+  for (const _ in record) return false;
+  return true;
+}
 
 function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item: Field | undefined): unknown {
   const copy: unknown[] = [];
