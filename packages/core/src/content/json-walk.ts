@@ -37,11 +37,9 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
       if (Number.isFinite(value)) return value + 0;
       walk.reason = `is ${value}, which JSON cannot say`;
       return undefined;
-    case 'object': {
+    case 'object':
       if (value === null) return null;
-      const copy = depth < MAX_DEPTH ? copyObject(value, walk, depth + 1, field) : tooDeep(walk);
-      return walk.freezes && copy ? Object.freeze(copy) : copy;
-    }
+      return depth < MAX_DEPTH ? copyObject(value, walk, depth + 1, field) : tooDeep(walk);
     default:
       walk.reason = `is ${value === undefined ? 'undefined' : `a ${typeof value}`}`;
       return undefined;
@@ -88,7 +86,8 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
     walk.reason = 'is missing';
     return faultAt(key, walk);
   }
-  return walk.freezes && isEmpty(copy) ? NOTHING : copy;
+  if (!walk.freezes) return copy;
+  return isEmpty(copy) ? NOTHING : Object.freeze(copy);
 }
 
 const NONE: readonly string[] = [];
@@ -107,7 +106,7 @@ function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item:
     if (copied === undefined) return faultAt(index, walk);
     copy.push(copied);
   }
-  return copy;
+  return walk.freezes ? Object.freeze(copy) : copy;
 }
 
 function faultAt(key: string | number, walk: JsonWalk): undefined {
