@@ -5,7 +5,7 @@ import { build, type BuildOptions } from 'esbuild';
 import { readPackages } from '../tests/structure/repository.ts';
 
 /** The target is 40,000 (see bench/README.md); until it is met again, this keeps the bundle from growing further. */
-const budgetInBytes = 47_700;
+const budgetInBytes = 47_100;
 const root = join(import.meta.dirname, '..');
 
 /** A whole agent with its dependencies: core, runner, llm-agent, tools, in-memory sessions and a scripted model. */
@@ -16,9 +16,9 @@ const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.
 
 /**
  * As wrangler bundles a Worker that says `minify: true` and `keep_names: false`: all in one file. The targets are 60 kB for the runtime
- * with hono and 170 for the Worker with Gemini, in the KiB that wrangler tells; the budgets here are below, to keep what there is. A Worker
- * that is a server has live runs in it, which take 17 kB, and their side of Gemini, which takes 10. What wrangler itself makes of the
- * packages as they are published is measured in tests/packages/worker.test.ts.
+ * with hono and 170 kB for the Worker with Gemini; the budgets are a little below, to keep what there is. A Worker that is a server has live
+ * runs in it, which take 17 kB, and their side of Gemini, which takes 10. What wrangler itself makes of the packages as they are published
+ * is measured in tests/packages/worker.test.ts.
  */
 const workerd: BuildOptions = {
   platform: 'browser',
@@ -26,9 +26,9 @@ const workerd: BuildOptions = {
   outfile: 'bundle.js',
 };
 const workers = [
-  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 60_300 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 115_200 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 171_100 },
+  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_600 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 115_000 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 170_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -14,8 +14,10 @@ export type {
 } from './content/content.ts';
 export { contentText } from './content/content-text.ts';
 export { decodeBase64, encodeBase64, isBase64 } from './content/base64.ts';
-export type { CopyJsonOptions, JsonFault, JsonObject, JsonValue } from './content/json.ts';
-export { copyJson, getOwn, setOwn, isRecord } from './content/json.ts';
+export type { CopyJsonOptions, JsonFault } from './content/copy-json.ts';
+export type { JsonObject, JsonValue } from './content/json.ts';
+export { copyJson } from './content/copy-json.ts';
+export { getOwn, setOwn, isRecord } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
 export { getStructuredOutput, STRUCTURED_OUTPUT } from './event/event.ts';
@@ -42,7 +44,7 @@ export { EventTag } from './event/event-tag.ts';
 export { hasTag, withTag } from './event/event-tags.ts';
 export { cloneEvent } from './event/clone-event.ts';
 export { beginsResumableRun } from './event/begins-resumable-run.ts';
-export { newestFirst } from './event/newest-first.ts';
+export { newestEntries, newestFirst } from './event/newest-first.ts';
 export type { SealEventOptions } from './event/seal-event.ts';
 export { sealEvent } from './event/seal-event.ts';
 export { ObjectType, objectTypeOf } from './event/object-type.ts';
@@ -56,6 +58,7 @@ export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './event/b
 export { hideTransfers, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
 
 export { checkKnown } from './agent/check-known.ts';
+export { firstAnswer } from './agent/first-answer.ts';
 export { checkStateDelta, State } from './state/state.ts';
 export type { StateScope, StateWrite } from './state/state-scope.ts';
 export {

@@ -2,6 +2,7 @@ import {
   type BaseSessionService,
   createEventActions,
   type Event,
+  type EventParams,
   type InvocationContext,
   InvalidEventError,
   ObjectType,
@@ -101,6 +102,11 @@ export class EventCommitter {
     return this.#context.liveRequestQueue?.isOnlyStreamed(event) === true;
   }
 
+  /** Stores an event that the runtime makes. */
+  appendNew(params: EventParams): Promise<Event> {
+    return this.append(this.#stamp(this.#context.createEvent(params)));
+  }
+
   /** Stores a complete event. What it signals to those who drive agents counts from then on. */
   append(event: Event): Promise<Event> {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
@@ -157,7 +163,7 @@ export class EventCommitter {
       event.executionId !== undefined &&
       event.actions !== undefined;
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
-    return this.stamp({
+    return this.#stamp({
       ...event,
       id: event.id || this.#platform.newEventId(),
       invocationId: this.#invocationId,
@@ -169,7 +175,7 @@ export class EventCommitter {
   }
 
   /** The event with the run's request id and metadata; its own metadata wins. */
-  stamp(event: Event): Event {
+  #stamp(event: Event): Event {
     if (!this.#isStamped) return event;
     const { requestId, customMetadata } = this.#config;
     return {

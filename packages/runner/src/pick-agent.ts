@@ -1,4 +1,4 @@
-import { type BaseAgent, enclosureOf, type Event, InvalidMessageError } from '@eventloom/core';
+import { type BaseAgent, enclosureOf, type Event, InvalidMessageError, newestEntries } from '@eventloom/core';
 
 /** Who goes on with a conversation, and on which branch. */
 export interface PickedAgent {
@@ -58,16 +58,9 @@ export function findSpeaker(
   events: readonly Event[],
   remembered: Remembered | undefined,
 ): BaseAgent | undefined {
-  for (let index = events.length - 1; index >= 0; index--) {
-    if (remembered && index === remembered.count - 1) return remembered.agent;
-    const event = events[index] as Event;
-    const rewound = event.actions.rewindBeforeInvocationId;
-    if (rewound !== undefined) {
-      const first = events.findIndex((earlier) => earlier.invocationId === rewound);
-      // What was found before may be undone.
-      if (first >= 0 && first < index) return findSpeaker(root, events.slice(0, first), undefined);
-      continue;
-    }
+  for (const [position, event] of newestEntries(events)) {
+    // Where a rewind leads to before this place, it is passed over: what was found may be undone.
+    if (remembered && position === remembered.count - 1) return remembered.agent;
     const speaker = speakerOf(root, event);
     if (speaker) return speaker;
   }

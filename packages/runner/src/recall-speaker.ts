@@ -10,8 +10,8 @@ export async function recallSpeaker(
   { session, derived }: { readonly session: Session; readonly derived: Map<unknown, unknown> },
   service: BaseSessionService,
 ): Promise<void> {
-  const { events, lastSeq } = session;
-  if (root.subAgents.length === 0 || events.length >= lastSeq || findSpeaker(root, events, undefined)) return;
+  const { events } = session;
+  if (root.subAgents.length === 0 || findSpeaker(root, events, undefined)) return;
   const newest = await readNewest(
     service,
     sessionKeyOf(session),

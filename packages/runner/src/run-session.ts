@@ -70,50 +70,42 @@ export class RunSession {
     for (;;) {
       const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
       const how = howFor(resumedId);
-      const held = await this.#take(how);
-      const loaded = await this.#load(how.window, callIds, resumedId);
+      const held = this.#hold(await this.#acquire(how));
+      const loaded = await this.#support.sessions.load(this.key, this.#name, how.window, callIds, resumedId);
+      this.#loaded = loaded;
+      if (hasArtifactsToRestore(loaded.session.state)) await this.#finishRewind(loaded, held.lease);
       if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
     }
   }
 
-  /** Takes the session: waits for it, or takes it from the run that has it, as `onBusy` says. */
-  async #take({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<HeldLease> {
-    const { sessions, keeper, active } = this.#support;
+  /** Waits for the session, or takes it from the run that has it, as `onBusy` says. */
+  #acquire({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<SessionLease> {
+    const { sessions, active } = this.#support;
     if (runConfig.onBusy === 'interrupt') {
       const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
       active.get(this.#name)?.abort(interrupted);
     }
-    const run = { invocationId, resumable };
-    const lease: SessionLease = await sessions.acquire(this.key, runConfig, canBegin, abortSignal, run);
+    return sessions.acquire(this.key, runConfig, canBegin, abortSignal, { invocationId, resumable });
+  }
+
+  #hold(lease: SessionLease): HeldLease {
     const held = {
       lease,
       renewedMs: this.#runner.platform.now(),
       onLost: (error: StaleWriterError) => this.#run.abort(error),
     };
     this.#held = held;
-    keeper.hold(held);
-    active.set(this.#name, this.#run);
+    this.#support.keeper.hold(held);
+    this.#support.active.set(this.#name, this.#run);
     return held;
   }
 
-  async #load(
-    window: GetSessionConfig | undefined,
-    callIds: readonly string[],
-    invocationId: string | undefined,
-  ): Promise<LoadedSession> {
-    const loaded = await this.#support.sessions.load(this.key, this.#name, window, callIds, invocationId);
-    this.#loaded = loaded;
-    await this.#finishRewind(loaded);
-    return loaded;
-  }
-
   /** A rewind that was cut off left artifacts as they were: agents see them as they have to be. */
-  async #finishRewind({ session, derived }: LoadedSession): Promise<void> {
-    if (!this.#held || !hasArtifactsToRestore(session.state)) return;
+  async #finishRewind({ session, derived }: LoadedSession, lease: SessionLease): Promise<void> {
     const { restoreArtifacts } = await loadDeferred();
     const covered = coveredUntil(session.events, derived);
-    await restoreArtifacts(this.#runner, { session, lease: this.#held.lease, coveredUntil: covered });
+    await restoreArtifacts(this.#runner, { session, lease, coveredUntil: covered });
   }
 
   async giveBack(leaveOpen: LeaveOpen): Promise<void> {

@@ -147,21 +147,23 @@ export class Run {
       runConfig: this.#config,
       userContent: resumed?.userContent ?? (this.#queue ? undefined : matched.message),
       liveRequestQueue: this.#queue,
-      readMessage: (content: Content, before?: RequestAnswers) =>
+      readMessage: async (content: Content, before?: RequestAnswers) =>
         this.#match(checkNewMessage(content), loaded.session.events, before),
       past: resumed?.past,
       abort: this.#abort,
       committer: () => this.#committer,
     });
     const context = InvocationContext.create(invocation);
-    const replaced = this.#message && (await this.#askForMessage(context, matched.message));
+    const asksPlugins = this.#message && context.plugins.has('onUserMessageCallback');
+    const replaced = asksPlugins ? await askForMessage(context, matched.message) : undefined;
     if (replaced) {
       await this.#checkReplaced(replaced, events);
       matched = await this.#match(replaced, events, matched.answers);
       if (!resumed) invocation.userContent = matched.message;
     }
     const isReply = matched.calls.length > 0;
-    if (!this.#window && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
+    const isCut = !this.#window && events.length < loaded.session.lastSeq;
+    if (isCut && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     this.#queue?.checkAgent(picked.agent, agent);
@@ -179,7 +181,7 @@ export class Run {
   }
 
   /** Takes the session and reads it, once it is known which run it is taken for. */
-  async #take(): Promise<TakenSession> {
+  #take(): Promise<TakenSession> {
     const { abortSignal, invocationId } = this.#params;
     if (invocationId !== undefined && this.#message && !this.#isAnswer)
       throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
@@ -220,8 +222,16 @@ export class Run {
     throw new InvalidMessageError('newMessage: what onUserMessageCallback returns must answer the same run, or none');
   }
 
-  async #match(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
-    if (!message.parts?.some((part) => part.functionResponse)) return { message, calls: [], answers: undefined };
+  #match(
+    message: Content,
+    events: readonly Event[],
+    before?: RequestAnswers,
+  ): MatchedMessage | Promise<MatchedMessage> {
+    const isAnswer = message.parts?.some((part) => part.functionResponse) === true;
+    return isAnswer ? this.#matchAnswers(message, events, before) : { message, calls: [], answers: undefined };
+  }
+
+  async #matchAnswers(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
     const { matchFunctionResponses } = await loadDeferred();
@@ -240,14 +250,6 @@ export class Run {
       this.#canGoOn = false;
       throw error;
     }
-  }
-
-  /** The message that a plugin wants in place of the user's. @throws InvalidMessageError */
-  async #askForMessage(invocationContext: InvocationContext, userMessage: Content): Promise<Content | undefined> {
-    const { pluginManager } = this.#runner;
-    if (!pluginManager.has('onUserMessageCallback')) return undefined;
-    const replaced = await pluginManager.first('onUserMessageCallback', { invocationContext, userMessage });
-    return replaced && checkNewMessage(replaced);
   }
 
   /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
@@ -280,17 +282,23 @@ export class Run {
    * Gives the session back. A resumable run stays open when it was cut off because the process is about to end, and when its failure
    * could not be stored. One that somebody cancelled, or stopped to read, is over.
    */
-  async end(outcome: RunOutcome): Promise<void> {
+  end(outcome: RunOutcome): Promise<void> {
     const { abortSignal } = this.#params;
     abortSignal?.removeEventListener('abort', this.#onAbort);
     // Whoever still speaks is told that nobody listens.
     this.#queue?.close();
     const isStopped = outcome === 'cut off' && ShuttingDownError.isInstance(abortSignal?.reason);
-    await this.#session.giveBack(this.#canGoOn && (isStopped ? 'uncounted' : outcome === 'untold'));
+    return this.#session.giveBack(this.#canGoOn && (isStopped ? 'uncounted' : outcome === 'untold'));
   }
 }
 
 const NO_MESSAGE: Content = {};
+
+/** The message that a plugin wants in place of the user's. @throws InvalidMessageError */
+async function askForMessage(invocationContext: InvocationContext, userMessage: Content): Promise<Content | undefined> {
+  const replaced = await invocationContext.plugins.first('onUserMessageCallback', { invocationContext, userMessage });
+  return replaced && checkNewMessage(replaced);
+}
 
 /** The queue of a live run, which is this run's from now on. @throws ConfigurationError */
 function takeQueue(params: RunLiveParams, runner: Runner): BaseLiveRequestQueue {

@@ -90,18 +90,28 @@ export class SessionLoader {
    * that was.
    * @throws SessionNotFoundError
    */
-  async load(
+  load(
     key: SessionKey,
     cacheKey: string,
     window: GetSessionConfig | undefined,
     callIds: readonly string[] = [],
     invocationId?: string,
   ): Promise<LoadedSession> {
-    if (window) {
-      return { session: await this.#read(key, window), derived: new Map(), places: FROM_THE_BEGIN, isKept: false };
-    }
+    if (window) return this.#loadWindow(key, window);
     const cached = this.#cache.take(cacheKey);
-    if (!cached) return this.#loadCold(key, callIds, invocationId);
+    return cached ? this.#loadWarm(cached, key, callIds, invocationId) : this.#loadCold(key, callIds, invocationId);
+  }
+
+  async #loadWindow(key: SessionKey, window: GetSessionConfig): Promise<LoadedSession> {
+    return { session: await this.#read(key, window), derived: new Map(), places: FROM_THE_BEGIN, isKept: false };
+  }
+
+  async #loadWarm(
+    cached: CachedEvents,
+    key: SessionKey,
+    callIds: readonly string[],
+    invocationId: string | undefined,
+  ): Promise<LoadedSession> {
     const session = await this.#read(key, { afterSeq: cached.lastSeq });
     const { events, derived, places, lastSeq, incarnation } = cached;
     if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
@@ -117,10 +127,9 @@ export class SessionLoader {
   }
 
   async #loadCold(key: SessionKey, callIds: readonly string[], invocationId?: string): Promise<LoadedSession> {
-    const read = this.#reader(key);
-    const newest = await read({ numRecentEvents: FIRST_PAGE });
+    const newest = await this.#read(key, { numRecentEvents: FIRST_PAGE });
     const found = isPartial(newest)
-      ? await this.#readBack(newest, read, callIds, invocationId)
+      ? await this.#readBack(newest, this.#reader(key, newest), callIds, invocationId)
       : { session: newest, places: FROM_THE_BEGIN };
     return { ...found, derived: new Map(), isKept: newest.lastSeq > 0 };
   }
@@ -138,12 +147,10 @@ export class SessionLoader {
     return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;
   }
 
-  /** Reads a session that may be deleted and made anew between two reads. */
-  #reader(key: SessionKey): ReadSession {
-    let incarnation: string | undefined;
+  /** Reads more of a session, which may have been deleted and made anew since. */
+  #reader(key: SessionKey, { incarnation }: Session): ReadSession {
     return async (config) => {
       const session = await this.#read(key, config);
-      incarnation ??= session.incarnation;
       return session.incarnation === incarnation ? session : missing(key);
     };
   }

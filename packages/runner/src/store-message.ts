@@ -3,7 +3,6 @@ import { loadDeferred } from '#load-deferred';
 import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
 import type { MatchedMessage } from './match-answers.ts';
-import { createUserEvent } from './user-event.ts';
 
 /** How a message is stored. */
 export interface StoreMessage {
@@ -41,7 +40,8 @@ export async function storeMessage(
   const content = goesOn ? message : (invocation.userContent ?? message);
   await answers?.keepCredentials(sessionKeyOf(session));
   for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked)) {
-    await committer.append(committer.stamp(createUserEvent(invocation, { ...content, parts }, actions, branch)));
+    const place = branch === undefined ? {} : { branch };
+    await committer.appendNew({ author: 'user', content: { ...content, parts }, actions, ...place });
     actions = {};
   }
 }

@@ -30,8 +30,8 @@ export async function* runSubInvocation(
       request.onPast?.(event);
     }
   } else {
-    const said = context.createEvent({ author: 'user', content: request.userContent });
-    await inTurn(() => own.append(own.stamp(said)));
+    const said = { author: 'user', content: request.userContent };
+    await inTurn(() => own.appendNew(said));
   }
   const route = new Route(context.forAgent(request.agent));
   let isOver = false;

@@ -1,11 +1,11 @@
 import { InvalidRequestError, type ListEventsRequest, type ListEventsResponse } from '@eventloom/core';
 import { decodeCursor, encodeCursor } from './cursor-text.ts';
 import { ALL_EVENTS } from './event-window.ts';
+import { toPageSize } from './list-page.ts';
 import type { EventWindow, StoredEventWindow } from './session-driver.ts';
 import { notFoundError } from './session-errors.ts';
 
 const DEFAULT_PAGE = 100;
-const MAX_PAGE = 1000;
 
 /** Where a page ended. */
 interface EventPlace {
@@ -26,8 +26,7 @@ export interface EventPage {
 /** Which events make the page. @throws InvalidRequestError for a limit, an order or a cursor that makes no sense */
 export function toEventPage({ order = 'asc', limit = DEFAULT_PAGE, cursor }: ListEventsRequest): EventPage {
   if (order !== 'asc' && order !== 'desc') throw new InvalidRequestError('order: must be asc or desc');
-  if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
-  const size = Math.min(limit, MAX_PAGE);
+  const size = toPageSize(limit);
   const after = cursor === undefined ? undefined : readPlace(cursor, order);
   if (order === 'desc') return { order, after, window: { ...ALL_EVENTS, beforeSeq: after?.seq, limit: size } };
   const afterSeq = after?.seq ?? 0;

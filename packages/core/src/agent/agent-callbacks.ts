@@ -4,6 +4,7 @@ import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
 import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
+import { firstAnswer } from './first-answer.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -41,7 +42,7 @@ export async function* runWithCallbacks(
     const before = new CallbackContext({ invocationContext: context });
     const instead =
       (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??
-      (await firstContent(agent.beforeAgentCallback, before));
+      (await firstAnswer(agent.beforeAgentCallback, before));
     if (instead) markEnd(before);
     yield* callbackEvent(before, instead);
     if (instead || context.isEnded) return;
@@ -54,7 +55,7 @@ export async function* runWithCallbacks(
     const failed = new CallbackContext({ invocationContext: context });
     const recovered =
       (await context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error })) ??
-      (await firstContent(agent.onAgentErrorCallback, { context: failed, error }));
+      (await firstAnswer(agent.onAgentErrorCallback, { context: failed, error }));
     if (!recovered || context.abortSignal.aborted) throw error;
     markEnd(failed);
     yield* callbackEvent(failed, recovered);
@@ -65,7 +66,7 @@ export async function* runWithCallbacks(
   const after = new CallbackContext({ invocationContext: context });
   const added =
     (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ??
-    (await firstContent(agent.afterAgentCallback, after));
+    (await firstAnswer(agent.afterAgentCallback, after));
   markEnd(after);
   yield* callbackEvent(after, added);
 }
@@ -73,17 +74,6 @@ export async function* runWithCallbacks(
 /** The event says that the agent is done, together with what its last callback said. */
 function markEnd({ actions, invocationContext }: CallbackContext): void {
   if (invocationContext.isResumable) actions.endOfAgent = true;
-}
-
-async function firstContent<P>(
-  callbacks: readonly ((params: P) => MaybePromise<Content | undefined | void>)[],
-  params: P,
-): Promise<Content | undefined> {
-  for (const callback of callbacks) {
-    const content = await callback(params);
-    if (content) return content;
-  }
-  return undefined;
 }
 
 /** What a callback said or changed, as an event; none when it did neither. */

@@ -11,9 +11,11 @@ export function oneOf(...allowed: string[]): Check {
   return (value) => (allowed.includes(value as string) ? undefined : `one of ${allowed.join(', ')}`);
 }
 
-export function integer(minimum: number): Check {
-  const wanted = minimum >= 0 ? `an integer of at least ${minimum}` : 'an integer';
-  return (value) => (Number.isInteger(value) && (value as number) >= minimum ? undefined : wanted);
+export function integer(minimum: number, maximum = Infinity): Check {
+  const most = maximum < Infinity ? ` and at most ${maximum}` : '';
+  const wanted = minimum >= 0 ? `an integer of at least ${minimum}${most}` : 'an integer';
+  return (value) =>
+    Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum ? undefined : wanted;
 }
 
 export function ofType(type: 'boolean' | 'string'): Check {

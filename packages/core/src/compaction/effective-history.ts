@@ -1,6 +1,7 @@
 import type { Content } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
 import type { EventCompaction } from '../event/event-actions.ts';
+import { newestEntries } from '../event/newest-first.ts';
 
 /** A compaction among events, and where it stands. */
 export interface PlacedCompaction extends EventCompaction {
@@ -52,7 +53,7 @@ export function effectiveEvents(events: readonly Event[], goingOn?: string): (Ev
  * @param goingOn an invocation that no summary stands for, because it is resumed
  */
 export function effectiveHistory(events: readonly Event[], goingOn?: string): EffectiveHistory {
-  const kept = keptPositions(events);
+  const kept = Array.from(newestEntries(events), ([position]) => position).reverse();
   const ranges: PlacedCompaction[] = [];
   for (const position of kept) {
     const compaction = events[position]?.actions.compaction;
@@ -92,19 +93,4 @@ function isBefore({ startTimestamp, position }: PlacedCompaction, event: Event, 
 
 function toSummary({ compactedContent }: EventCompaction): Summary {
   return { summary: { role: 'model', ...compactedContent } };
-}
-
-/** Leaves out, for every rewind that counts itself, everything from its invocation's first event up to the rewind. */
-function keptPositions(events: readonly Event[]): number[] {
-  const kept: number[] = [];
-  for (let position = events.length - 1; position >= 0; position--) {
-    const target = events[position]?.actions.rewindBeforeInvocationId;
-    if (target === undefined) {
-      kept.push(position);
-      continue;
-    }
-    const first = events.findIndex(({ invocationId }) => invocationId === target);
-    if (first >= 0 && first < position) position = first;
-  }
-  return kept.reverse();
 }

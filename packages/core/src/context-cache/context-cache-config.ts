@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { checkOptions, type Checks, integer } from '../agent/option-checks.ts';
 
 /** Whether and how model services keep what requests begin with. (ADK, `ContextCacheConfig`.) */
 export interface ContextCacheConfig {
@@ -17,19 +17,13 @@ export const CONTEXT_CACHE_DEFAULTS = {
   minTokens: 0,
 } as const satisfies ContextCacheConfig;
 
-const RANGES: Readonly<Record<keyof ContextCacheConfig, readonly [number, number]>> = {
-  cacheIntervals: [1, 100],
-  ttlSeconds: [1, Infinity],
-  minTokens: [0, Infinity],
+const CHECKS: Checks<ContextCacheConfig> = {
+  cacheIntervals: integer(1, 100),
+  ttlSeconds: integer(1),
+  minTokens: integer(0),
 };
 
 /** @throws ConfigurationError for a config that cannot work, and for an option this version does not have */
 export function checkContextCacheConfig(config: ContextCacheConfig): void {
-  for (const [option, value] of Object.entries(config)) {
-    const range = Object.hasOwn(RANGES, option) ? RANGES[option as keyof ContextCacheConfig] : undefined;
-    if (!range) throw new ConfigurationError(`contextCacheConfig: ${option} is not supported by this version`);
-    const [least, most] = range;
-    if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= most))
-      throw new ConfigurationError(`contextCacheConfig: ${option} must be an integer from ${least} to ${most}`);
-  }
+  checkOptions('contextCacheConfig', CHECKS, config);
 }

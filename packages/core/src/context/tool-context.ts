@@ -1,6 +1,7 @@
 import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
-import { copyJson, getOwn, type JsonValue, setOwn } from '../content/json.ts';
+import { copyJson } from '../content/copy-json.ts';
+import { getOwn, type JsonValue, setOwn } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
 import { RunAbortedError } from '../errors/run-aborted-error.ts';

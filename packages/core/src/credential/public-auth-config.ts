@@ -1,4 +1,5 @@
-import { copyJson, isRecord, type JsonObject } from '../content/json.ts';
+import { copyJson } from '../content/copy-json.ts';
+import { isRecord, type JsonObject } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import { checkName } from '../session/check-name.ts';
 import type { AuthConfig, AuthCredential } from './auth-config.ts';

@@ -2,14 +2,19 @@ import type { Event } from './event.ts';
 
 /** The events from the newest back, without what was rewound and the rewinds themselves. */
 export function* newestFirst(events: readonly Event[]): Generator<Event, void, void> {
-  for (let index = events.length - 1; index >= 0; index--) {
-    const event = events[index] as Event;
+  for (const [, event] of newestEntries(events)) yield event;
+}
+
+/** As `newestFirst`, each event with its position. */
+export function* newestEntries(events: readonly Event[]): Generator<readonly [number, Event], void, void> {
+  for (let position = events.length - 1; position >= 0; position--) {
+    const event = events[position] as Event;
     const target = event.actions.rewindBeforeInvocationId;
     if (target === undefined) {
-      yield event;
+      yield [position, event];
       continue;
     }
     const first = events.findIndex(({ invocationId }) => invocationId === target);
-    if (first >= 0 && first < index) index = first;
+    if (first >= 0 && first < position) position = first;
   }
 }

@@ -48,7 +48,7 @@ describe('what is not JSON', () => {
     ['a bigint', 1n, 'event.customMetadata.value: is a bigint'],
     ['NaN', Number.NaN, 'event.customMetadata.value: is NaN'],
     ['a bad item of a list', [1, Infinity], 'event.customMetadata.value[1]: is Infinity'],
-    ['a cycle', cycle, 'is nested too deep'],
+    ['a cycle', cycle, 'is nested deeper than 200 levels'],
   ])('is refused with its path: %s', (_, value, message) => {
     expect(() => sealEvent(eventWith({ value }))).toThrow(InvalidEventError);
     expect(() => sealEvent(eventWith({ value }))).toThrow(message);

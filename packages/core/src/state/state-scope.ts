@@ -1,5 +1,6 @@
 import { setOwn } from '../content/json.ts';
 import { StateKeyError } from '../errors/state-key-error.ts';
+import { nameFault } from '../session/check-name.ts';
 
 /** Keys that all users of an app share. */
 export const APP_PREFIX = 'app:';
@@ -12,7 +13,6 @@ export const TEMP_PREFIX = 'temp:';
 export type StateScope = 'app' | 'user' | 'session' | 'temp';
 
 const MAX_KEY_BYTES = 256;
-const encoder = new TextEncoder();
 
 /** The scope that a key's prefix names. */
 export function stateScopeOf(key: string): StateScope {
@@ -29,18 +29,10 @@ export function stateScopeOf(key: string): StateScope {
  */
 export function checkStateKey(key: string): void {
   const scope = stateScopeOf(key);
-  if (key === '' || (scope !== 'session' && key.length === scope.length + 1)) {
-    throw new StateKeyError(`state key ${JSON.stringify(key)}: is empty`);
-  }
-  if (key.includes('\0')) throw new StateKeyError(`state key ${JSON.stringify(key)}: holds a NUL character`);
-  if (!key.isWellFormed()) {
-    throw new StateKeyError(
-      `state key ${JSON.stringify(key)}: is not well-formed Unicode, so some back ends would store another`,
-    );
-  }
-  if (key.length * 3 > MAX_KEY_BYTES && encoder.encode(key).length > MAX_KEY_BYTES) {
-    throw new StateKeyError(`state key ${JSON.stringify(key.slice(0, 40))}…: is longer than ${MAX_KEY_BYTES} bytes`);
-  }
+  const isPrefix = scope !== 'session' && key.length === scope.length + 1;
+  const fault = isPrefix ? 'is empty' : nameFault(key, MAX_KEY_BYTES);
+  if (fault !== undefined)
+    throw new StateKeyError(`state key ${JSON.stringify(key.slice(0, MAX_KEY_BYTES))}: ${fault}`);
 }
 
 /** A write to state in one scope, key without prefix: a value to set, or undefined to remove. */

@@ -1,4 +1,5 @@
-import { copyJson, setOwn } from '../content/json.ts';
+import { copyJson } from '../content/copy-json.ts';
+import { setOwn } from '../content/json.ts';
 import { StateValueError } from '../errors/state-value-error.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';

@@ -1,5 +1,6 @@
 import type { FunctionCall, Part } from '../content/content.ts';
-import { copyJson, isRecord } from '../content/json.ts';
+import { copyJson } from '../content/copy-json.ts';
+import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors/configuration-error.ts';
 import type { InputRequest } from '../event/event-actions.ts';
 import { standardToJson } from './standard-schema.ts';
@@ -29,14 +30,9 @@ export function toInputRequest(
   caller: string,
   { key = '', message, payload, responseSchema }: InputRequestParams,
 ): InputRequest {
-  const request: InputRequest = { key };
-  if (message !== undefined) request.message = message;
-  if (payload !== undefined) request.payload = payload;
-  if (responseSchema !== undefined) {
-    const isStandard = '~standard' in responseSchema;
-    request.responseSchema = isStandard ? standardToJson(caller, responseSchema) : { ...responseSchema };
-  }
-  const copied = copyJson(request, { toJson: true });
+  const isStandard = responseSchema !== undefined && '~standard' in responseSchema;
+  const schema = isStandard ? standardToJson(caller, responseSchema) : responseSchema && { ...responseSchema };
+  const copied = copyJson({ key, message, payload, responseSchema: schema }, { toJson: true });
   if ('value' in copied) return copied.value as unknown as InputRequest;
   const { path, reason } = copied.fault;
   throw new ConfigurationError(`${caller}: ${path} ${reason}; what people are asked is JSON`);

@@ -1,16 +1,6 @@
-import {
-  type Content,
-  type Event,
-  ObjectType,
-  type Part,
-  REQUEST_CONFIRMATION,
-  REQUEST_CREDENTIAL,
-  REQUEST_INPUT,
-} from '@eventloom/core';
+import { type Content, type Event, isPersonRequest, ObjectType, type Part } from '@eventloom/core';
 import { type CodeStyle, codePartText } from '../code-execution/code-part-text.ts';
 
-/** Calls by which the runtime asks a person: they are between the client and the runtime, no model sees them. */
-const FRAMEWORK_CALLS = new Set<string>([REQUEST_CREDENTIAL, REQUEST_CONFIRMATION, REQUEST_INPUT]);
 /** Ids the runtime gave to calls that the model left unnamed. */
 const CLIENT_ID_PREFIX = 'adk-';
 /** Marks the event of an answer that did not match the output schema. */
@@ -89,10 +79,9 @@ function isRecording({ fileData }: Part): boolean {
   return fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact:') === true;
 }
 
-/** A question of the runtime's own to a person, or its answer. */
-export function isFrameworkPart(part: Part): boolean {
-  const name = (part.functionCall ?? part.functionResponse)?.name;
-  return name !== undefined && FRAMEWORK_CALLS.has(name);
+/** A question of the runtime's own to a person, or its answer: these are between the client and the runtime, no model sees them. */
+export function isFrameworkPart({ functionCall, functionResponse }: Part): boolean {
+  return isPersonRequest(functionCall ?? functionResponse ?? {});
 }
 
 function needsRewrite(part: Part, codeStyle: CodeStyle | undefined): boolean {

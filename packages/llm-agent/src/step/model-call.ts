@@ -2,6 +2,7 @@ import {
   CallbackContext,
   createEventActions,
   type EventActions,
+  firstAnswer,
   type LlmRequest,
   type LlmResponse,
   toError,
@@ -41,13 +42,10 @@ export class ModelCall {
     const { agent, context } = this.#step;
     const { request } = this;
     const callbackContext = this.#context;
-    const answer = await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request });
-    if (answer) return answer;
-    for (const callback of agent.beforeModelCallback) {
-      const response = await callback({ context: callbackContext, request });
-      if (response) return response;
-    }
-    return undefined;
+    return (
+      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
+      firstAnswer(agent.beforeModelCallback, { context: callbackContext, request })
+    );
   }
 
   /** The response as the callbacks want it. */
@@ -61,27 +59,17 @@ export class ModelCall {
   }
 
   async #after(response: LlmResponse): Promise<LlmResponse> {
+    const { agent, context } = this.#step;
+    const callbackContext = this.#context;
     try {
-      const answer = await this.#askAfter(response);
-      return answer === response ? response : withPartialOf(response, answer);
+      const answer =
+        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
+        (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
+      return answer && answer !== response ? withPartialOf(response, answer) : response;
     } catch (error) {
       this.#failure = { error };
       throw error;
     }
-  }
-
-  async #askAfter(response: LlmResponse): Promise<LlmResponse> {
-    const { agent, context } = this.#step;
-    const answer = await context.plugins.first('afterModelCallback', {
-      callbackContext: this.#context,
-      llmResponse: response,
-    });
-    if (answer) return answer;
-    for (const callback of agent.afterModelCallback) {
-      const replaced = await callback({ context: this.#context, response });
-      if (replaced) return replaced;
-    }
-    return response;
   }
 
   /** What the callbacks make of a failed call; undefined lets it fail. */
@@ -89,17 +77,11 @@ export class ModelCall {
     const { agent, context } = this.#step;
     const error = toError(thrown);
     const request = this.#asksBefore ? this.request : copyRequest(this.request);
-    const answer = await context.plugins.first('onModelErrorCallback', {
-      callbackContext: this.#context,
-      llmRequest: request,
-      error,
-    });
-    if (answer) return answer;
-    for (const callback of agent.onModelErrorCallback) {
-      const response = await callback({ context: this.#context, request, error });
-      if (response) return response;
-    }
-    return undefined;
+    const callbackContext = this.#context;
+    return (
+      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
+      firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error })
+    );
   }
 }
 

@@ -2,6 +2,7 @@ import {
   type BaseTool,
   copyJson,
   type EventActions,
+  firstAnswer,
   type FunctionCall,
   getOwn,
   type ResponseScheduling,
@@ -131,13 +132,10 @@ async function answer(
 }
 
 async function askBefore({ agent, context }: Step, { tool, args, toolContext }: Call): Promise<Answer> {
-  const instead = await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext });
-  if (instead) return toToolResponse(tool.name, instead);
-  for (const callback of agent.beforeToolCallback) {
-    const response = await callback({ tool, args, context: toolContext });
-    if (response) return toToolResponse(tool.name, response);
-  }
-  return undefined;
+  const instead =
+    (await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext })) ??
+    (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }));
+  return instead && toToolResponse(tool.name, instead);
 }
 
 async function askAfter(
@@ -145,19 +143,11 @@ async function askAfter(
   { tool, args, toolContext }: Call,
   response: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const result = await context.plugins.first('afterToolCallback', {
-    tool,
-    toolArgs: args,
-    toolContext,
-    result: response,
-  });
-  if (result) return toToolResponse(tool.name, result);
-  for (const callback of agent.afterToolCallback) {
-    const replaced = await callback({ tool, args, context: toolContext, response });
-    if (replaced) return toToolResponse(tool.name, replaced);
-  }
+  const replaced =
+    (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
+    (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
   // It may have been changed in place.
-  return toToolResponse(tool.name, response);
+  return toToolResponse(tool.name, replaced ?? response);
 }
 
 async function answerError(
@@ -165,12 +155,10 @@ async function answerError(
   { tool, args, toolContext }: Call,
   error: Error,
 ): Promise<Record<string, unknown>> {
-  const answered = await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error });
+  const answered =
+    (await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error })) ??
+    (await firstAnswer(agent.onToolErrorCallback, { tool, args, context: toolContext, error }));
   if (answered) return toToolResponse(tool.name, answered);
-  for (const callback of agent.onToolErrorCallback) {
-    const response = await callback({ tool, args, context: toolContext, error });
-    if (response) return toToolResponse(tool.name, response);
-  }
   const failed = { error: error.message || error.name };
   const received = copyJson(toolContext.partialOutput, { toJson: true });
   return 'value' in received ? { ...failed, output: received.value } : failed;

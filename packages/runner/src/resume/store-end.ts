@@ -5,8 +5,7 @@ import { reportTo } from '../run-failure.ts';
 /** Stores that a run which could be resumed is over: it failed, or all of it is done and nothing is waited for. */
 export async function storeEnd({ context, committer }: RunScope): Promise<void> {
   const { appName: author } = context;
-  const event = context.createEvent({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
-  await committer.append(committer.stamp(event));
+  await committer.appendNew({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
 }
 
 /** The same for a run that failed: what it fails with is not replaced by a failure to store that. False when it is not stored. */

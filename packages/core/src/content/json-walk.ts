@@ -1,0 +1,114 @@
+import { faultOf, type Field, TEXT } from '../event/field.ts';
+import { isRecord, setOwn } from './json.ts';
+
+/** How deep a value may nest; deeper ones would overflow the stack of some reader on the way. */
+const MAX_DEPTH = 200;
+
+/** One copy under way. */
+export interface JsonWalk {
+  /** Whether to freeze every object of the copy. */
+  readonly freezes: boolean;
+  /** Whether to take an object with a `toJSON` method for what that gives. */
+  readonly toJson: boolean;
+  /** Whether to see to it that bytes are base64. */
+  readonly checkBytes: boolean;
+  /** What was wrong. */
+  reason: string | undefined;
+  /** The keys from the root to what was wrong, gathered on the way back. */
+  readonly keys: (string | number)[];
+}
+
+/** The copy of a value that has to be what the field says; undefined with the reason in `walk`. */
+export function copyField(value: unknown, walk: JsonWalk, depth: number, field: Field): unknown {
+  const fault = faultOf(field.kind === 'base64' && !walk.checkBytes ? TEXT : field, value);
+  if (fault === undefined) return copyValue(value, walk, depth, field);
+  walk.reason = fault;
+  return undefined;
+}
+
+/** The copy of a value; undefined with the reason in `walk`. */
+export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?: Field): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+      // JSON has no -0: a sum with 0 makes it 0.
+      if (Number.isFinite(value)) return value + 0;
+      walk.reason = `is ${value}, which JSON cannot say`;
+      return undefined;
+    case 'object':
+      if (value === null) return null;
+      return depth < MAX_DEPTH ? copyObject(value, walk, depth + 1, field) : tooDeep(walk);
+    default:
+      walk.reason = `is ${value === undefined ? 'undefined' : `a ${typeof value}`}`;
+      return undefined;
+  }
+}
+
+function tooDeep(walk: JsonWalk): undefined {
+  walk.reason = `is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`;
+}
+
+function copyObject(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
+  if (Array.isArray(value)) return copyList(value, walk, depth, field?.item);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null)
+    return copyMembers(value, walk, depth, field);
+  if (walk.toJson && 'toJSON' in value && typeof value.toJSON === 'function') {
+    // What it gives is not asked for its own `toJSON`: it may be the very object that gave it.
+    const given: unknown = value.toJSON();
+    return isRecord(given) ? copyMembers(given, walk, depth, field) : copyValue(given, walk, depth, field);
+  }
+  walk.reason = `is a ${value.constructor?.name ?? 'class instance'}, not a plain object`;
+  return undefined;
+}
+
+function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
+  const source = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  const fields = field?.fields;
+  for (const key in source) {
+    const item = source[key];
+    if (item === undefined) continue;
+    const known = fields ? fields[key] : field?.item;
+    if (typeof item === 'string' && (known === undefined || known === TEXT)) {
+      setOwn(copy, key, item);
+      continue;
+    }
+    if (item === null && fields && known && known.kind !== 'any') continue;
+    const copied = known ? copyField(item, walk, depth, known) : copyValue(item, walk, depth);
+    if (copied === undefined) return faultAt(key, walk);
+    setOwn(copy, key, copied);
+  }
+  for (const key of field?.required ?? NONE) {
+    if (copy[key] !== undefined) continue;
+    walk.reason = 'is missing';
+    return faultAt(key, walk);
+  }
+  if (!walk.freezes) return copy;
+  return isEmpty(copy) ? NOTHING : Object.freeze(copy);
+}
+
+const NONE: readonly string[] = [];
+/** Most events change no state and no artifact: they share this. */
+const NOTHING = Object.freeze({});
+
+function isEmpty(record: object): boolean {
+  for (const _ in record) return false;
+  return true;
+}
+
+function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item: Field | undefined): unknown {
+  const copy: unknown[] = [];
+  for (let index = 0; index < list.length; index++) {
+    const copied = item ? copyField(list[index], walk, depth, item) : copyValue(list[index], walk, depth);
+    if (copied === undefined) return faultAt(index, walk);
+    copy.push(copied);
+  }
+  return walk.freezes ? Object.freeze(copy) : copy;
+}
+
+function faultAt(key: string | number, walk: JsonWalk): undefined {
+  walk.keys.unshift(key);
+}
