@@ -6,22 +6,24 @@ const VALUES: ReadonlySet<string> = new Set(['args', 'response']);
  * lists they are left out as well. The message itself where it has none; what calls and responses hold is left as it is.
  */
 export function withoutNulls<T extends object>(message: T): T {
-  return (stripped(message) as T | undefined) ?? message;
+  return hasNull(message) ? (stripped(message) as T) : message;
 }
 
-/** A copy without nulls; undefined when there are none. */
-function stripped(value: object): object | undefined {
-  const copies = new Map<string, unknown>();
-  let isChanged = false;
-  for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
-    if (inner === null) {
-      isChanged = true;
-      continue;
-    }
-    const copy = typeof inner === 'object' && !VALUES.has(key) ? stripped(inner) : undefined;
-    if (copy) isChanged = true;
-    copies.set(key, copy ?? inner);
+function hasNull(value: object): boolean {
+  for (const key in value) {
+    const inner: unknown = Reflect.get(value, key);
+    if (inner === null || (isFields(key, inner) && hasNull(inner))) return true;
   }
-  if (!isChanged) return undefined;
-  return Array.isArray(value) ? [...copies.values()] : Object.fromEntries(copies);
+  return false;
+}
+
+function stripped(value: object): object {
+  const kept: [string, unknown][] = [];
+  for (const [key, inner] of Object.entries(value) as [string, unknown][])
+    if (inner !== null) kept.push([key, isFields(key, inner) ? withoutNulls(inner) : inner]);
+  return Array.isArray(value) ? kept.map(([, inner]) => inner) : Object.fromEntries(kept);
+}
+
+function isFields(key: string, value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !VALUES.has(key);
 }

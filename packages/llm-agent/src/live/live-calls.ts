@@ -29,8 +29,6 @@ export interface LiveCallsParams {
   readonly answer: (response: FunctionResponse) => void;
   /** Takes what the model is told beside its calls. */
   readonly tell: (content: Content) => void;
-  /** A call was answered by which the agent gives control away. */
-  readonly onHandOver: () => void;
   /** A call is over, answered or not. */
   readonly onSettled: (call: FunctionCall) => void;
   /** What no tool's failure is: a callback's, a store's. */
@@ -53,6 +51,7 @@ export class LiveCalls {
   readonly #slots: CallSlots;
   readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
+  #isHandingOver = false;
 
   constructor(params: LiveCallsParams) {
     this.#params = params;
@@ -66,8 +65,14 @@ export class LiveCalls {
     return false;
   }
 
-  /** Runs calls, at most `maxParallelToolCalls` at once. */
+  /** True when a call was answered by which the agent gives control away. */
+  get isHandingOver(): boolean {
+    return this.#isHandingOver;
+  }
+
+  /** Runs calls, at most `maxParallelToolCalls` at once. None when the agent hands over: they are nobody's any more. */
   start({ calls, ...rest }: CallsToStart): void {
+    if (this.#isHandingOver) return;
     for (const call of calls) {
       const work = this.#run(call, rest)
         .catch(this.#params.onFailure)
@@ -108,7 +113,7 @@ export class LiveCalls {
   }
 
   async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
-    const { context, onHandOver, onSettled, emit } = this.#params;
+    const { context, onSettled, emit } = this.#params;
     const guard = context.forkAbort();
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
@@ -133,7 +138,7 @@ export class LiveCalls {
       await answers.emit(event);
       if (event.actions.transferToAgent === undefined && !isCompletion(call, step.context)) answers.result(event);
       else {
-        onHandOver();
+        this.#isHandingOver = true;
         // Control goes to one agent.
         this.#cutOff((other) => givesControlAway(other, context));
       }

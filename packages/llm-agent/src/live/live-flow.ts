@@ -39,7 +39,6 @@ export class LiveFlow {
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
-  #isHandingOver = false;
 
   /** @throws ConfigurationError outside a live run */
   constructor(step: Step, emitted: EmittedEvents) {
@@ -78,9 +77,7 @@ export class LiveFlow {
         // What the user says from here on is for whom the agent hands over to.
         for (const call of calls) if (givesControlAway(call, context)) this.#input.hold(call);
       },
-      run: (eventId, calls) => {
-        if (!this.#isHandingOver) this.#calls.start({ step, tools: this.#tools, eventId, calls });
-      },
+      run: (eventId, calls) => this.#calls.start({ step, tools: this.#tools, eventId, calls }),
     });
     this.#calls = new LiveCalls({
       context,
@@ -88,9 +85,8 @@ export class LiveFlow {
       emit,
       answer: (response) => this.#input.answers.push({ toolResponses: [response] }),
       tell: (content) => this.#input.answers.push({ content }),
-      onHandOver: () => void (this.#isHandingOver = true),
       onSettled: (call) => {
-        if (!this.#isHandingOver) this.#input.release(call);
+        if (!this.#calls.isHandingOver) this.#input.release(call);
         // Who hangs up waits for no call.
         else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
         this.#endIfDone();
@@ -234,8 +230,8 @@ export class LiveFlow {
 
   /** An invocation that was ended, and an agent that hands over, go on until the calls are over: what came of them is stored. */
   #endIfDone(): void {
-    if ((this.#context.isEnded || this.#isHandingOver) && !this.#calls.isBusy)
-      this.#ending.end(this.#isHandingOver ? 'handedOver' : 'ended');
+    if ((this.#context.isEnded || this.#calls.isHandingOver) && !this.#calls.isBusy)
+      this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 
   /** What a connection throws when it is lost, its reader gets as well. */
