@@ -41,8 +41,7 @@ export async function tellFailure(
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || isUntold(failure)) return undefined;
   // What the service called it, where it did: a ModelError, a LiveConnectionError.
-  const named = 'errorCode' in failure ? failure.errorCode : undefined;
-  const code = typeof named === 'string' ? named : failure.code;
+  const code = 'errorCode' in failure && typeof failure.errorCode === 'string' ? failure.errorCode : failure.code;
   const failed = context.progress.failedAt(thrown) ?? inControl;
   const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
   try {
