@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { checkOptions } from './check-options.ts';
 
 /**
  * Makes a channel's new value of the one it holds, undefined where it holds none, and of what a node writes. Both are JSON and not to
@@ -71,10 +72,7 @@ export function channel<S extends SchemaLike, Update = InferSchema<S>>(
   options?: ChannelOptions<InferSchema<S>, Update>,
 ): Channel<InferSchema<S> | undefined, Update>;
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
-  for (const option in options) {
-    if (!OPTIONS.has(option))
-      throw new ConfigurationError(`channel: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-  }
+  checkOptions('channel', options, OPTIONS);
   if (options.reducer !== undefined && typeof options.reducer !== 'function')
     throw new ConfigurationError('channel: reducer must be a function');
   const made: AnyChannel = {

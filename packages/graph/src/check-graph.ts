@@ -1,6 +1,7 @@
-import { checkStateKey, ConfigurationError, isBaseAgent, TEMP_PREFIX } from '@eventloom/core';
+import { checkStateKey, ConfigurationError, copyJson, isBaseAgent, TEMP_PREFIX, toError } from '@eventloom/core';
+import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
-import { END, START } from './names.ts';
+import { DEFAULT_ROUTE, END, START } from './names.ts';
 
 /** @throws ConfigurationError, naming the node or the channel, for the first mistake in a graph */
 export function checkGraph(plan: GraphPlan): void {
@@ -17,7 +18,10 @@ type Fail = (fault: string) => never;
 function checkEdges(plan: GraphPlan, fail: Fail): void {
   const { nodes, ways } = plan;
   for (const [source, way] of ways) {
-    if (source !== START && !nodes.has(source)) fail(`an edge leads from "${source}", and there is no such node`);
+    const node = nodes.get(source);
+    if (source !== START && !node) fail(`an edge leads from "${source}", and there is no such node`);
+    if (way.routes && !way.router && !canSetRoute(node) && !way.routes.has(DEFAULT_ROUTE))
+      fail(`"${source}" has routes, and no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`);
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
         fail(`an edge leads from "${source}" to "${target}", and there is no such node`);
@@ -33,6 +37,11 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
     if (isJoin && (plan.sources.get(name)?.length ?? 0) < 2)
       fail(`join "${name}" has fewer than two nodes to wait for`);
   }
+}
+
+/** Only functions set routes; without a node it is START. */
+function canSetRoute(node: GraphNode | undefined): boolean {
+  return typeof node?.work === 'function' && node.work !== passOn;
 }
 
 /**
@@ -84,8 +93,12 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     // A schema that takes its time says so when a run begins.
     if (checked && 'issues' in checked)
       fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
+    const copied = checked && 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
+    if (copied && 'fault' in copied)
+      fail(`the default of channel "${name}" ${copied.fault.reason}; channels hold JSON`);
     if (stateKey === undefined) continue;
-    checkStateKey(stateKey);
+    const fault = faultOfKey(stateKey);
+    if (fault !== undefined) fail(`channel "${name}" has no stateKey that can be kept: ${fault}`);
     if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
     const other = keys.get(stateKey);
     if (other !== undefined) fail(`channels "${other}" and "${name}" have one stateKey`);
@@ -98,5 +111,16 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
       fail(
         `the agent of node "${name}" writes its outputKey "${work.outputKey}", which is the channel "${channel}"; write that in a function behind it`,
       );
+  }
+}
+
+/** Why state cannot be kept under a key; undefined when it can. */
+function faultOfKey(stateKey: unknown): string | undefined {
+  if (typeof stateKey !== 'string') return 'it is no text';
+  try {
+    checkStateKey(stateKey);
+    return undefined;
+  } catch (thrown) {
+    return toError(thrown).message;
   }
 }

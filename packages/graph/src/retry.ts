@@ -1,4 +1,5 @@
 import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
+import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors/node-error.ts';
 
 /** How often, and after how long, a node is tried again that failed. */
@@ -31,15 +32,12 @@ const OPTIONS = new Set<string>([
 
 /** @throws ConfigurationError that names the owner */
 export function checkRetry(owner: string, retry: RetryConfig): void {
-  for (const option in retry) {
-    if (!OPTIONS.has(option))
-      throw new ConfigurationError(`${owner}: retry has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-  }
+  checkOptions(`${owner}: retry`, retry, OPTIONS);
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigurationError(`${owner}: retry.maxAttempts must be an integer of at least 1`);
   for (const [option, delayMs] of Object.entries({ initialDelayMs, maxDelayMs }))
-    if (!(delayMs >= 0 && delayMs <= MAX_TIMER_MS))
+    if (!(Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= MAX_TIMER_MS))
       throw new ConfigurationError(`${owner}: retry.${option} must be from 0 to ${MAX_TIMER_MS}`);
   if (!(backoffFactor >= 1 && Number.isFinite(backoffFactor)))
     throw new ConfigurationError(`${owner}: retry.backoffFactor must be a number of at least 1`);
