@@ -20,8 +20,10 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   for (const [source, way] of ways) {
     const node = nodes.get(source);
     if (source !== START && !node) fail(`an edge leads from "${source}", and there is no such node`);
-    if (way.routes && !way.router && !canSetRoute(node) && !way.routes.has(DEFAULT_ROUTE))
-      fail(`"${source}" has routes, and no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`);
+    if (node && !canSetRoute(node) && way.routes && !way.router && !way.routes.has(DEFAULT_ROUTE))
+      fail(
+        `node "${source}" has routes and no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`,
+      );
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
         fail(`an edge leads from "${source}" to "${target}", and there is no such node`);
@@ -39,9 +41,9 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   }
 }
 
-/** Only functions set routes; without a node it is START. */
-function canSetRoute(node: GraphNode | undefined): boolean {
-  return typeof node?.work === 'function' && node.work !== passOn;
+/** Only functions set routes. */
+function canSetRoute({ work }: GraphNode): boolean {
+  return typeof work === 'function' && work !== passOn;
 }
 
 /**

@@ -46,7 +46,7 @@ test.each<[string, () => unknown, RegExp]>([
   ['a stateKey that is a number', ofKey(3), /channel "c".*stateKey/],
   ['a stateKey with nothing but its scope', ofKey('user:'), /channel "c".*stateKey/],
   [
-    'a default that its schema makes something of that is no JSON',
+    'a default that is no JSON',
     graphWith({
       c: channel(
         z.any().transform(() => new Map()),

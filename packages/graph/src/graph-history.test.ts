@@ -514,3 +514,26 @@ test('a state is that of a step which the run has', async () => {
   const [run] = await history();
   for (const step of [-1, 1.5, 6]) expect(() => run && stateAfter(run, step)).toThrow(InvalidRequestError);
 });
+
+test('what a run that failed asked is no open question any more', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('ask', (_: unknown, context) => context.requestInput())
+    .addNode('bad', () => {
+      throw new TypeError('no');
+    })
+    .addEdge(START, ['ask', 'bad'])
+    .addEdge('ask', END)
+    .addEdge('bad', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  await expect(async () => {
+    for await (const _ of stream);
+  }).rejects.toThrow('node "bad": no');
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
+  const [history] = agent.history({ events, invocationId: stream.invocationId });
+  expect(history).toMatchObject({ status: 'failed', questions: [] });
+});

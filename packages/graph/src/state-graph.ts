@@ -192,6 +192,7 @@ export class StateGraph<
   }
 
   #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
+    if (from === START && !router) this.#fail('START has no function that sets a route; use addConditionalEdges');
     const way = this.#wayOf(from);
     if (way.routes) this.#fail(`"${from}" has routes already`);
     if (!isRecord(routes))
