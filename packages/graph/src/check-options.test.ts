@@ -47,12 +47,7 @@ test.each<[string, () => unknown, RegExp]>([
   ['a stateKey with nothing but its scope', ofKey('user:'), /channel "c".*stateKey/],
   [
     'a default that is no JSON',
-    graphWith({
-      c: channel(
-        z.any().transform(() => new Map()),
-        { default: 'x' },
-      ),
-    }),
+    graphWith({ c: channel(z.any(), { default: new Map() }) }),
     /default of channel "c".*JSON/,
   ],
 ])('%s is a configuration error that names what is at fault', (_, make, message) => {
