@@ -1,4 +1,4 @@
-import { copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
+import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
 import { NodeError } from './errors/node-error.ts';
@@ -16,11 +16,16 @@ export interface ChannelChanges {
   readonly stateDelta: Record<string, JsonValue>;
 }
 
+/** Makes an error of what is wrong with a value. */
+type Refuse = (fault: string) => Error;
+
 /** The values of a graph's channels: those of its own, and those that are keys of the session's state. */
 export class ChannelState {
   readonly #plan: GraphPlan;
   readonly #record: GraphRecord;
   readonly #context: InvocationContext;
+  /** By key of the session's state, the value that was checked last. */
+  readonly #checked = new Map<string, unknown>();
 
   constructor(plan: GraphPlan, record: GraphRecord, context: InvocationContext) {
     this.#plan = plan;
@@ -30,14 +35,16 @@ export class ChannelState {
 
   /**
    * What the channels hold when the graph begins: under a key of the session's state what is held there, else the default.
-   * @throws NodeError for a default that does not fit
+   * @throws ConfigurationError for a default that does not fit, and as `checkHeld`
    */
   async defaults(): Promise<ChannelChanges> {
+    await this.checkHeld();
     const changes: ChannelChanges = { state: {}, stateDelta: {} };
+    const refuse = (fault: string): Error => this.#misfit(`a default: ${fault}`);
     for (const [name, channel] of this.#plan.channels) {
       const held = this.#value(name, channel);
       if (held === undefined && channel.default !== undefined)
-        await this.#set(changes, this.#plan.name, name, channel, channel.default);
+        await this.#set(changes, refuse, name, channel, channel.default);
       // Whoever goes on with the first step has to know what it found.
       if (channel.stateKey === undefined) continue;
       const value = this.#value(name, channel, changes);
@@ -53,6 +60,7 @@ export class ChannelState {
     updates: readonly (readonly [string, JsonValue])[],
   ): Promise<ChannelChanges> {
     const changes: ChannelChanges = { state: {}, stateDelta: {} };
+    const refuse = (fault: string): Error => new NodeError(nodeName, fault);
     for (const [name, update] of updates) {
       const channel = this.#plan.channels.get(name);
       if (!channel) throw new NodeError(nodeName, `writes "${name}", and there is no such channel any more`);
@@ -64,44 +72,72 @@ export class ChannelState {
         );
       }
       const value = channel.reducer ? channel.reducer(this.#value(name, channel, changes), frozen(update)) : update;
-      await this.#set(changes, nodeName, name, channel, value);
+      await this.#set(changes, refuse, name, channel, value);
     }
     return changes;
   }
 
   async #set(
     changes: ChannelChanges,
-    nodeName: string,
+    refuse: Refuse,
     name: string,
     channel: AnyChannel,
     value: unknown,
   ): Promise<void> {
-    const fitted = await this.#fitted(nodeName, name, channel, value);
+    const fitted = await this.#fitted(refuse, name, channel, value);
     const before = channel.stateKey === undefined ? this.#value(name, channel, changes) : undefined;
     const copied = copyChanged(fitted, before);
-    if ('fault' in copied)
-      throw new NodeError(nodeName, `the channel "${name}" ${copied.fault.reason}; channels hold JSON`);
+    if ('fault' in copied) throw refuse(`the channel "${name}" ${copied.fault.reason}; channels hold JSON`);
     if (channel.stateKey === undefined) changes.state[name] = frozen(copied.value);
     else changes.stateDelta[channel.stateKey] = copied.value;
   }
 
-  /** What the schema makes of a value. @throws NodeError for what it does not take, and for one that changes what it made itself */
-  async #fitted(nodeName: string, name: string, { schema, reducer }: AnyChannel, value: unknown): Promise<unknown> {
+  /** What the schema makes of a value. @throws what `refuse` makes, for what it does not take, and for one that changes what it made itself */
+  async #fitted(
+    refuse: Refuse,
+    name: string,
+    { schema, reducer, stateKey }: AnyChannel,
+    value: unknown,
+  ): Promise<unknown> {
     const check = async (given: unknown): Promise<unknown> => {
       const checked = await schema.check(given);
       if ('value' in checked) return checked.value;
-      throw new NodeError(nodeName, `the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
+      throw refuse(`the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
     };
     const made = await check(value);
     // What is the same is copied from the value, which shares what it can with the one before.
     if (isSameJson(made, value)) return value;
-    // A reducer makes its values of what the schema made before, so that is checked again with each write.
-    if (reducer && !isSameJson(await check(made), made))
-      throw new NodeError(
-        nodeName,
-        `the channel "${name}" has a schema that changes what it made itself, and a reducer; transform what is written, not what is held`,
+    // What it made is checked again: what a reducer makes of it with each write, what the session holds with each run.
+    const again = reducer ? 'a reducer' : stateKey === undefined ? undefined : 'a stateKey';
+    if (again !== undefined && !isSameJson(await check(made), made))
+      throw refuse(
+        `the channel "${name}" has a schema that changes what it made itself, and ${again}; transform what is written, not what is held`,
       );
     return made;
+  }
+
+  /**
+   * Checks what the session's state holds for channels, whoever wrote it; each value once.
+   * @throws ConfigurationError, naming the channel, for what its schema refuses
+   */
+  async checkHeld(): Promise<void> {
+    const { state } = this.#context.session;
+    for (const [name, channel] of this.#plan.channels) {
+      const { schema, stateKey } = channel;
+      if (stateKey === undefined || !Object.hasOwn(state, stateKey)) continue;
+      const held = state[stateKey];
+      if (this.#checked.has(stateKey) && this.#checked.get(stateKey) === held) continue;
+      const checked = await schema.check(this.#value(name, channel));
+      if ('issues' in checked)
+        throw this.#misfit(
+          `the session's state has under "${stateKey}" what the channel "${name}" does not take: ${checked.issues.join('; ')}`,
+        );
+      this.#checked.set(stateKey, held);
+    }
+  }
+
+  #misfit(fault: string): ConfigurationError {
+    return new ConfigurationError(`graph "${this.#plan.name}": ${fault}`);
   }
 
   /** Channels of the graph's own as they are stored: of a list that only became longer, what was added. */

@@ -16,8 +16,8 @@ export interface ChannelOptions<Value, Update = Value> {
   readonly default?: Value;
   /**
    * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
-   * and what they write there is what the channel holds, not checked by the schema. Runs of the graph in one session share it. Without one the channel belongs to one run of
-   * the graph and is seen by nobody else.
+   * and what they write there is what the channel holds. What the schema refuses of that is a ConfigurationError at the next step. Runs of
+   * the graph in one session share it. Without one the channel belongs to one run of the graph and is seen by nobody else.
    */
   readonly stateKey?: string;
 }
@@ -59,8 +59,8 @@ export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
 
 /**
  * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
- * gives is checked as well, all of it: with a reducer, the schema must leave what it made itself as it is, which is checked with each
- * write that it changes.
+ * gives is checked as well, all of it, and what the session holds under a `stateKey`: with one of these the schema must leave what it made
+ * itself as it is, which is checked with each write that it changes.
  * @throws ConfigurationError for a schema of no known kind, an option that there is not, and a reducer that is no function
  */
 export function channel<S extends SchemaLike, Update = InferSchema<S>>(

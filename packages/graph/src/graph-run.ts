@@ -82,6 +82,7 @@ export class GraphRun {
           `graph "${this.#plan.name}": has more to do after ${this.#plan.maxSteps} steps, "${progress.tasks[0]?.node}" first; raise maxSteps if it needs more`,
         );
       }
+      await this.#channels.checkHeld();
       yield* this.#step(progress.openTasks);
       if (this.#isLeft || context.isEnded || context.isPaused) return;
     }
