@@ -33,12 +33,15 @@ async function setUp(
   return { run, platform };
 }
 
+/** Lets happen what needs no time to pass. */
+const settled = (platform: FixedPlatform) => new Promise<void>((resolve) => platform.schedule(0, resolve));
+
 /** The next timer of a node; the lease of the session has one as well. */
 async function nodeTimer(platform: FixedPlatform): Promise<number> {
   for (;;) {
     const next = await platform.nextTimer();
     if (next < 1000) return next;
-    await new Promise((resolve) => setTimeout(resolve));
+    await settled(platform);
   }
 }
 
@@ -222,7 +225,7 @@ test('time that a node waits for its turn is not its own', async () => {
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
   await gate.reached;
-  await new Promise((resolve) => setTimeout(resolve));
+  await settled(platform);
   platform.advance(500);
   gate.open();
   expect((await running).some(({ author }) => author === 'talker')).toBe(true);
@@ -299,7 +302,7 @@ test('time that a node used before it waited for its turn is its own', async () 
   await working.reached;
   platform.advance(30);
   working.open();
-  await new Promise((resolve) => setTimeout(resolve));
+  await settled(platform);
   platform.advance(500);
   turn.open();
   await after.reached;

@@ -164,10 +164,8 @@ function isShared(key: string): boolean {
 }
 
 function headerOf(header: SessionHeaderRecord, kept: readonly Event[]): SessionHeaderRecord {
-  const state = new Map<string, unknown>([
-    ...Object.entries(header.state).filter(([key]) => isShared(key)),
-    ...Object.entries(header.initialState).filter(([key]) => !isShared(key)),
-  ]);
+  // What sessions share is there already.
+  const state = new Map<string, unknown>(Object.entries(header.initialState).filter(([key]) => !isShared(key)));
   for (const { actions } of kept) {
     for (const [key, value] of Object.entries(actions.stateDelta)) if (!isShared(key)) state.set(key, value);
     for (const key of actions.removedState ?? []) if (!isShared(key)) state.delete(key);
