@@ -1,6 +1,7 @@
 import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
+import { describeFault } from './describe-fault.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
@@ -87,7 +88,7 @@ export class ChannelState {
     const fitted = await this.#fitted(refuse, name, channel, value);
     const before = channel.stateKey === undefined ? this.#value(name, channel, changes) : undefined;
     const copied = copyChanged(fitted, before);
-    if ('fault' in copied) throw refuse(`the channel "${name}" ${copied.fault.reason}; channels hold JSON`);
+    if ('fault' in copied) throw refuse(`the channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
     if (channel.stateKey === undefined) changes.state[name] = frozen(copied.value);
     else changes.stateDelta[channel.stateKey] = copied.value;
   }

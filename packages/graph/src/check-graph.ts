@@ -1,4 +1,5 @@
 import { checkStateKey, ConfigurationError, copyJson, isBaseAgent, TEMP_PREFIX, toError } from '@eventloom/core';
+import { describeFault } from './describe-fault.ts';
 import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
 import { DEFAULT_ROUTE, END, START } from './names.ts';
@@ -97,7 +98,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
       fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
     const copied = checked && 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
     if (copied && 'fault' in copied)
-      fail(`the default of channel "${name}" ${copied.fault.reason}; channels hold JSON`);
+      fail(`the default of channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
     if (stateKey === undefined) continue;
     const fault = faultOfKey(stateKey);
     if (fault !== undefined) fail(`channel "${name}" has no stateKey that can be kept: ${fault}`);

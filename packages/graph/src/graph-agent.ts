@@ -18,7 +18,8 @@ import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRun } from './graph-run.ts';
 import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
-import { toOutput } from './run-function.ts';
+import { jsonOrText } from './json-or-text.ts';
+import { toOutput } from './to-output.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
 /** What a graph agent is made of; `StateGraph` makes it. */
@@ -118,7 +119,7 @@ export class GraphAgent extends BaseAgent {
     const text = contentText(userContent);
     const { input: schema } = this.#config.checks;
     if (!schema) return text;
-    const checked = await schema.check(parsed(text));
+    const checked = await schema.check(jsonOrText(text));
     if ('value' in checked) return toOutput(this.name, checked.value);
     throw new InvalidRequestError(`graph "${this.name}": its input does not fit: ${checked.issues.join('; ')}`);
   }
@@ -141,13 +142,4 @@ function kindOf(work: NodeWork): string {
   if (isBaseTool(work)) return 'tool';
   if (!isBaseAgent(work)) return 'function';
   return isGraphAgent(work) ? 'graph' : 'agent';
-}
-
-/** A text that is no JSON is a text: some schema takes it. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

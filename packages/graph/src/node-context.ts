@@ -12,6 +12,7 @@ import {
 } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
+import { describeFault } from './describe-fault.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import { checkRunnable, type GraphNode } from './graph-node.ts';
@@ -184,6 +185,5 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 function toJson(what: string, value: unknown): JsonValue {
   const copied = copyJson(value, { toJson: true });
   if ('value' in copied) return copied.value;
-  const { path, reason } = copied.fault;
-  throw new InvalidEventError(`${what}${path === '' ? '' : ` at ${path}`} ${reason}; it must be JSON`, { path });
+  throw new InvalidEventError(`${what} ${describeFault(copied.fault)}; it must be JSON`, { path: copied.fault.path });
 }

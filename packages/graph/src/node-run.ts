@@ -16,7 +16,7 @@ import type { Attempt } from './attempt.ts';
 import { AttemptTimer } from './attempt-timer.ts';
 import { innerRunId } from './checkpoint.ts';
 import { NodeTimeoutError } from './errors/node-timeout-error.ts';
-import { fitting, toNodeError } from './fitting.ts';
+import { fitting } from './fitting.ts';
 import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { GraphStep } from './graph-step.ts';
@@ -31,6 +31,7 @@ import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
 import { SessionView } from './session-view.ts';
 import type { Slots } from './slots.ts';
+import { toNodeError } from './to-node-error.ts';
 
 /** What belongs to a run that another one started. */
 interface InnerPlace {

@@ -21,7 +21,7 @@ import { frozen } from './frozen.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { toOutput } from './run-function.ts';
+import { toOutput } from './to-output.ts';
 
 const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
 const REJECTED: JsonObject = frozen({ error: 'This tool call was rejected.' });
