@@ -38,7 +38,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#attempt.run.node.name;
   }
 
-  /** Which attempt this is, from 1. One that asks does not count as failed, and what failed before an answer, or before the process died, does. */
+  /**
+   * Which attempt this is, from 1. One that asks does not count as failed, and what failed before an answer, or before the process
+   * died, does.
+   */
   get attempt(): number {
     return this.#attempt.number;
   }
@@ -130,10 +133,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Asks a person: resolves to the answer, to what the schema makes of it, with its defaults. While there is none it rejects, and so the node stops; whatever it
-   * does about that, its run waits. When the others of the step are done the run of the graph pauses, and with the answer the node is run again from its
-   * beginning. A question is known again by its `key`, by default its number among the node's questions in the order in which they are asked. Several
-   * that are asked before the first is awaited are asked at once.
+   * Asks a person: resolves to the answer, to what the schema makes of it, with its defaults. While there is none it rejects, and so
+   * the node stops; whatever it does about that, its run waits. When the others of the step are done the run of the graph pauses, and
+   * with the answer the node is run again from its beginning. A question is known again by its `key`, by default its number among the
+   * node's questions in the order in which they are asked. Several that are asked before the first is awaited are asked at once.
    * @throws ConfigurationError in a run that cannot be resumed, for a key that was given already, for a schema that JSON Schema cannot say, and
    * for what is not JSON
    * @throws RunAbortedError when this attempt is over
@@ -155,10 +158,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Runs another node, which need not be in the graph, and resolves to its output. The run has an event of its own: when this node is run
-   * again, because it failed, asked or was cut off, what is done is not done again. A run is known again by its `key`, by default its number among
-   * the runs of nodes of this name in the order of the calls: give keys where that order depends on time. Several can be run at once. They
-   * stop when this node has no more time.
+   * Runs another node, which need not be in the graph, and resolves to its output. The run has an event of its own: when this node is
+   * run again, because it failed, asked or was cut off, what is done is not done again. A run is known again by its `key`, by default
+   * its number among the runs of nodes of this name in the order of the calls: give keys where that order depends on time. Several can
+   * be run at once. They stop when this node has no more time.
    * @throws NodeError when the node failed for good
    * @throws ConfigurationError for what is no node, agent or tool, for a key that was given already, and for a run that is done and was given
    * another input then

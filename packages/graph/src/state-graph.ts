@@ -103,7 +103,8 @@ export class StateGraph<
 
   /**
    * Adds a node that waits for all nodes that have an edge to it, and is given what they gave by their names. Those that no route led to are
-   * not waited for any longer when nothing else is left to run. Without a function it gives what it is given.
+   * not waited for any longer when nothing else is left to run. What comes from `START` is there as `[START]`. Without a function it gives
+   * what it is given.
    * @throws ConfigurationError as `addNode`
    */
   addJoin<
