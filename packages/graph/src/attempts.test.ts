@@ -102,7 +102,7 @@ test('an attempt that takes too long ends, its signal fires, and it is tried aga
   const { run, platform } = await setUp(
     (_, { attempt, abortSignal }) => {
       if (attempt === 2) return 'in time';
-      abortSignal.addEventListener('abort', () => aborted.push(attempt));
+      abortSignal.addEventListener('abort', () => void aborted.push(attempt));
       return new Promise(() => undefined);
     },
     { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },

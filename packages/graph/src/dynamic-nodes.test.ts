@@ -104,7 +104,7 @@ test('the time of a node bounds the nodes that it runs: they are stopped with it
   const stopped: string[] = [];
   const working = new Gate();
   const leaf = node('leaf', (_: unknown, { abortSignal }) => {
-    abortSignal.addEventListener('abort', () => stopped.push('leaf'));
+    abortSignal.addEventListener('abort', () => void stopped.push('leaf'));
     return working.pass();
   });
   const middle = node('middle', (_: unknown, context) => context.runNode(leaf, 1));
