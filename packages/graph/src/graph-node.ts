@@ -18,8 +18,8 @@ export interface NodeOptions {
 }
 
 /**
- * The function behind a node: what it returns is JSON, and the input of the nodes that its edges lead to. Until it is done the channels
- * are as the step found them. A function that is cut off, or asks a person, is run again from its beginning.
+ * The function behind a node: what it returns is JSON, and the input of the nodes that its edges lead to. Its own input is shared with
+ * others and frozen. Until it is done the channels are as the step found them. A function that is cut off, or asks a person, is run again from its beginning.
  */
 export type NodeFunction<Input = never, Output = unknown, Context = NodeContext> = (
   input: Input,

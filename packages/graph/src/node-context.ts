@@ -12,6 +12,7 @@ import {
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
 import { NodeError } from './errors/node-error.ts';
+import { frozen } from './frozen.ts';
 import type { GraphNode } from './graph-node.ts';
 
 /** Tells two runs of one node by the same node apart. */
@@ -163,7 +164,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     input: unknown,
     options: RunNodeOptions = {},
   ): Promise<unknown> {
-    const given = toJson(`runNode "${node.name}": the input`, input === undefined ? null : input);
+    const given = frozen(toJson(`runNode "${node.name}": the input`, input === undefined ? null : input));
     return this.#attempt.runNode(node, given, options.key);
   }
 }

@@ -1,6 +1,7 @@
 import { type AbortGuard, copyJson, inputRequestPart, isEmptyActions, type JsonValue } from '@eventloom/core';
 import { Attempt } from './attempt.ts';
 import { NodeError } from './errors/node-error.ts';
+import { frozen } from './frozen.ts';
 import type { NodeFunction } from './graph-node.ts';
 import { NodeContext } from './node-context.ts';
 import type { NodeOutcome } from './node-outcome.ts';
@@ -49,11 +50,11 @@ async function call(work: NodeFunction, input: never, context: NodeContext): Pro
   return work(input, context);
 }
 
-/** @throws NodeError for what is not JSON */
+/** A copy that nobody changes: whoever is given it may share it. @throws NodeError for what is not JSON */
 export function toOutput(nodeName: string, output: unknown): JsonValue | undefined {
   if (output === undefined) return undefined;
   const copied = copyJson(output, { toJson: true });
-  if ('value' in copied) return copied.value;
+  if ('value' in copied) return frozen(copied.value);
   const { path, reason } = copied.fault;
   throw new NodeError(nodeName, `its output${path === '' ? '' : ` at ${path}`} ${reason}; outputs are JSON`);
 }

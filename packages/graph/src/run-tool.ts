@@ -16,13 +16,14 @@ import {
   type ToolConfirmation,
 } from '@eventloom/core';
 import { NodeError } from './errors/node-error.ts';
+import { frozen } from './frozen.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 import { toOutput } from './run-function.ts';
 
-const INTERRUPTED: JsonObject = { error: 'interrupted' };
-const REJECTED: JsonObject = { error: 'This tool call was rejected.' };
+const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
+const REJECTED: JsonObject = frozen({ error: 'This tool call was rejected.' });
 
 /**
  * One attempt of a node that is a tool. Begin and end of the call are in the session's ledger: what is finished there is not run again, and
@@ -74,7 +75,8 @@ export async function runTool(
 
 function toArgs(nodeName: string, input: JsonValue | undefined): JsonObject {
   if (input === undefined || input === null) return {};
-  if (typeof input === 'object' && !Array.isArray(input)) return input;
+  // Plugins and tools may change their arguments, and what a node gave is everybody's.
+  if (typeof input === 'object' && !Array.isArray(input)) return structuredClone(input);
   throw new NodeError(nodeName, `its input must be an object, the arguments of its tool; put a function before it`);
 }
 
