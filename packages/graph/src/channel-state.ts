@@ -5,6 +5,7 @@ import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
+import { isSameJson } from './same-json.ts';
 
 /** What a node changed, as it is stored. */
 export interface ChannelChanges {
@@ -61,7 +62,7 @@ export class ChannelState {
           `writes the channel "${name}", which another run of the step wrote already; give it a reducer`,
         );
       }
-      const value = channel.reducer ? channel.reducer(this.#value(name, channel, changes), update) : update;
+      const value = channel.reducer ? channel.reducer(this.#value(name, channel, changes), frozen(update)) : update;
       await this.#set(changes, nodeName, name, channel, value);
     }
     return changes;
@@ -71,17 +72,35 @@ export class ChannelState {
     changes: ChannelChanges,
     nodeName: string,
     name: string,
-    { schema, stateKey }: AnyChannel,
+    channel: AnyChannel,
     value: unknown,
   ): Promise<void> {
-    const checked = await schema.check(value);
-    if ('issues' in checked)
-      throw new NodeError(nodeName, `the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
-    const copied = copyJson(checked.value, { toJson: true });
+    const fitted = await this.#fitted(nodeName, name, channel, value);
+    const before = channel.stateKey === undefined ? this.#value(name, channel, changes) : undefined;
+    const copied = copyChanged(fitted, before);
     if ('fault' in copied)
       throw new NodeError(nodeName, `the channel "${name}" ${copied.fault.reason}; channels hold JSON`);
-    if (stateKey === undefined) changes.state[name] = frozen(copied.value);
-    else changes.stateDelta[stateKey] = copied.value;
+    if (channel.stateKey === undefined) changes.state[name] = frozen(copied.value);
+    else changes.stateDelta[channel.stateKey] = copied.value;
+  }
+
+  /** What the schema makes of a value. @throws NodeError for what it does not take, and for one that changes what it made itself */
+  async #fitted(nodeName: string, name: string, { schema, reducer }: AnyChannel, value: unknown): Promise<unknown> {
+    const check = async (given: unknown): Promise<unknown> => {
+      const checked = await schema.check(given);
+      if ('value' in checked) return checked.value;
+      throw new NodeError(nodeName, `the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
+    };
+    const made = await check(value);
+    // What is the same is copied from the value, which shares what it can with the one before.
+    if (isSameJson(made, value)) return value;
+    // A reducer makes its values of what the schema made before, so that is checked again with each write.
+    if (reducer && !isSameJson(await check(made), made))
+      throw new NodeError(
+        nodeName,
+        `the channel "${name}" has a schema that changes what it made itself, and a reducer; transform what is written, not what is held`,
+      );
+    return made;
   }
 
   /** Channels of the graph's own as they are stored: of a list that only became longer, what was added. */
@@ -142,14 +161,20 @@ export class ChannelState {
   }
 }
 
+/** A copy of a value; of a list that begins as the one before, the items that these share are not copied. */
+function copyChanged(value: unknown, before: JsonValue | undefined): ReturnType<typeof copyJson> {
+  if (!Array.isArray(value) || !Array.isArray(before) || !Object.isFrozen(before))
+    return copyJson(value, { toJson: true });
+  const items: readonly unknown[] = value;
+  const end = before.findIndex((item, index) => item !== items[index]);
+  const shared = before.slice(0, end === -1 ? before.length : end);
+  const copied = copyJson(items.slice(shared.length), { toJson: true });
+  return 'value' in copied && Array.isArray(copied.value) ? { value: shared.concat(copied.value) } : copied;
+}
+
 /** What was added to a list; undefined when something else changed. */
 function additions(before: JsonValue | undefined, after: JsonValue): JsonValue[] | undefined {
   if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0 || after.length < before.length)
     return undefined;
-  const isSame = before.every((item, index) => item === after[index] || isSameJson(item, after[index]));
-  return isSame ? after.slice(before.length) : undefined;
-}
-
-function isSameJson(one: JsonValue, other: JsonValue | undefined): boolean {
-  return typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other);
+  return before.every((item, index) => isSameJson(item, after[index])) ? after.slice(before.length) : undefined;
 }

@@ -47,16 +47,19 @@ export type ChannelValues<C> = {
     : unknown;
 };
 
-/** What a node writes that may write the channels `W`. */
-export type ChannelUpdates<C, W extends keyof C> = {
-  readonly [K in W]?: C[K] extends { readonly types?: { readonly update: infer Update } | undefined }
-    ? Update
-    : unknown;
-};
+/** What a node writes that may write the channels `W`; one that may write none has no keys to give. */
+export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
+  ? Readonly<Record<string, never>>
+  : {
+      readonly [K in W]?: C[K] extends { readonly types?: { readonly update: infer Update } | undefined }
+        ? Update
+        : unknown;
+    };
 
 /**
  * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
- * gives is checked as well.
+ * gives is checked as well, all of it: with a reducer, the schema must leave what it made itself as it is, which is checked with each
+ * write that it changes.
  * @throws ConfigurationError for a schema of no known kind, an option that there is not, and a reducer that is no function
  */
 export function channel<S extends SchemaLike, Update = InferSchema<S>>(
