@@ -321,3 +321,36 @@ test('attempts of an agent are worlds of their own', async () => {
   expect(branches).toHaveLength(2);
   expect(new Set(branches).size).toBe(2);
 });
+
+test('whether a failure is worth another attempt may be found out asynchronously', async () => {
+  let attempts = 0;
+  const { run } = await setUp(
+    () => {
+      attempts++;
+      throw new TypeError('no');
+    },
+    { retry: { maxAttempts: 5, initialDelayMs: 0, retryOn: async () => false } },
+  );
+  await expect(run()).rejects.toThrow('node "work": no');
+  expect(attempts).toBe(1);
+});
+
+test('a retryOn that fails is a failure of the node, whose cause is what it was asked about', async () => {
+  const cause = new TypeError('first');
+  const { run } = await setUp(
+    () => {
+      throw cause;
+    },
+    {
+      retry: {
+        maxAttempts: 5,
+        retryOn: () => {
+          throw new RangeError('second');
+        },
+      },
+    },
+  );
+  const thrown: unknown = await run().catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(NodeError);
+  expect(thrown).toMatchObject({ message: expect.stringMatching(/node "work".*first.*second/), cause });
+});

@@ -154,7 +154,7 @@ export class NodeRun {
         if (this.#graph.guard.signal.aborted) throw thrown;
         const error = toNodeError(node.name, thrown);
         await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
-        if (!node.retry || !isWorthRetry(node.retry, attempt, thrown)) throw error;
+        if (!node.retry || !(await isWorthRetry(node.name, node.retry, attempt, thrown))) throw error;
         await this.ledger.recordFailure(this.id, attempt, error.message);
         await this.#pause(delayAfter(node.retry, attempt));
       }
