@@ -1,5 +1,5 @@
 import { checkStateKey, ConfigurationError, isBaseAgent, TEMP_PREFIX } from '@eventloom/core';
-import { type GraphPlan, reachableFrom, sourcesOf, targetsIn, targetsOf } from './graph-plan.ts';
+import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
 /** @throws ConfigurationError, naming the node or the channel, for the first mistake in a graph */
@@ -35,29 +35,32 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   }
 }
 
-/** A cycle ends by a route only: one of edges alone goes on for ever. */
-function checkCycles({ nodes, ways }: GraphPlan, fail: Fail): void {
-  const sources = sourcesOf(new Map([...ways].map(([name, way]) => [name, { ...way, routes: undefined }])));
-  const leads = new Map(
-    [...nodes.keys()].map((name) => [name, (ways.get(name)?.targets ?? []).filter((target) => target !== END).length]),
-  );
-  // What leads on to nothing is taken away, until only cycles are left and what leads to them.
-  const open = [...leads.keys()].filter((name) => leads.get(name) === 0);
+/**
+ * A cycle ends by a route only. A node comes to an end when all that its edges lead to does, and, where it has routes, all that one of them
+ * leads to.
+ */
+function checkCycles({ nodes, ways, sources }: GraphPlan, fail: Fail): void {
+  const ends = new Set<string>([END]);
+  const goesRound = (name: string): boolean => !ends.has(name);
+  const endlessOf = (name: string): string | undefined => {
+    const { targets = [], routes } = ways.get(name) ?? {};
+    const endless = targets.find(goesRound);
+    if (endless !== undefined || !routes) return endless;
+    const each = [...routes.values()].map((route) => route.find(goesRound));
+    return each.includes(undefined) ? undefined : each[0];
+  };
+  const open = [...nodes.keys()];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    leads.delete(name);
-    for (const source of sources.get(name) ?? []) {
-      const left = (leads.get(source) ?? 0) - 1;
-      leads.set(source, left);
-      if (left === 0) open.push(source);
-    }
+    if (ends.has(name) || endlessOf(name) !== undefined) continue;
+    ends.add(name);
+    open.push(...(sources.get(name) ?? []).filter((source) => nodes.has(source)));
   }
   const path = new Set<string>();
-  let [name] = leads.keys();
-  for (; name !== undefined && !path.has(name); name = ways.get(name)?.targets.find((target) => leads.has(target)))
-    path.add(name);
+  let name = [...nodes.keys()].find(goesRound);
+  for (; name !== undefined && !path.has(name); name = endlessOf(name)) path.add(name);
   if (name === undefined) return;
   const cycle = [...path].slice([...path].indexOf(name));
-  fail(`node "${name}" is on a cycle without a route: ${[...cycle, name].join(' → ')}`);
+  fail(`node "${name}" is on a cycle that no route leads out of: ${[...cycle, name].join(' → ')}`);
 }
 
 function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {

@@ -160,7 +160,7 @@ export class StateGraph<
   /**
    * The graph as an agent. The builder may go on to be used: what is compiled does not change.
    * @throws ConfigurationError that names the node, for nodes that cannot be reached or have no way to END, edges to or from nodes that do not
-   * exist, cycles without a route, joins of less than two nodes, and two nodes that write a channel without a reducer
+   * exist, cycles that no route leads out of, joins of less than two nodes, and two nodes that write a channel without a reducer
    */
   compile(options: CompileOptions = {}): GraphAgent {
     const { channels = {}, inputSchema, outputSchema, ...agentConfig } = this.#config;
