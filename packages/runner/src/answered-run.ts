@@ -5,12 +5,13 @@ import {
   enclosureOf,
   type Event,
   getFunctionCalls,
+  hasBeginOfRun,
   InvalidMessageError,
   newestFirst,
   readNewest,
   type SessionKey,
 } from '@eventloom/core';
-import { eventsOfRun, isRunOver } from './resume/events-of-run.ts';
+import { isRunOver } from './resume/events-of-run.ts';
 
 /** A message that may answer calls. */
 export interface FindAnsweredRunParams {
@@ -95,5 +96,5 @@ export async function findAnsweredRun(
 /** True when the events have the call and the begin of its run. */
 function isKnown(events: readonly Event[], callId: string): boolean {
   const call = findCall([...newestFirst(events)], callId);
-  return call !== undefined && eventsOfRun(events, call.invocationId)[0]?.author === 'user';
+  return call !== undefined && hasBeginOfRun(events, call.invocationId);
 }

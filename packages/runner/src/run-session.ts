@@ -2,6 +2,7 @@ import {
   type GetSessionConfig,
   type LeaveOpen,
   type RunConfig,
+  SessionBusyError,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
@@ -14,6 +15,9 @@ import { reportTo } from './run-failure.ts';
 import type { Run, RunSupport } from './run.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
+
+/** How often it is looked up which run a message answers, when others change the session meanwhile. */
+const MAX_TRIES = 10;
 
 /** How a run takes its session. */
 export interface TakeSession {
@@ -56,6 +60,7 @@ export class RunSession {
   /**
    * Takes the session and reads it. Answers go on with the run that asked, if that can be: it is looked up before, because the session is
    * taken for a run, and again when nobody else can change it any more.
+   * @throws SessionBusyError when others change it again and again
    * @param invocationId the run that goes on, if the caller names one
    * @param callIds what is answered: these calls are among the events that are read
    * @param howFor how it is taken for the run that goes on, or for one that begins
@@ -67,13 +72,15 @@ export class RunSession {
   ): Promise<TakenSession> {
     const { sessionService } = this.#runner;
     const answered = invocationId === undefined && callIds.length > 0 ? await loadDeferred() : undefined;
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
       const how = howFor(resumedId);
       const held = await this.#take(how);
       const loaded = await this.#load(how.window, callIds, resumedId);
       if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
+      if (tries === MAX_TRIES)
+        throw new SessionBusyError('newMessage: while it waited, the run that it answers changed again and again');
     }
   }
 

@@ -4,6 +4,7 @@ import {
   type Event,
   getFunctionCalls,
   type GetSessionConfig,
+  hasBeginOfRun,
   RUN_CONFIG_DEFAULTS,
   sealEvent,
   type RunConfig,
@@ -171,9 +172,7 @@ function isPartial({ events, lastSeq }: Session): boolean {
 
 /** True when a call that is answered, or the invocation that is to go on, was before these events. */
 function lacksSomething(events: readonly Event[], callIds: readonly string[], invocationId: string | undefined) {
-  // An invocation begins with what the user says.
-  const isBegin = (event: Event): boolean => event.author === 'user' && event.invocationId === invocationId;
-  if (invocationId !== undefined && !events.some(isBegin)) return true;
+  if (invocationId !== undefined && !hasBeginOfRun(events, invocationId)) return true;
   return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
 }
 
