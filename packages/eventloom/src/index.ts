@@ -382,6 +382,7 @@ export type {
   Router,
   RouterContext,
   RunNodeOptions,
+  StateChanges,
   StateGraphConfig,
   StepHistory,
   Way,
@@ -397,6 +398,7 @@ export {
   NodeTimeoutError,
   replace,
   START,
+  stateAfter,
   StateGraph,
   StepLimitError,
 } from '@eventloom/graph';

@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+import { append, channel, END, type GraphAgent, node, START, stateAfter, StateGraph } from './index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
@@ -249,7 +249,8 @@ test('a list that grows round by round stores what is added, and is whole in the
     events: (await stored())?.events ?? [],
     invocationId: asked[0]?.invocationId ?? '',
   });
-  expect(history?.steps[2]?.state).toEqual({ log: whole.slice(0, 3) });
+  expect(history?.steps[2]).toMatchObject({ changed: {}, added: { log: [{ round: 3 }] } });
+  expect(history && stateAfter(history, 3)).toEqual({ log: whole.slice(0, 3) });
   expect(history?.state).toEqual({ log: whole });
 });
 

@@ -5,6 +5,7 @@ import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
+import { listAdditions } from './list-additions.ts';
 import { isSameJson } from './same-json.ts';
 
 /** What a node changed, as it is stored. */
@@ -108,7 +109,7 @@ export class ChannelState {
     const whole: Record<string, JsonValue> = {};
     const added: Record<string, JsonValue[]> = {};
     for (const [name, value] of Object.entries(state)) {
-      const items = additions(this.#record.values.get(name), value);
+      const items = listAdditions(this.#record.values.get(name), value);
       if (items) added[name] = items;
       else whole[name] = value;
     }
@@ -170,11 +171,4 @@ function copyChanged(value: unknown, before: JsonValue | undefined): ReturnType<
   const shared = before.slice(0, end === -1 ? before.length : end);
   const copied = copyJson(items.slice(shared.length), { toJson: true });
   return 'value' in copied && Array.isArray(copied.value) ? { value: shared.concat(copied.value) } : copied;
-}
-
-/** What was added to a list; undefined when something else changed. */
-function additions(before: JsonValue | undefined, after: JsonValue): JsonValue[] | undefined {
-  if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0 || after.length < before.length)
-    return undefined;
-  return before.every((item, index) => isSameJson(item, after[index])) ? after.slice(before.length) : undefined;
 }

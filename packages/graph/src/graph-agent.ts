@@ -59,8 +59,8 @@ export class GraphAgent extends BaseAgent {
   }
 
   /**
-   * The runs of this graph in one run of a runner, in the order in which they began: their steps, the channels after each, and what is
-   * asked. Read from the session's events alone.
+   * The runs of this graph in one run of a runner, in the order in which they began: their steps, what each changed of the channels
+   * (`stateAfter` gives them whole), and what is asked. Read from the session's events alone.
    */
   history(query: HistoryQuery): GraphHistory[] {
     return graphHistories(this.plan, query);
