@@ -55,7 +55,7 @@ export async function runTool(
     toolConfirmation: confirmation,
     inputs: inputsIn(questions),
     listener: {
-      progress: (output) => run.emitToolProgress(tool.name, output),
+      progress: (output) => run.voice.emitToolProgress(run.id, tool.name, output),
       event: (event) => run.post(event),
     },
   });
