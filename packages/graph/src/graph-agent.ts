@@ -74,9 +74,7 @@ export class GraphAgent extends BaseAgent {
   /**
    * Copies a session as it was after a step of this graph, to go on differently from there: with `runAsync({ sessionId: fork.id,
    * invocationId })`. The session itself is left as it is.
-   * @throws InvalidRequestError for a run that is not resumable, a step that it does not have or that is not done, and an update that
-   * does not fit
-   * @throws SessionNotFoundError SessionAlreadyExistsError
+   * @throws InvalidRequestError ConfigurationError SessionNotFoundError SessionAlreadyExistsError
    */
   fork(params: ForkParams): Promise<Session> {
     return forkRun(this.plan, params);
