@@ -15,7 +15,7 @@ export interface ChannelOptions<Value, Update = Value> {
   readonly default?: Value;
   /**
    * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
-   * and what they write there is what the channel holds. Runs of the graph in one session share it. Without one the channel belongs to one run of
+   * and what they write there is what the channel holds, not checked by the schema. Runs of the graph in one session share it. Without one the channel belongs to one run of
    * the graph and is seen by nobody else.
    */
   readonly stateKey?: string;

@@ -124,7 +124,7 @@ export class GraphRun {
     const context = this.#context;
     const guard = context.forkAbort();
     const outbox = new Outbox();
-    const running = this.#runAll(tasks, this.#stepOf(outbox, guard)).finally(() => outbox.end());
+    const running = this.#runAll(tasks, this.#stepOf(outbox, guard, tasks.length)).finally(() => outbox.end());
     // It is awaited below, unless nobody reads any more.
     running.catch(() => undefined);
     let isOver = false;
@@ -167,12 +167,13 @@ export class GraphRun {
     if (failures.length > 0) throw failures.find((error) => !RunAbortedError.isInstance(error)) ?? failures[0];
   }
 
-  #stepOf(outbox: Outbox, guard: AbortGuard): GraphStep {
+  #stepOf(outbox: Outbox, guard: AbortGuard, width: number): GraphStep {
     return {
       context: this.#context,
       step: this.#record.progress.step,
       record: this.#record,
       state: this.#channels.found(),
+      sessionState: width > 1 ? { ...this.#context.session.state } : undefined,
       outbox,
       guard,
       maxConcurrency: this.#plan.maxConcurrency,

@@ -4,6 +4,7 @@ import {
   CallbackContext,
   ConfigurationError,
   copyJson,
+  createEventActions,
   type InputRequestParams,
   InvalidEventError,
   type JsonValue,
@@ -57,9 +58,17 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#attempt.run.state as State;
   }
 
-  /** Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. */
+  /**
+   * Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. The state is
+   * as the step found it, with what this node and those that it runs changed; one that is run again in another process sees in it what
+   * others of its step stored.
+   */
   get callbackContext(): CallbackContext {
-    return (this.#callbackContext ??= new CallbackContext({ invocationContext: this.#attempt.run.context }));
+    if (this.#callbackContext) return this.#callbackContext;
+    const { run } = this.#attempt;
+    const eventActions = createEventActions();
+    const state = run.sessionView.stateFor(eventActions);
+    return (this.#callbackContext = new CallbackContext({ invocationContext: run.context, eventActions, state }));
   }
 
   /**

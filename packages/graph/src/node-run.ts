@@ -29,10 +29,12 @@ import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
+import { SessionView } from './session-view.ts';
 import type { Slots } from './slots.ts';
 
 /** What belongs to a run that another one started. */
 interface InnerPlace {
+  readonly sessionView: SessionView;
   /** The channels that the node may write that runs this one. */
   readonly writes: ReadonlySet<string>;
   /** The digest of the input. */
@@ -50,6 +52,8 @@ export class NodeRun {
   readonly given: string | undefined;
   readonly ledger: NodeLedger;
   readonly voice: NodeVoice;
+  /** The session's state as this run sees it. */
+  readonly sessionView: SessionView;
   readonly #graph: GraphStep;
   readonly #seat: Seat;
 
@@ -59,6 +63,7 @@ export class NodeRun {
     this.id = id;
     this.#seat = seat;
     this.given = inner?.given;
+    this.sessionView = inner?.sessionView ?? new SessionView(this.context.session.state, graph.sessionState);
     this.ledger = new NodeLedger(graph, node.name, this.given);
     this.voice = new NodeVoice(graph, node.name);
     this.writes = inner?.writes ?? new Set(node.writes);
@@ -208,7 +213,7 @@ export class NodeRun {
       );
     const graph = { ...this.#graph, guard };
     const id = innerRunId(this.id, node.name, key);
-    const place = { writes: this.writes, given: inputDigest(input) };
+    const place = { sessionView: this.sessionView.begin(), writes: this.writes, given: inputDigest(input) };
     const done = this.#graph.record.inner.get(id);
     if (!done) return new NodeRun(graph, node, id, new Seat(turns, guard, this.#seat), place).run(input, slots);
     new NodeLedger(graph, node.name, place.given).checkGiven(done.given);
@@ -217,7 +222,10 @@ export class NodeRun {
 
   /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
   async post(event: Event): Promise<true> {
-    if (await this.#graph.outbox.post(event)) return true;
+    if (await this.#graph.outbox.post(event)) {
+      this.sessionView.note(event);
+      return true;
+    }
     throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
   }
 

@@ -1,6 +1,7 @@
 import {
   type AbortGuard,
   type BaseTool,
+  createEventActions,
   type EventActions,
   type FunctionCall,
   inputRequestPart,
@@ -49,8 +50,11 @@ export async function runTool(
     return { isWaiting: false, output: INTERRUPTED };
   }
   if (!recorded) await run.ledger.record(call);
+  const eventActions = createEventActions();
   const toolContext = new ToolContext({
     invocationContext: context,
+    eventActions,
+    state: run.sessionView.stateFor(eventActions),
     functionCallId: run.id,
     toolConfirmation: confirmation,
     inputs: inputsIn(questions),
