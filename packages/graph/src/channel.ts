@@ -77,6 +77,8 @@ export function channel(schema: SchemaLike, options: ChannelOptions<unknown, nev
   }
   if (options.reducer !== undefined && typeof options.reducer !== 'function')
     throw new ConfigurationError('channel: reducer must be a function');
+  if (options.stateKey !== undefined && typeof options.stateKey !== 'string')
+    throw new ConfigurationError('channel: stateKey must be the key of a state');
   const made: AnyChannel = {
     schema: new ValueSchema(schema, 'channel'),
     // What it is called with is what the schema let through.

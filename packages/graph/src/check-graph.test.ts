@@ -179,6 +179,47 @@ test.each<[string, () => unknown, RegExp]>([
   ['a reserved name', () => compiled([START], []), /node "__start__"/],
   ['a node that is nothing', () => new StateGraph({ name: 'g' }).addNode('a', 5 as never), /node "a".*function/],
   ['an option of a node that there is not', () => node('a', same, { retries: 2 } as never), /node "a".*"retries"/],
+  [
+    'routes that are a list',
+    () =>
+      any()
+        .addNode('a', same)
+        .addConditionalEdges('a', () => 'x', ['a', END] as never),
+    /routes of "a"/,
+  ],
+  [
+    'no routes at all',
+    () =>
+      any()
+        .addNode('a', same)
+        .addRoutes('a', undefined as never),
+    /routes of "a"/,
+  ],
+  [
+    'routes that START is to say',
+    () => any().addNode('a', same).addRoutes(START, { x: 'a' }),
+    /START.*addConditionalEdges/,
+  ],
+  ['a timeout that is text', () => node('a', same, { timeoutMs: '10' as never }), /node "a".*timeoutMs/],
+  [
+    'a delay that is text',
+    () => node('a', same, { retry: { maxAttempts: 2, initialDelayMs: '5' as never } }),
+    /initialDelayMs/,
+  ],
+  ['writes that are text', () => node('a', same, { writes: 'abc' as never }), /node "a".*writes/],
+  [
+    'lifecycle events that are text',
+    () => new StateGraph({ name: 'g' }).compile({ nodeLifecycleEvents: 'yes' as never }),
+    /nodeLifecycleEvents/,
+  ],
+  ['a default that is no JSON', () => one({ c: channel(z.any(), { default: 5n }) }), /default of channel "c"/],
+  ['a stateKey without text', () => one({ c: channel(z.any(), { stateKey: '' }) }), /channel "c"/],
+  ['a stateKey that is no text', () => channel(z.any(), { stateKey: 3 as never }), /stateKey/],
+  [
+    'a channel that no object can have',
+    () => new StateGraph({ name: 'g', channels: { ['__proto__']: channel(z.any()) } }),
+    /"__proto__"/,
+  ],
   ['a retry without sense', () => node('a', same, { retry: { maxAttempts: 0 } }), /node "a".*maxAttempts/],
   ['a timeout without sense', () => node('a', same, { timeoutMs: 0 }), /node "a".*timeoutMs/],
   [

@@ -1,4 +1,4 @@
-import { checkStateKey, ConfigurationError, isBaseAgent, TEMP_PREFIX } from '@eventloom/core';
+import { checkStateKey, ConfigurationError, copyJson, isBaseAgent, TEMP_PREFIX, toError } from '@eventloom/core';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
@@ -84,8 +84,14 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     // A schema that takes its time says so when a run begins.
     if (checked && 'issues' in checked)
       fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
+    if (given !== undefined && 'fault' in copyJson(given, { toJson: true }))
+      fail(`the default of channel "${name}" is not JSON`);
     if (stateKey === undefined) continue;
-    checkStateKey(stateKey);
+    try {
+      checkStateKey(stateKey);
+    } catch (error) {
+      fail(`channel "${name}": ${toError(error).message}`);
+    }
     if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
     const other = keys.get(stateKey);
     if (other !== undefined) fail(`channels "${other}" and "${name}" have one stateKey`);

@@ -273,3 +273,23 @@ test('attempts are counted on behind an answer', async () => {
   expect(await answered).toMatchObject({ message: 'node "outer": for good' });
   expect(attempts).toEqual([1, 2, 2, 3]);
 });
+
+test.each<[string, unknown]>([
+  ['nothing', null],
+  ['a bare function', () => 1],
+  ['a name', 'outer'],
+])('to run %s is an error that says what is run', async (_, wrong) => {
+  const { send } = await setUp((context) => context.runNode(wrong as never, null));
+  await expect(send()).rejects.toThrow(/node "outer": runNode takes what `node\('name', …\)` made/);
+});
+
+test('the same input is the same whatever the order of its keys, which storage may change', async () => {
+  const ran: string[] = [];
+  const inner = node('inner', (input: object) => void ran.push(Object.keys(input).join()));
+  const { send, answer } = await setUp(async (context) => {
+    await context.runNode(inner, ran.length === 0 ? { a: 1, b: { c: 2, d: 3 } } : { b: { d: 3, c: 2 }, a: 1 });
+    return context.requestInput();
+  });
+  expect(outputOf(await answer(await send(), 'yes'))).toBe('yes');
+  expect(ran).toEqual(['a,b']);
+});

@@ -514,3 +514,61 @@ test('a state is that of a step which the run has', async () => {
   const [run] = await history();
   for (const step of [-1, 1.5, 6]) expect(() => run && stateAfter(run, step)).toThrow(InvalidRequestError);
 });
+
+test('what a run that failed asked is no open question any more', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('ask', (_: unknown, context) => context.requestInput())
+    .addNode('bad', () => {
+      throw new TypeError('no');
+    })
+    .addEdge(START, ['ask', 'bad'])
+    .addEdge('ask', END)
+    .addEdge('bad', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  await expect(async () => {
+    for await (const _ of stream);
+  }).rejects.toThrow('node "bad": no');
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
+  const [history] = agent.history({ events, invocationId: stream.invocationId });
+  expect(history).toMatchObject({ status: 'failed', questions: [] });
+});
+
+test('a graph that a node ended by handing over is finished', async () => {
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('over', (_: unknown, context) => void (context.callbackContext.actions.transferToAgent = 'helper'))
+    .addNode('beside', () => 1)
+    .addEdge(START, 'over')
+    .addEdge('over', 'beside')
+    .addEdge('beside', END);
+  const helper = new LlmAgent({ name: 'helper', model: new ScriptedModel(['hello']) });
+  const agent = graph.compile();
+  const root = new LlmAgent({
+    name: 'root',
+    model: new ScriptedModel([{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'g' } }] }]),
+    subAgents: [agent, helper],
+  });
+  const { query } = await waiting(root);
+  expect(agent.history(await query())).toMatchObject([
+    { status: 'finished', steps: [{ nodes: [{ node: 'over' }] }, {}] },
+  ]);
+});
+
+test('a description draws the way of the last run', async () => {
+  let round = 0;
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('turn', (_: unknown, context) => void (context.route = round++ === 0 ? 'one' : 'two'))
+    .addNode('one', () => 1)
+    .addNode('two', () => 2)
+    .addEdge(START, 'turn')
+    .addRoutes('turn', { one: 'one', two: 'two' })
+    .addEdge('one', END)
+    .addEdge('two', END)
+    .compile();
+  const { query } = await waiting(new LoopAgent({ name: 'loop', subAgents: [agent], maxIterations: 2 }));
+  expect(agent.describeRun(await query()).mermaid).toContain('  class n0,n1,n3,n4 done\n');
+});

@@ -94,8 +94,10 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   }
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry) checkRetry(owner, retry);
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
     throw new ConfigurationError(`${owner}: timeoutMs must be more than 0 and at most ${MAX_TIMER_MS}`);
+  if (!Array.isArray(writes) || writes.some((channel) => typeof channel !== 'string'))
+    throw new ConfigurationError(`${owner}: writes must be a list of the names of channels`);
   if (writes.length > 0 && typeof work !== 'function')
     throw new ConfigurationError(`${owner}: only functions write channels; put one behind it`);
   return {

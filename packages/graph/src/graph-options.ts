@@ -43,6 +43,7 @@ const COMPILE_OPTIONS = new Set<string>([
 export function checkGraphOptions(config: StateGraphConfig): void {
   checkOptions(`graph "${config.name}"`, config, CONFIG_OPTIONS);
   for (const [name, channel] of Object.entries(config.channels ?? {})) {
+    if (name === '__proto__') throw new ConfigurationError(`graph "${config.name}": no channel is called "${name}"`);
     if (!isChannel(channel))
       throw new ConfigurationError(`graph "${config.name}": "${name}" is no channel; make it with \`channel(schema)\``);
   }
@@ -51,7 +52,9 @@ export function checkGraphOptions(config: StateGraphConfig): void {
 /** @throws ConfigurationError for an option that `compile` does not have, and for a bound without sense */
 export function checkCompileOptions(name: string, options: CompileOptions): void {
   checkOptions(`graph "${name}": compile`, options, COMPILE_OPTIONS);
-  const { maxSteps, maxConcurrency } = options;
+  const { maxSteps, maxConcurrency, nodeLifecycleEvents = false } = options;
+  if (typeof nodeLifecycleEvents !== 'boolean')
+    throw new ConfigurationError(`graph "${name}": nodeLifecycleEvents must be true or false`);
   for (const [option, count] of Object.entries({ maxSteps, maxConcurrency })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
       throw new ConfigurationError(`graph "${name}": ${option} must be an integer of at least 1`);

@@ -117,3 +117,25 @@ test('what is compiled does not change with the builder', async () => {
   expect(agent.toMermaid()).toBe(before);
   expect(graph.compile().toMermaid()).not.toBe(before);
 });
+
+test('a node that names a route where a router does is an error, and not passed over', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('work', (_: unknown, context) => void (context.route = 'on'))
+    .addEdge(START, 'work')
+    .addConditionalEdges('work', () => 'on', { on: END })
+    .compile();
+  await expect(play(agent)).rejects.toThrow(/node "work": goes on by the route "on"; a router says where/);
+});
+
+test('a node that several routes lead to is run once', async () => {
+  const ran: string[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('work', () => 1)
+    .addNode('next', () => void ran.push('next'))
+    .addEdge(START, 'work')
+    .addConditionalEdges('work', () => ['one', 'two'], { one: 'next', two: ['next', END] })
+    .addEdge('next', END)
+    .compile();
+  await play(agent);
+  expect(ran).toEqual(['next']);
+});

@@ -73,6 +73,8 @@ export class NodeCommits {
         throw new NodeError(name, `goes on by the route ${JSON.stringify(route)}; it has no routes`);
       return [...(way?.targets ?? [])];
     }
+    if (way.router && route !== undefined)
+      throw new NodeError(name, `goes on by the route ${JSON.stringify(route)}; a router says where it goes on`);
     const step = this.#record.progress.step;
     const named = way.router
       ? await routed(name, () => way.router?.(output as never, { state: state ?? this.#channels.snapshot(), step }))

@@ -6,6 +6,8 @@ import {
   copyJson,
   createEventActions,
   type InputRequestParams,
+  isBaseAgent,
+  isBaseTool,
   InvalidEventError,
   type JsonValue,
   type NodeEvent,
@@ -14,7 +16,7 @@ import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools
 import type { Attempt } from './attempt.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
-import type { GraphNode } from './graph-node.ts';
+import { type GraphNode, isGraphNode } from './graph-node.ts';
 
 /** Tells two runs of one node by the same node apart. */
 export interface RunNodeOptions {
@@ -159,7 +161,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
    * the runs of nodes of this name in the order of the calls: give keys where that order depends on time. Several can be run at once. They
    * stop when this node has no more time.
    * @throws NodeError when the node failed for good
-   * @throws ConfigurationError for a key that was given already, and for a run that is done and was given another input then
+   * @throws ConfigurationError for what is no node, a key that was given already, and for a run that is done and was given another input then
    * @throws RunAbortedError when this attempt is over
    */
   runNode<Input, Output>(
@@ -173,6 +175,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     input: unknown,
     options: RunNodeOptions = {},
   ): Promise<unknown> {
+    if (!isGraphNode(node) && !isBaseAgent(node) && !isBaseTool(node))
+      throw new ConfigurationError(
+        `node "${this.nodeName}": runNode takes what \`node('name', …)\` made, an agent or a tool`,
+      );
     const given = frozen(toJson(`runNode "${node.name}": the input`, input === undefined ? null : input));
     return this.#attempt.runNode(node, given, options.key);
   }

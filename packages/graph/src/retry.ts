@@ -39,7 +39,7 @@ export function checkRetry(owner: string, retry: RetryConfig): void {
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigurationError(`${owner}: retry.maxAttempts must be an integer of at least 1`);
   for (const [option, delayMs] of Object.entries({ initialDelayMs, maxDelayMs }))
-    if (!(delayMs >= 0 && delayMs <= MAX_TIMER_MS))
+    if (!(typeof delayMs === 'number' && delayMs >= 0 && delayMs <= MAX_TIMER_MS))
       throw new ConfigurationError(`${owner}: retry.${option} must be from 0 to ${MAX_TIMER_MS}`);
   if (!(backoffFactor >= 1 && Number.isFinite(backoffFactor)))
     throw new ConfigurationError(`${owner}: retry.backoffFactor must be a number of at least 1`);

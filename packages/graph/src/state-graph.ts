@@ -194,6 +194,13 @@ export class StateGraph<
   }
 
   #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
+    if (typeof routes !== 'object' || routes === null || Array.isArray(routes))
+      this.#fail(
+        this.#config.name,
+        `the routes of "${from}" must be an object: the name of each route with where it leads`,
+      );
+    if (from === START && !router)
+      this.#fail(this.#config.name, 'START is no node that says its route; give it a router, with addConditionalEdges');
     const way = this.#wayOf(from);
     if (way.routes) this.#fail(this.#config.name, `"${from}" has routes already`);
     const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [
