@@ -456,3 +456,31 @@ test('what nodes of a graph tell that is a tool of a node is told as well', asyn
   const events = await (await setUp(agent)).say('x');
   expect(events.flatMap(({ nodeEvent }) => nodeEvent?.message ?? [])).toEqual(['so far']);
 });
+
+test('what a node tells does not wait for what may be the last words of an agent before it', async () => {
+  const gate = new Gate();
+  const graph = new StateGraph({ name: 'graph' })
+    .addNode('writer', llm('writer', [{ chunks: ['a ', 'poem'] }]))
+    .addNode('after', async (_: unknown, context) => {
+      void context.emitText('reading it');
+      await gate.pass();
+      return 'done';
+    })
+    .addEdge(START, 'writer')
+    .addEdge('writer', 'after')
+    .addEdge('after', END)
+    .compile();
+  const tools = [new AgentTool({ agent: graph, streamInner: true })];
+  const agent = llm('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  const runConfig = { streamingMode: 'sse' } as const;
+  let told = 0;
+  for await (const { nodeEvent } of runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] }, runConfig })) {
+    if (!nodeEvent) continue;
+    told++;
+    gate.open();
+  }
+  expect(told).toBe(1);
+});

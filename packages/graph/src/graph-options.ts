@@ -16,7 +16,10 @@ export interface StateGraphConfig<C extends Channels = Channels> extends BaseAge
 export interface CompileOptions {
   /** Super-steps in one run: the bound of loops. Default 100; StepLimitError when there is more to do. */
   readonly maxSteps?: number;
-  /** Nodes of a step, and nodes that one node runs, that work at the same time. Default: all. */
+  /**
+   * Nodes of a step, and nodes that one node runs, that work at the same time. One that was begun keeps its place until it is done, also
+   * while it waits for its turn or its next attempt. Default: all.
+   */
   readonly maxConcurrency?: number;
   /** Streams an event when a node starts, completes and fails an attempt. Default false. */
   readonly nodeLifecycleEvents?: boolean;
