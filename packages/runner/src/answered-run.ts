@@ -9,6 +9,7 @@ import {
   InvalidMessageError,
   newestFirst,
   readNewest,
+  SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
 import { isRunOver } from './resume/events-of-run.ts';
@@ -82,13 +83,24 @@ export function answeredRun(events: readonly Event[], callIds: readonly string[]
   return id;
 }
 
-/** As `answeredRun`, read from the session's newest events. @throws SessionNotFoundError InvalidMessageError */
+/** How often a run is looked up that others change meanwhile. */
+const MAX_TRIES = 10;
+
+/**
+ * As `answeredRun`, read from the session's newest events.
+ * @param tries how often it is looked up for one message, this time included
+ * @throws SessionBusyError when that was too often
+ * @throws SessionNotFoundError InvalidMessageError
+ */
 export async function findAnsweredRun(
   service: BaseSessionService,
   key: SessionKey,
   callIds: readonly string[],
+  tries = 1,
 ): Promise<string | undefined> {
   if (callIds.length === 0) return undefined;
+  if (tries > MAX_TRIES)
+    throw new SessionBusyError('newMessage: while it waited, the run that it answers changed again and again');
   const events = await readNewest(service, key, (read) => callIds.every((callId) => isKnown(read, callId)));
   return answeredRun(events, callIds);
 }

@@ -2,7 +2,6 @@ import {
   type GetSessionConfig,
   type LeaveOpen,
   type RunConfig,
-  SessionBusyError,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
@@ -15,9 +14,6 @@ import { reportTo } from './run-failure.ts';
 import type { Run, RunSupport } from './run.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
-
-/** How often it is looked up which run a message answers, when others change the session meanwhile. */
-const MAX_TRIES = 10;
 
 /** How a run takes its session. */
 export interface TakeSession {
@@ -73,14 +69,14 @@ export class RunSession {
     const { sessionService } = this.#runner;
     const answered = invocationId === undefined && callIds.length > 0 ? await loadDeferred() : undefined;
     for (let tries = 1; ; tries++) {
-      const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
+      const resumedId = answered
+        ? await answered.findAnsweredRun(sessionService, this.key, callIds, tries)
+        : invocationId;
       const how = howFor(resumedId);
       const held = await this.#take(how);
       const loaded = await this.#load(how.window, callIds, resumedId);
       if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
-      if (tries === MAX_TRIES)
-        throw new SessionBusyError('newMessage: while it waited, the run that it answers changed again and again');
     }
   }
 
