@@ -211,6 +211,7 @@ export {
   getFunctionResponses,
   getOwn,
   getStructuredOutput,
+  hasBeginOfRun,
   groupByExecution,
   HandOverLimitError,
   hasTag,
