@@ -44,6 +44,7 @@ export { EventTag } from './event/event-tag.ts';
 export { hasTag, withTag } from './event/event-tags.ts';
 export { cloneEvent } from './event/clone-event.ts';
 export { beginsResumableRun } from './event/begins-resumable-run.ts';
+export { hasBeginOfRun } from './event/has-begin-of-run.ts';
 export { newestEntries, newestFirst } from './event/newest-first.ts';
 export type { SealEventOptions } from './event/seal-event.ts';
 export { sealEvent } from './event/seal-event.ts';

@@ -212,6 +212,7 @@ export {
   getFunctionResponses,
   getOwn,
   getStructuredOutput,
+  hasBeginOfRun,
   groupByExecution,
   HandOverLimitError,
   hasTag,
@@ -384,6 +385,7 @@ export type {
   Router,
   RouterContext,
   RunNodeOptions,
+  StateChanges,
   StateGraphConfig,
   StepHistory,
   Way,
@@ -399,6 +401,7 @@ export {
   NodeTimeoutError,
   replace,
   START,
+  stateAfter,
   StateGraph,
   StepLimitError,
 } from '@eventloom/graph';

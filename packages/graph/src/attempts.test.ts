@@ -33,12 +33,15 @@ async function setUp(
   return { run, platform };
 }
 
+/** Lets happen what needs no time to pass. */
+const settled = (platform: FixedPlatform) => new Promise<void>((resolve) => platform.schedule(0, resolve));
+
 /** The next timer of a node; the lease of the session has one as well. */
 async function nodeTimer(platform: FixedPlatform): Promise<number> {
   for (;;) {
     const next = await platform.nextTimer();
     if (next < 1000) return next;
-    await new Promise((resolve) => setTimeout(resolve));
+    await settled(platform);
   }
 }
 
@@ -99,7 +102,7 @@ test('an attempt that takes too long ends, its signal fires, and it is tried aga
   const { run, platform } = await setUp(
     (_, { attempt, abortSignal }) => {
       if (attempt === 2) return 'in time';
-      abortSignal.addEventListener('abort', () => aborted.push(attempt));
+      abortSignal.addEventListener('abort', () => void aborted.push(attempt));
       return new Promise(() => undefined);
     },
     { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
@@ -222,7 +225,7 @@ test('time that a node waits for its turn is not its own', async () => {
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
   await gate.reached;
-  await new Promise((resolve) => setTimeout(resolve));
+  await settled(platform);
   platform.advance(500);
   gate.open();
   expect((await running).some(({ author }) => author === 'talker')).toBe(true);
@@ -299,7 +302,7 @@ test('time that a node used before it waited for its turn is its own', async () 
   await working.reached;
   platform.advance(30);
   working.open();
-  await new Promise((resolve) => setTimeout(resolve));
+  await settled(platform);
   platform.advance(500);
   turn.open();
   await after.reached;
@@ -320,4 +323,37 @@ test('attempts of an agent are worlds of their own', async () => {
   const branches = (await run()).flatMap(({ author, branch }) => (author === 'flaky' ? [branch] : []));
   expect(branches).toHaveLength(2);
   expect(new Set(branches).size).toBe(2);
+});
+
+test('whether a failure is worth another attempt may be found out asynchronously', async () => {
+  let attempts = 0;
+  const { run } = await setUp(
+    () => {
+      attempts++;
+      throw new TypeError('no');
+    },
+    { retry: { maxAttempts: 5, initialDelayMs: 0, retryOn: async () => false } },
+  );
+  await expect(run()).rejects.toThrow('node "work": no');
+  expect(attempts).toBe(1);
+});
+
+test('a retryOn that fails is a failure of the node, whose cause is what it was asked about', async () => {
+  const cause = new TypeError('first');
+  const { run } = await setUp(
+    () => {
+      throw cause;
+    },
+    {
+      retry: {
+        maxAttempts: 5,
+        retryOn: () => {
+          throw new RangeError('second');
+        },
+      },
+    },
+  );
+  const thrown: unknown = await run().catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(NodeError);
+  expect(thrown).toMatchObject({ message: expect.stringMatching(/node "work".*first.*second/), cause });
 });

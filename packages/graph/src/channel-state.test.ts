@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+import { append, channel, END, type GraphAgent, node, START, stateAfter, StateGraph } from './index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
@@ -249,7 +249,8 @@ test('a list that grows round by round stores what is added, and is whole in the
     events: (await stored())?.events ?? [],
     invocationId: asked[0]?.invocationId ?? '',
   });
-  expect(history?.steps[2]?.state).toEqual({ log: whole.slice(0, 3) });
+  expect(history?.steps[2]).toMatchObject({ changed: {}, added: { log: [{ round: 3 }] } });
+  expect(history && stateAfter(history, 3)).toEqual({ log: whole.slice(0, 3) });
   expect(history?.state).toEqual({ log: whole });
 });
 
@@ -271,4 +272,43 @@ test('what becomes of a list otherwise is stored whole', async () => {
   const events = await (await setUp(agent)).send();
   const held = events.flatMap(({ author, actions }) => (author === 'next' ? [actions.agentState?.['output']] : []));
   expect(held).toEqual([[1, 2], [2, 1, 3], [2], [], [7]]);
+});
+
+test('with a reducer, a schema that changes what it made itself is an error at the first write, which names channel and node', async () => {
+  const shout = z.array(z.string().transform((text) => `${text}!`));
+  const agent = new StateGraph({ name: 'g', channels: { all: channel(shout, { reducer: append, default: [] }) } })
+    .addNode('say', (_: unknown, context) => context.update({ all: ['x'] }), { writes: ['all'] })
+    .addEdge(START, 'say')
+    .addEdge('say', END)
+    .compile();
+  await expect((await setUp(agent)).send()).rejects.toThrow(/node "say": the channel "all" has a schema that changes/);
+});
+
+test('a schema fills in and cleans what is written: once where there is no reducer, and as it is read with one', async () => {
+  const channels = {
+    last: channel(z.string().transform((text) => `${text}!`)),
+    all: channel(z.array(z.object({ text: z.string().trim(), size: z.number().default(1) })), {
+      reducer: (current, update: { text: string }): never => [...(current ?? []), update] as never,
+      default: [],
+    }),
+  };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode(
+      'say',
+      (_: unknown, context) => {
+        context.update({ last: 'x', all: { text: ' x ' } });
+        context.update({ all: { text: 'y' } });
+      },
+      { writes: ['last', 'all'] },
+    )
+    .addNode('read', (_: unknown, context) => context.state)
+    .addEdge(START, 'say')
+    .addEdge('say', 'read')
+    .addEdge('read', END)
+    .compile();
+  const all = [
+    { text: 'x', size: 1 },
+    { text: 'y', size: 1 },
+  ];
+  expect(outputOf(await (await setUp(agent)).send())).toEqual({ last: 'x!', all });
 });

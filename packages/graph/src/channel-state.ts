@@ -1,10 +1,13 @@
-import { copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
+import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
+import { describeFault } from './describe-fault.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
+import { listAdditions } from './list-additions.ts';
+import { isSameJson } from './same-json.ts';
 
 /** What a node changed, as it is stored. */
 export interface ChannelChanges {
@@ -14,11 +17,16 @@ export interface ChannelChanges {
   readonly stateDelta: Record<string, JsonValue>;
 }
 
+/** Makes an error of what is wrong with a value. */
+type Refuse = (fault: string) => Error;
+
 /** The values of a graph's channels: those of its own, and those that are keys of the session's state. */
 export class ChannelState {
   readonly #plan: GraphPlan;
   readonly #record: GraphRecord;
   readonly #context: InvocationContext;
+  /** By key of the session's state, the value that was checked last. */
+  readonly #checked = new Map<string, unknown>();
 
   constructor(plan: GraphPlan, record: GraphRecord, context: InvocationContext) {
     this.#plan = plan;
@@ -28,14 +36,16 @@ export class ChannelState {
 
   /**
    * What the channels hold when the graph begins: under a key of the session's state what is held there, else the default.
-   * @throws NodeError for a default that does not fit
+   * @throws ConfigurationError for a default that does not fit, and as `checkHeld`
    */
   async defaults(): Promise<ChannelChanges> {
+    await this.checkHeld();
     const changes: ChannelChanges = { state: {}, stateDelta: {} };
+    const refuse = (fault: string): Error => this.#misfit(`a default: ${fault}`);
     for (const [name, channel] of this.#plan.channels) {
       const held = this.#value(name, channel);
       if (held === undefined && channel.default !== undefined)
-        await this.#set(changes, this.#plan.name, name, channel, channel.default);
+        await this.#set(changes, refuse, name, channel, channel.default);
       // Whoever goes on with the first step has to know what it found.
       if (channel.stateKey === undefined) continue;
       const value = this.#value(name, channel, changes);
@@ -51,6 +61,7 @@ export class ChannelState {
     updates: readonly (readonly [string, JsonValue])[],
   ): Promise<ChannelChanges> {
     const changes: ChannelChanges = { state: {}, stateDelta: {} };
+    const refuse = (fault: string): Error => new NodeError(nodeName, fault);
     for (const [name, update] of updates) {
       const channel = this.#plan.channels.get(name);
       if (!channel) throw new NodeError(nodeName, `writes "${name}", and there is no such channel any more`);
@@ -61,27 +72,73 @@ export class ChannelState {
           `writes the channel "${name}", which another run of the step wrote already; give it a reducer`,
         );
       }
-      const value = channel.reducer ? channel.reducer(this.#value(name, channel, changes), update) : update;
-      await this.#set(changes, nodeName, name, channel, value);
+      const value = channel.reducer ? channel.reducer(this.#value(name, channel, changes), frozen(update)) : update;
+      await this.#set(changes, refuse, name, channel, value);
     }
     return changes;
   }
 
   async #set(
     changes: ChannelChanges,
-    nodeName: string,
+    refuse: Refuse,
     name: string,
-    { schema, stateKey }: AnyChannel,
+    channel: AnyChannel,
     value: unknown,
   ): Promise<void> {
-    const checked = await schema.check(value);
-    if ('issues' in checked)
-      throw new NodeError(nodeName, `the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
-    const copied = copyJson(checked.value, { toJson: true });
-    if ('fault' in copied)
-      throw new NodeError(nodeName, `the channel "${name}" ${copied.fault.reason}; channels hold JSON`);
-    if (stateKey === undefined) changes.state[name] = frozen(copied.value);
-    else changes.stateDelta[stateKey] = copied.value;
+    const fitted = await this.#fitted(refuse, name, channel, value);
+    const before = channel.stateKey === undefined ? this.#value(name, channel, changes) : undefined;
+    const copied = copyChanged(fitted, before);
+    if ('fault' in copied) throw refuse(`the channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
+    if (channel.stateKey === undefined) changes.state[name] = frozen(copied.value);
+    else changes.stateDelta[channel.stateKey] = copied.value;
+  }
+
+  /** What the schema makes of a value. @throws what `refuse` makes, for what it does not take, and for one that changes what it made itself */
+  async #fitted(
+    refuse: Refuse,
+    name: string,
+    { schema, reducer, stateKey }: AnyChannel,
+    value: unknown,
+  ): Promise<unknown> {
+    const check = async (given: unknown): Promise<unknown> => {
+      const checked = await schema.check(given);
+      if ('value' in checked) return checked.value;
+      throw refuse(`the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
+    };
+    const made = await check(value);
+    // What is the same is copied from the value, which shares what it can with the one before.
+    if (isSameJson(made, value)) return value;
+    // What it made is checked again: what a reducer makes of it with each write, what the session holds with each run.
+    const again = reducer ? 'a reducer' : stateKey === undefined ? undefined : 'a stateKey';
+    if (again !== undefined && !isSameJson(await check(made), made))
+      throw refuse(
+        `the channel "${name}" has a schema that changes what it made itself, and ${again}; transform what is written, not what is held`,
+      );
+    return made;
+  }
+
+  /**
+   * Checks what the session's state holds for channels, whoever wrote it; each value once.
+   * @throws ConfigurationError, naming the channel, for what its schema refuses
+   */
+  async checkHeld(): Promise<void> {
+    const { state } = this.#context.session;
+    for (const [name, channel] of this.#plan.channels) {
+      const { schema, stateKey } = channel;
+      if (stateKey === undefined || !Object.hasOwn(state, stateKey)) continue;
+      const held = state[stateKey];
+      if (this.#checked.has(stateKey) && this.#checked.get(stateKey) === held) continue;
+      const checked = await schema.check(this.#value(name, channel));
+      if ('issues' in checked)
+        throw this.#misfit(
+          `the session's state has under "${stateKey}" what the channel "${name}" does not take: ${checked.issues.join('; ')}`,
+        );
+      this.#checked.set(stateKey, held);
+    }
+  }
+
+  #misfit(fault: string): ConfigurationError {
+    return new ConfigurationError(`graph "${this.#plan.name}": ${fault}`);
   }
 
   /** Channels of the graph's own as they are stored: of a list that only became longer, what was added. */
@@ -89,7 +146,7 @@ export class ChannelState {
     const whole: Record<string, JsonValue> = {};
     const added: Record<string, JsonValue[]> = {};
     for (const [name, value] of Object.entries(state)) {
-      const items = additions(this.#record.values.get(name), value);
+      const items = listAdditions(this.#record.values.get(name), value);
       if (items) added[name] = items;
       else whole[name] = value;
     }
@@ -142,14 +199,13 @@ export class ChannelState {
   }
 }
 
-/** What was added to a list; undefined when something else changed. */
-function additions(before: JsonValue | undefined, after: JsonValue): JsonValue[] | undefined {
-  if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0 || after.length < before.length)
-    return undefined;
-  const isSame = before.every((item, index) => item === after[index] || isSameJson(item, after[index]));
-  return isSame ? after.slice(before.length) : undefined;
-}
-
-function isSameJson(one: JsonValue, other: JsonValue | undefined): boolean {
-  return typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other);
+/** A copy of a value; of a list that begins as the one before, the items that these share are not copied. */
+function copyChanged(value: unknown, before: JsonValue | undefined): ReturnType<typeof copyJson> {
+  if (!Array.isArray(value) || !Array.isArray(before) || !Object.isFrozen(before))
+    return copyJson(value, { toJson: true });
+  const items: readonly unknown[] = value;
+  const end = before.findIndex((item, index) => item !== items[index]);
+  const shared = before.slice(0, end === -1 ? before.length : end);
+  const copied = copyJson(items.slice(shared.length), { toJson: true });
+  return 'value' in copied && Array.isArray(copied.value) ? { value: shared.concat(copied.value) } : copied;
 }

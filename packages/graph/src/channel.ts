@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { checkOptions } from './check-options.ts';
 
 /**
  * Makes a channel's new value of the one it holds, undefined where it holds none, and of what a node writes. Both are JSON and not to
@@ -15,8 +16,8 @@ export interface ChannelOptions<Value, Update = Value> {
   readonly default?: Value;
   /**
    * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
-   * and what they write there is what the channel holds. Runs of the graph in one session share it. Without one the channel belongs to one run of
-   * the graph and is seen by nobody else.
+   * and what they write there is what the channel holds. What the schema refuses of that is a ConfigurationError at the next step. Runs of
+   * the graph in one session share it. Without one the channel belongs to one run of the graph and is seen by nobody else.
    */
   readonly stateKey?: string;
 }
@@ -47,16 +48,19 @@ export type ChannelValues<C> = {
     : unknown;
 };
 
-/** What a node writes that may write the channels `W`. */
-export type ChannelUpdates<C, W extends keyof C> = {
-  readonly [K in W]?: C[K] extends { readonly types?: { readonly update: infer Update } | undefined }
-    ? Update
-    : unknown;
-};
+/** What a node writes that may write the channels `W`; one that may write none has no keys to give. */
+export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
+  ? Readonly<Record<string, never>>
+  : {
+      readonly [K in W]?: C[K] extends { readonly types?: { readonly update: infer Update } | undefined }
+        ? Update
+        : unknown;
+    };
 
 /**
  * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
- * gives is checked as well.
+ * gives is checked as well, all of it, and what the session holds under a `stateKey`: with one of these the schema must leave what it made
+ * itself as it is, which is checked with each write that it changes.
  * @throws ConfigurationError for a schema of no known kind, an option that there is not, and a reducer that is no function
  */
 export function channel<S extends SchemaLike, Update = InferSchema<S>>(
@@ -68,10 +72,7 @@ export function channel<S extends SchemaLike, Update = InferSchema<S>>(
   options?: ChannelOptions<InferSchema<S>, Update>,
 ): Channel<InferSchema<S> | undefined, Update>;
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
-  for (const option in options) {
-    if (!OPTIONS.has(option))
-      throw new ConfigurationError(`channel: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-  }
+  checkOptions('channel', options, OPTIONS);
   if (options.reducer !== undefined && typeof options.reducer !== 'function')
     throw new ConfigurationError('channel: reducer must be a function');
   const made: AnyChannel = {

@@ -120,7 +120,7 @@ test.each<[string, () => unknown, RegExp]>([
     /"a"/,
   ],
   [
-    'a cycle without a route',
+    'a cycle without a way out',
     () =>
       compiled(
         ['a', 'b', 'c'],
@@ -131,7 +131,21 @@ test.each<[string, () => unknown, RegExp]>([
           ['c', END],
         ],
       ),
-    /cycle without a route: a → b → a/,
+    /"a" is on a cycle .*: a → b → a$/,
+  ],
+  [
+    'a cycle that every route leads round',
+    () =>
+      any()
+        .addNode('a', same)
+        .addNode('b', same)
+        .addNode('c', same)
+        .addEdge(START, 'a')
+        .addEdge('a', ['b', 'c'])
+        .addConditionalEdges('b', () => 'x', { x: 'a', y: ['c', 'a'] })
+        .addEdge('c', END)
+        .compile(),
+    /"a" is on a cycle .*: a → b → a$/,
   ],
   [
     'a node that only goes round',

@@ -1,6 +1,8 @@
-import { checkStateKey, ConfigurationError, isBaseAgent, TEMP_PREFIX } from '@eventloom/core';
-import { type GraphPlan, reachableFrom, sourcesOf, targetsIn, targetsOf } from './graph-plan.ts';
-import { END, START } from './names.ts';
+import { checkStateKey, ConfigurationError, copyJson, isBaseAgent, TEMP_PREFIX, toError } from '@eventloom/core';
+import { describeFault } from './describe-fault.ts';
+import { type GraphNode, passOn } from './graph-node.ts';
+import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
+import { DEFAULT_ROUTE, END, START } from './names.ts';
 
 /** @throws ConfigurationError, naming the node or the channel, for the first mistake in a graph */
 export function checkGraph(plan: GraphPlan): void {
@@ -17,7 +19,12 @@ type Fail = (fault: string) => never;
 function checkEdges(plan: GraphPlan, fail: Fail): void {
   const { nodes, ways } = plan;
   for (const [source, way] of ways) {
-    if (source !== START && !nodes.has(source)) fail(`an edge leads from "${source}", and there is no such node`);
+    const node = nodes.get(source);
+    if (source !== START && !node) fail(`an edge leads from "${source}", and there is no such node`);
+    if (node && !canSetRoute(node) && way.routes && !way.router && !way.routes.has(DEFAULT_ROUTE))
+      fail(
+        `node "${source}" has routes and no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`,
+      );
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
         fail(`an edge leads from "${source}" to "${target}", and there is no such node`);
@@ -35,29 +42,37 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   }
 }
 
-/** A cycle ends by a route only: one of edges alone goes on for ever. */
-function checkCycles({ nodes, ways }: GraphPlan, fail: Fail): void {
-  const sources = sourcesOf(new Map([...ways].map(([name, way]) => [name, { ...way, routes: undefined }])));
-  const leads = new Map(
-    [...nodes.keys()].map((name) => [name, (ways.get(name)?.targets ?? []).filter((target) => target !== END).length]),
-  );
-  // What leads on to nothing is taken away, until only cycles are left and what leads to them.
-  const open = [...leads.keys()].filter((name) => leads.get(name) === 0);
+/** Only functions set routes. */
+function canSetRoute({ work }: GraphNode): boolean {
+  return typeof work === 'function' && work !== passOn;
+}
+
+/**
+ * A cycle ends by a route only. A node comes to an end when all that its edges lead to does, and, where it has routes, all that one of them
+ * leads to.
+ */
+function checkCycles({ nodes, ways, sources }: GraphPlan, fail: Fail): void {
+  const ends = new Set<string>([END]);
+  const goesRound = (name: string): boolean => !ends.has(name);
+  const endlessOf = (name: string): string | undefined => {
+    const { targets = [], routes } = ways.get(name) ?? {};
+    const endless = targets.find(goesRound);
+    if (endless !== undefined || !routes) return endless;
+    const each = [...routes.values()].map((route) => route.find(goesRound));
+    return each.includes(undefined) ? undefined : each[0];
+  };
+  const open = [...nodes.keys()];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    leads.delete(name);
-    for (const source of sources.get(name) ?? []) {
-      const left = (leads.get(source) ?? 0) - 1;
-      leads.set(source, left);
-      if (left === 0) open.push(source);
-    }
+    if (ends.has(name) || endlessOf(name) !== undefined) continue;
+    ends.add(name);
+    open.push(...(sources.get(name) ?? []).filter((source) => nodes.has(source)));
   }
   const path = new Set<string>();
-  let [name] = leads.keys();
-  for (; name !== undefined && !path.has(name); name = ways.get(name)?.targets.find((target) => leads.has(target)))
-    path.add(name);
+  let name = [...nodes.keys()].find(goesRound);
+  for (; name !== undefined && !path.has(name); name = endlessOf(name)) path.add(name);
   if (name === undefined) return;
   const cycle = [...path].slice([...path].indexOf(name));
-  fail(`node "${name}" is on a cycle without a route: ${[...cycle, name].join(' → ')}`);
+  fail(`node "${name}" is on a cycle that no route leads out of: ${[...cycle, name].join(' → ')}`);
 }
 
 function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
@@ -81,8 +96,12 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     // A schema that takes its time says so when a run begins.
     if (checked && 'issues' in checked)
       fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
+    const copied = checked && 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
+    if (copied && 'fault' in copied)
+      fail(`the default of channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
     if (stateKey === undefined) continue;
-    checkStateKey(stateKey);
+    const fault = faultOfKey(stateKey);
+    if (fault !== undefined) fail(`channel "${name}" has no stateKey that can be kept: ${fault}`);
     if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
     const other = keys.get(stateKey);
     if (other !== undefined) fail(`channels "${other}" and "${name}" have one stateKey`);
@@ -95,5 +114,16 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
       fail(
         `the agent of node "${name}" writes its outputKey "${work.outputKey}", which is the channel "${channel}"; write that in a function behind it`,
       );
+  }
+}
+
+/** Why state cannot be kept under a key; undefined when it can. */
+function faultOfKey(stateKey: unknown): string | undefined {
+  if (typeof stateKey !== 'string') return 'it is no text';
+  try {
+    checkStateKey(stateKey);
+    return undefined;
+  } catch (thrown) {
+    return toError(thrown).message;
   }
 }

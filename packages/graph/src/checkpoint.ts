@@ -11,7 +11,10 @@ export interface Checkpoint {
   readonly given?: string;
   /** Where it goes on. Absent for a run that another one started. */
   readonly next?: readonly string[];
-  /** The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`, and here as the graph found them when it began. */
+  /**
+   * The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`, and here as the graph found them
+   * when it began.
+   */
   readonly state?: Readonly<Record<string, JsonValue>>;
   /** The channels that are lists and only became longer, with what was added. */
   readonly added?: Readonly<Record<string, readonly JsonValue[]>>;

@@ -31,13 +31,15 @@ const outputOf = (events: readonly Event[]): unknown =>
   events.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState?.['output'];
 const runsIn = (events: readonly Event[]): unknown[] => events.map(({ actions }) => actions.agentState?.['run']);
 
+/** Lets happen what needs no time to pass. */
+const settled = (platform: FixedPlatform) => new Promise<void>((resolve) => platform.schedule(0, resolve));
+
 /** The next timer of a node; the lease of the session has one as well. */
 async function nodeTimer(platform: FixedPlatform): Promise<number> {
   for (;;) {
     const next = await platform.nextTimer();
     if (next > 0 && next < 1000) return next;
-    if (next <= 0) platform.advance(0);
-    await new Promise((resolve) => setTimeout(resolve));
+    await settled(platform);
   }
 }
 
@@ -100,15 +102,16 @@ test('with keys the order of the calls does not matter to what is done', async (
 
 test('the time of a node bounds the nodes that it runs: they are stopped with it', async () => {
   const stopped: string[] = [];
+  const working = new Gate();
   const leaf = node('leaf', (_: unknown, { abortSignal }) => {
-    abortSignal.addEventListener('abort', () => stopped.push('leaf'));
-    return new Promise(() => undefined);
+    abortSignal.addEventListener('abort', () => void stopped.push('leaf'));
+    return working.pass();
   });
   const middle = node('middle', (_: unknown, context) => context.runNode(leaf, 1));
   const { send, platform } = await setUp((context) => context.runNode(middle, 1), { timeoutMs: 50 });
   const running = send().catch((error: unknown) => error);
   expect(await nodeTimer(platform)).toBe(50);
-  await new Promise((resolve) => setTimeout(resolve));
+  await working.reached;
   platform.advance(50);
   expect(await running).toBeInstanceOf(NodeTimeoutError);
   expect(stopped).toEqual(['leaf']);
@@ -165,7 +168,12 @@ test('what is done and waits for its turn is not done again when who runs it tak
   const ran: string[] = [];
   let attempts = 0;
   const slow = node('slow', () => (attempts === 1 ? new Promise(() => undefined) : 'slow'));
-  const quick = node('quick', () => ran.push('quick'));
+  const done = new Gate();
+  done.open();
+  const quick = node('quick', async () => {
+    await done.pass();
+    return ran.push('quick');
+  });
   const { send, platform } = await setUp(
     (context) => {
       attempts++;
@@ -175,7 +183,8 @@ test('what is done and waits for its turn is not done again when who runs it tak
   );
   const running = send();
   expect(await nodeTimer(platform)).toBe(50);
-  while (ran.length === 0) await new Promise((resolve) => setTimeout(resolve));
+  await done.reached;
+  await settled(platform);
   platform.advance(50);
   expect(await nodeTimer(platform)).toBe(7);
   platform.advance(7);
@@ -196,9 +205,8 @@ test('what was done before the process died is not taken for a run with another 
   const running = (async () => {
     for await (const _ of stream);
   })();
-  while (!(await Promise.race([gate.reached.then(() => true), new Promise((resolve) => setTimeout(resolve))])))
-    platform.advance(0);
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve));
+  await gate.reached;
+  for (let turn = 0; turn < 5; turn++) await settled(platform);
   abort.abort();
   await expect(running).rejects.toThrow();
   gate.open();
@@ -209,15 +217,20 @@ test('what was done before the process died is not taken for a run with another 
 
 test('a node that does not wait for those that it runs is done when they are', async () => {
   const ran: string[] = [];
+  const gate = new Gate();
   const slow = node('slow', async () => {
-    await new Promise((resolve) => setTimeout(resolve));
+    await gate.pass();
     ran.push('slow');
   });
-  const { send } = await setUp((context) => {
+  const { send, platform } = await setUp((context) => {
     void context.runNode(slow, 1);
     return 'done';
   });
-  const events = await send();
+  const running = send();
+  await gate.reached;
+  await settled(platform);
+  gate.open();
+  const events = await running;
   expect(ran).toEqual(['slow']);
   expect(runsIn(events)).toEqual(['0-0', '1-0~slow-0', '1-0', 'end', undefined]);
 });
@@ -272,4 +285,15 @@ test('attempts are counted on behind an answer', async () => {
   platform.advance(14);
   expect(await answered).toMatchObject({ message: 'node "outer": for good' });
   expect(attempts).toEqual([1, 2, 2, 3]);
+});
+
+test('the same input is the same whatever the order of its keys, which storage may change', async () => {
+  const ran: string[] = [];
+  const inner = node('inner', (input: object) => void ran.push(Object.keys(input).join()));
+  const { send, answer } = await setUp(async (context) => {
+    await context.runNode(inner, ran.length === 0 ? { a: 1, b: { c: 2, d: 3 } } : { b: { d: 3, c: 2 }, a: 1 });
+    return context.requestInput();
+  });
+  expect(outputOf(await answer(await send(), 'yes'))).toBe('yes');
+  expect(ran).toEqual(['a,b']);
 });

@@ -1,7 +1,7 @@
-import { EventloomError, type JsonValue, toError } from '@eventloom/core';
+import type { JsonValue } from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
 import { NodeError } from './errors/node-error.ts';
-import { toOutput } from './run-function.ts';
+import { toOutput } from './to-output.ts';
 
 /** @throws NodeError for a value that the schema does not let through */
 export async function fitting(
@@ -14,11 +14,4 @@ export async function fitting(
   const checked = await schema.check(value);
   if ('issues' in checked) throw new NodeError(nodeName, `its ${what} does not fit: ${checked.issues.join('; ')}`);
   return toOutput(nodeName, checked.value);
-}
-
-/** The failure of a node: Eventloom's own errors as they are, anything else as the cause of a NodeError. */
-export function toNodeError(nodeName: string, thrown: unknown): EventloomError {
-  if (EventloomError.isInstance(thrown)) return thrown;
-  const error = toError(thrown);
-  return new NodeError(nodeName, error.message || error.name, { cause: thrown });
 }

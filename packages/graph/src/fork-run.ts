@@ -1,6 +1,7 @@
 import {
   APP_PREFIX,
   beginsResumableRun,
+  type BaseArtifactService,
   type BaseSessionService,
   copyJson,
   createEvent,
@@ -14,6 +15,7 @@ import {
   USER_PREFIX,
 } from '@eventloom/core';
 import { checkpointOf, toAgentState, UPDATE } from './checkpoint.ts';
+import { artifactsOf, checkCopied, copyArtifacts } from './fork-artifacts.ts';
 import { graphHistories } from './graph-history.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { START } from './names.ts';
@@ -21,41 +23,58 @@ import { START } from './names.ts';
 /** Where a run is forked, and where to. */
 export interface ForkParams {
   readonly sessionService: BaseSessionService;
+  /** Where the session's artifacts are. Needed when some were saved before the step: the fork has them as they were then. */
+  readonly artifactService?: BaseArtifactService | undefined;
   readonly appName: string;
   readonly userId: string;
   readonly sessionId: string;
   /** The run, which was begun with `resumable`. */
   readonly invocationId: string;
+  /** Which run of the graph in it, as its history names it. Default: the last. */
+  readonly executionId?: string | undefined;
   /** The last step that is kept; 0 keeps the begin alone. */
   readonly step: number;
   /** The id of the session that is made. */
   readonly newSessionId: string;
-  /** Channels that hold something else from there on. Not passed through their reducers. */
+  /** Channels that hold something else from there on. Not passed through their reducers. Those that other sessions share cannot be among them. */
   readonly update?: Readonly<Record<string, unknown>>;
 }
 
 /**
  * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })` goes on from there. The
- * session itself is left as it is.
+ * session itself is left as it is. State of the app and the user is shared, and so as it is now.
  * @throws InvalidRequestError for a run that is not resumable, a step that it does not have or that is not done, and an update that does
- * not fit
+ * not fit or that other sessions would see
+ * @throws ConfigurationError when artifacts were saved before the step, and no `artifactService` is given
  * @throws SessionNotFoundError SessionAlreadyExistsError
  */
 export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Session> {
-  const { sessionService, appName, userId, sessionId, invocationId, step, update } = params;
+  const { sessionService, artifactService, appName, userId, sessionId, newSessionId, update } = params;
   const records: SessionRecord[] = [];
   for await (const record of sessionService.exportSession({ appName, userId, sessionId })) records.push(record);
   const events = records.flatMap((record) => (record.type === 'event' ? [record.event] : []));
-  const last = lastEventOf(plan, events, invocationId, step);
+  const last = lastEventOf(plan, events, params);
   const kept = events.slice(0, events.indexOf(last) + 1);
   const delta = update && (await checkedUpdate(plan, update));
-  const fork = await sessionService.importSession({
-    records: keptRecords(records, kept, last),
-    sessionId: params.newSessionId,
-  });
-  if (!delta) return fork;
-  const { executionId = '', branch, parentExecutionId } = last;
-  const event = createEvent({
+  const artifacts = artifactsOf(kept);
+  checkCopied(artifacts, artifactService);
+  const copied = keptRecords(records, kept, last);
+  const fork = await sessionService.importSession({ records: copied, sessionId: newSessionId });
+  const target = { appName, userId, sessionId: newSessionId };
+  try {
+    if (artifactService) await copyArtifacts(artifactService, artifacts, { appName, userId, sessionId }, target);
+    if (delta) await sessionService.appendEvent({ session: fork, event: updateEvent(plan, last, delta) });
+  } catch (error) {
+    await sessionService.deleteSession(target);
+    throw error;
+  }
+  return fork;
+}
+
+/** The event by which a fork changes channels. */
+function updateEvent(plan: GraphPlan, last: Event, { state, stateDelta }: Update): Event {
+  const { invocationId, executionId = '', branch, parentExecutionId } = last;
+  return createEvent({
     id: `${last.id}-update`,
     invocationId,
     author: plan.name,
@@ -63,21 +82,23 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
     executionId,
     ...(branch === undefined ? {} : { branch }),
     ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
-    actions: {
-      stateDelta: delta.stateDelta,
-      agentState: toAgentState({ node: START, run: UPDATE, state: delta.state }),
-    },
+    actions: { stateDelta, agentState: toAgentState({ node: START, run: UPDATE, state }) },
   });
-  await sessionService.appendEvent({ session: fork, event });
-  return fork;
 }
 
-function lastEventOf(plan: GraphPlan, events: readonly Event[], invocationId: string, step: number): Event {
-  const history = graphHistories(plan, { events, invocationId }).at(-1);
+function lastEventOf(
+  plan: GraphPlan,
+  events: readonly Event[],
+  { invocationId, executionId: wanted, step }: ForkParams,
+): Event {
+  const history = graphHistories(plan, { events, invocationId }).findLast(
+    (run) => wanted === undefined || run.executionId === wanted,
+  );
   const fail = (fault: string): never => {
     throw new InvalidRequestError(`fork: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
-  if (!history) return fail(`has no run of the graph "${plan.name}"`);
+  if (!history)
+    return fail(`has no run ${wanted === undefined ? '' : `${JSON.stringify(wanted)} `}of the graph "${plan.name}"`);
   if (!events.some((event) => event.invocationId === invocationId && beginsResumableRun(event)))
     return fail('was not begun with `resumable: true`, so nothing goes on from its steps');
   const { executionId } = history;
@@ -138,12 +159,13 @@ function begunOnly({ type, toolCall }: ToolCallRecord): ToolCallRecord {
   return { type, toolCall: { invocationId, callId, name, status: 'started' } };
 }
 
+function isShared(key: string): boolean {
+  return key.startsWith(APP_PREFIX) || key.startsWith(USER_PREFIX);
+}
+
 function headerOf(header: SessionHeaderRecord, kept: readonly Event[]): SessionHeaderRecord {
-  const isShared = (key: string): boolean => key.startsWith(APP_PREFIX) || key.startsWith(USER_PREFIX);
-  const state = new Map<string, unknown>([
-    ...Object.entries(header.state).filter(([key]) => isShared(key)),
-    ...Object.entries(header.initialState).filter(([key]) => !isShared(key)),
-  ]);
+  // What sessions share is there already.
+  const state = new Map<string, unknown>(Object.entries(header.initialState).filter(([key]) => !isShared(key)));
   for (const { actions } of kept) {
     for (const [key, value] of Object.entries(actions.stateDelta)) if (!isShared(key)) state.set(key, value);
     for (const key of actions.removedState ?? []) if (!isShared(key)) state.delete(key);
@@ -165,6 +187,10 @@ async function checkedUpdate(
   for (const [key, value] of Object.entries(update)) {
     const channel = channels.get(key);
     if (!channel) throw new InvalidRequestError(`fork: the graph "${name}" has no channel "${key}"`);
+    if (channel.stateKey !== undefined && isShared(channel.stateKey))
+      throw new InvalidRequestError(
+        `fork: the channel "${key}" is seen by other sessions too, so a fork does not change it`,
+      );
     const checked = await channel.schema.check(value);
     const copied = 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
     if (!copied || 'fault' in copied)

@@ -18,7 +18,8 @@ import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRun } from './graph-run.ts';
 import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
-import { toOutput } from './run-function.ts';
+import { jsonOrText } from './json-or-text.ts';
+import { toOutput } from './to-output.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
 /** What a graph agent is made of; `StateGraph` makes it. */
@@ -59,8 +60,8 @@ export class GraphAgent extends BaseAgent {
   }
 
   /**
-   * The runs of this graph in one run of a runner, in the order in which they began: their steps, the channels after each, and what is
-   * asked. Read from the session's events alone.
+   * The runs of this graph in one run of a runner, in the order in which they began: their steps, what each changed of the channels
+   * (`stateAfter` gives them whole), and what is asked. Read from the session's events alone.
    */
   history(query: HistoryQuery): GraphHistory[] {
     return graphHistories(this.plan, query);
@@ -74,9 +75,7 @@ export class GraphAgent extends BaseAgent {
   /**
    * Copies a session as it was after a step of this graph, to go on differently from there: with `runAsync({ sessionId: fork.id,
    * invocationId })`. The session itself is left as it is.
-   * @throws InvalidRequestError for a run that is not resumable, a step that it does not have or that is not done, and an update that
-   * does not fit
-   * @throws SessionNotFoundError SessionAlreadyExistsError
+   * @throws InvalidRequestError ConfigurationError SessionNotFoundError SessionAlreadyExistsError
    */
   fork(params: ForkParams): Promise<Session> {
     return forkRun(this.plan, params);
@@ -120,7 +119,7 @@ export class GraphAgent extends BaseAgent {
     const text = contentText(userContent);
     const { input: schema } = this.#config.checks;
     if (!schema) return text;
-    const checked = await schema.check(parsed(text));
+    const checked = await schema.check(jsonOrText(text));
     if ('value' in checked) return toOutput(this.name, checked.value);
     throw new InvalidRequestError(`graph "${this.name}": its input does not fit: ${checked.issues.join('; ')}`);
   }
@@ -143,13 +142,4 @@ function kindOf(work: NodeWork): string {
   if (isBaseTool(work)) return 'tool';
   if (!isBaseAgent(work)) return 'function';
   return isGraphAgent(work) ? 'graph' : 'agent';
-}
-
-/** A text that is no JSON is a text: some schema takes it. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

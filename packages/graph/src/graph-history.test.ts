@@ -13,7 +13,7 @@ import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+import { append, channel, END, type GraphAgent, node, START, stateAfter, StateGraph } from './index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
@@ -90,11 +90,11 @@ test('the steps of a run are listed, with what nodes took and gave, and the stat
     questions: [{ node: 'approve', message: 'Good?' }],
   });
   expect(
-    waiting?.steps.map(({ step, nodes, open, state }) => [
+    waiting?.steps.map(({ step, nodes, open }) => [
       step,
       nodes.map((each) => [each.node, each.input, each.output, each.next]),
       open.map(({ node: name }) => name),
-      state,
+      stateAfter(waiting, step),
     ]),
   ).toEqual([
     [1, [['draft', 'text', 'text.', ['critique']]], [], { notes: [], round: 1 }],
@@ -102,6 +102,14 @@ test('the steps of a run are listed, with what nodes took and gave, and the stat
     [3, [['draft', 'text.', 'text..', ['critique']]], [], { notes: ['note 5'], round: 2 }],
     [4, [['critique', 'text..', 'text..', ['approve']]], [], { notes: ['note 5', 'note 6'], round: 2 }],
     [5, [], ['approve'], { notes: ['note 5', 'note 6'], round: 2 }],
+  ]);
+  expect(waiting && stateAfter(waiting, 0)).toEqual({ notes: [], round: 0 });
+  expect(waiting?.steps.map(({ changed, added }) => [changed, added])).toEqual([
+    [{ round: 1 }, {}],
+    [{ notes: ['note 5'] }, {}],
+    [{ round: 2 }, {}],
+    [{}, { notes: ['note 6'] }],
+    [{}, {}],
   ]);
   expect(waiting?.steps[1]?.nodes[0]?.inner).toMatchObject([{ node: 'count', output: 5 }]);
   await answer('s', asked, 'yes');
@@ -247,7 +255,7 @@ test.each([0, 1, 3, 4, 5])('a fork at step %s has the state that the session had
   expect(fork.state).toEqual({
     other: 1,
     'user:name': 'Ann',
-    round: step === 0 ? 0 : whole?.steps[step - 1]?.state['round'],
+    round: whole && stateAfter(whole, step)['round'],
   });
   const [forked] = await history('fork');
   expect(forked?.steps.filter(({ open }) => open.length === 0)).toEqual(whole?.steps.slice(0, step));
@@ -464,4 +472,68 @@ test('a run whose graph has lost the node where it was says so', async () => {
   const runner = new Runner({ appName: 'app', agent: changed, sessionService, resumable: true });
   expect(asked).not.toEqual([]);
   await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/graph "review": cannot be resumed at "approve"/);
+});
+
+test.each([undefined, 'items'])(
+  'a history grows as the run does, whatever the channels hold, under the stateKey %s',
+  async (stateKey) => {
+    const item = (round: number) => ({ round, text: 'some words about it' });
+    const sizeOf = async (rounds: number) => {
+      const items = channel(z.array(z.object({ round: z.number(), text: z.string() })), {
+        reducer: append,
+        default: [],
+        ...(stateKey === undefined ? {} : { stateKey }),
+      });
+      const sub = new StateGraph({ name: 'sub' })
+        .addNode('in', () => 1)
+        .addEdge(START, 'in')
+        .addEdge('in', END)
+        .compile();
+      const agent = new StateGraph({ name: 'g', channels: { items } })
+        .addNode('add', (_: unknown, context) => context.update({ items: [item(context.step)] }), { writes: ['items'] })
+        .addNode('sub', sub)
+        .addEdge(START, 'add')
+        .addEdge('add', 'sub')
+        .addConditionalEdges('sub', (_, { state }) => (state.items.length < rounds ? 'again' : 'done'), {
+          again: 'add',
+          done: END,
+        })
+        .compile();
+      const { query } = await waiting(agent);
+      const [history] = agent.history(await query());
+      expect(history && stateAfter(history, 7)).toEqual({ items: [1, 3, 5, 7].map(item) });
+      expect(history?.steps[7]?.nodes[0]?.graph?.output).toBe(1);
+      return JSON.stringify(history).length;
+    };
+    expect((await sizeOf(40)) / (await sizeOf(20))).toBeLessThan(2.2);
+  },
+);
+
+test('a state is that of a step which the run has', async () => {
+  const { history } = await setUp();
+  const [run] = await history();
+  for (const step of [-1, 1.5, 6]) expect(() => run && stateAfter(run, step)).toThrow(InvalidRequestError);
+});
+
+test('what a run that failed asked is no open question any more', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('ask', (_: unknown, context) => context.requestInput())
+    .addNode('bad', () => {
+      throw new TypeError('no');
+    })
+    .addEdge(START, ['ask', 'bad'])
+    .addEdge('ask', END)
+    .addEdge('bad', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  await expect(async () => {
+    for await (const _ of stream);
+  }).rejects.toThrow('node "bad": no');
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
+  const [history] = agent.history({ events, invocationId: stream.invocationId });
+  expect(history).toMatchObject({ status: 'failed', questions: [] });
 });

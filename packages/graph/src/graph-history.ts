@@ -1,11 +1,15 @@
 import { enclosedBranch, enclosureOf, type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
-import { BEGIN, changedChannels, type Checkpoint, checkpointOf, FINISH, placeOf, runId } from './checkpoint.ts';
+import { type StateChanges, ChannelHistory } from './channel-history.ts';
+import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { NodeWork } from './graph-node.ts';
 import type { Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
 import { isGraphAgent } from './is-graph-agent.ts';
 import { type OpenQuestion, openQuestions } from './open-questions.ts';
+import { RunEvents, type Stretch } from './run-events.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** One node run that is not done. */
 export interface OpenNode {
@@ -31,15 +35,13 @@ export interface NodeHistory extends OpenNode {
 }
 
 /** One super-step. The last one may have nodes that are not done. */
-export interface StepHistory {
+export interface StepHistory extends StateChanges {
   /** From 1. */
   readonly step: number;
   /** In the order of the step. */
   readonly nodes: readonly NodeHistory[];
   /** The nodes that are not done. */
   readonly open: readonly OpenNode[];
-  /** The channels after what is done of it. */
-  readonly state: Readonly<Record<string, JsonValue>>;
 }
 
 /** One run of a graph, as its events tell it. */
@@ -49,6 +51,8 @@ export interface GraphHistory {
   readonly status: 'open' | 'waiting' | 'finished' | 'failed';
   readonly input?: JsonValue;
   readonly output?: JsonValue;
+  /** The channels as the run found them. After a step they are what `stateAfter` says. */
+  readonly initialState: Readonly<Record<string, JsonValue>>;
   /** The channels as they are now. */
   readonly state: Readonly<Record<string, JsonValue>>;
   /** Where it went on from `START`. */
@@ -64,93 +68,112 @@ export interface HistoryQuery {
   readonly invocationId: string;
 }
 
-/**
- * The runs of a graph in one run of a runner, in the order in which they began: wherever it was run, as a node and as a tool too.
- * @param branch those on this branch alone
- */
-export function graphHistories(
-  plan: GraphPlan,
-  { events, invocationId }: HistoryQuery,
-  branch?: string,
-): GraphHistory[] {
-  const own = events.filter((event) => event.invocationId === invocationId);
-  const begins = own.filter(
-    (event) =>
-      checkpointOf(event)?.run === BEGIN &&
-      event.author === plan.name &&
-      (branch === undefined || event.branch === branch),
-  );
-  return begins.map((begin) => {
-    // What comes after the next begin in the same place is of that run.
-    const next = begins.find((each) => each.branch === begin.branch && own.indexOf(each) > own.indexOf(begin));
-    return historyOf(plan, begin, own.slice(own.indexOf(begin), next ? own.indexOf(next) : undefined));
-  });
+/** The runs of a graph in one run of a runner, in the order in which they began: wherever it was run, as a node and as a tool too. */
+export function graphHistories(plan: GraphPlan, { events, invocationId }: HistoryQuery): GraphHistory[] {
+  const own = new RunEvents(events, invocationId);
+  // What comes after the next begin in the same place is of that run.
+  const ends = new Map<string | undefined, number>();
+  const histories: GraphHistory[] = [];
+  for (let from = own.all.length - 1; from >= 0; from--) {
+    const begin = own.all[from];
+    if (!begin || !isBegin(plan, begin)) continue;
+    const to = ends.get(begin.branch) ?? own.all.length;
+    ends.set(begin.branch, from);
+    histories.push(historyOf(plan, begin, own, { from, to }));
+  }
+  return histories.reverse();
 }
 
-/** @param events those of the run of the runner, from the begin of the graph on */
-function historyOf(plan: GraphPlan, begin: Event, events: readonly Event[]): GraphHistory {
+function isBegin(plan: GraphPlan, event: Event): boolean {
+  return checkpointOf(event)?.run === BEGIN && event.author === plan.name;
+}
+
+/** @param stretch what may be of the run: from its begin on */
+function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: Stretch): GraphHistory {
   const { executionId = '', branch } = begin;
-  const own = events.filter((event) => event.executionId === executionId && event.author !== 'user');
+  const own = events.ofExecution(executionId, stretch);
   const record = new GraphRecord(plan);
-  const state: Record<string, JsonValue> = {};
-  const steps: { step: number; nodes: NodeHistory[]; open: readonly OpenNode[]; state: Record<string, JsonValue> }[] =
-    [];
+  const channels = new ChannelHistory(plan);
+  const steps: (Mutable<StepHistory> & { readonly nodes: NodeHistory[] })[] = [];
   const inner = new Map<string, NodeHistory[]>();
   const nodeOf = ({ node, input }: Task, run: string): OpenNode => ({
     node,
     run,
     ...given(input, 'input'),
     ...(inner.has(run) ? { inner: inner.get(run) ?? [] } : {}),
-    ...nested(plan.nodes.get(node)?.work, run, branch, events),
+    ...nested(plan.nodes.get(node)?.work, run, branch, events, stretch),
   });
+  let initialState: Readonly<Record<string, JsonValue>> = {};
   let entry: readonly string[] = [];
   let input: JsonValue | undefined;
   let output: JsonValue | undefined;
+  const stepOf = (step: number): (typeof steps)[number] => {
+    let last = steps.at(-1);
+    if (last?.step !== step) steps.push((last = { step, nodes: [], open: [], changed: {}, added: {} }));
+    return last;
+  };
   for (const event of own) {
     const { step, tasks } = record.progress;
     record.add(event);
     const checkpoint = checkpointOf(event);
     if (!checkpoint) continue;
-    fold(plan, state, checkpoint, event);
+    channels.add(checkpoint, event);
     const { run } = checkpoint;
-    if (run === BEGIN) ({ next: entry = [], output: input } = checkpoint);
+    if (run === BEGIN) {
+      ({ next: entry = [], output: input } = checkpoint);
+      initialState = channels.takeChanges().changed;
+    }
     if (run === FINISH) ({ output } = checkpoint);
-    const [outer = run] = run.split('~');
-    if (outer !== run) inner.set(outer, [...(inner.get(outer) ?? []), doneOf(checkpoint, event)]);
+    const outer = startedBy(run);
+    if (outer !== undefined) {
+      const others = inner.get(outer);
+      if (others) others.push(doneOf(checkpoint, event));
+      else inner.set(outer, [doneOf(checkpoint, event)]);
+    }
     const place = placeOf(run);
     const task = place?.step === step ? tasks[place.index] : undefined;
     if (!task || step === 0) continue;
-    let last = steps.at(-1);
-    if (last?.step !== step) steps.push((last = { step, nodes: [], open: [], state: {} }));
+    const last = stepOf(step);
     last.nodes[task.index] = { ...nodeOf(task, run), ...doneOf(checkpoint, event) };
-    last.state = { ...state };
+    if (record.progress.step !== step || record.progress.isAtEnd) Object.assign(last, channels.takeChanges());
   }
   const { step, openTasks } = record.progress;
   if (openTasks.length > 0 && !record.isFinished) {
     const open = openTasks.map((task) => nodeOf(task, runId(step, task.index)));
-    const last = steps.at(-1);
-    if (last?.step === step) last.open = open;
-    else steps.push({ step, nodes: [], open, state: { ...state } });
+    Object.assign(stepOf(step), { open, ...channels.takeChanges() });
   }
-  const questions = record.isFinished ? [] : openQuestions(begin, events);
-  const status =
-    record.isFinished || isHandedOver(own)
-      ? 'finished'
-      : isFailed(own, events)
-        ? 'failed'
-        : questions.length > 0
-          ? 'waiting'
-          : 'open';
+  const questions = openQuestions(begin, record.isFinished ? [] : events.all.slice(stretch.from, stretch.to));
+  const status = statusOf(record, own, questions, events, stretch);
   return {
     executionId,
     status,
     ...given(input, 'input'),
     ...given(output, 'output'),
-    state,
+    initialState,
+    state: channels.state(),
     entry,
     steps: steps.map((each) => ({ ...each, nodes: each.nodes.filter(Boolean) })),
-    questions,
+    // Nobody can answer them any more.
+    questions: status === 'failed' || status === 'finished' ? [] : questions,
   };
+}
+
+/** The run of a step by which another one was started; undefined for one of a step. */
+function startedBy(run: string): string | undefined {
+  const outer = outermostRun(run);
+  return outer === run ? undefined : outer;
+}
+
+function statusOf(
+  { isFinished }: GraphRecord,
+  own: readonly Event[],
+  questions: readonly OpenQuestion[],
+  events: RunEvents,
+  { from, to }: Stretch,
+): GraphHistory['status'] {
+  if (isFinished || isHandedOver(own)) return 'finished';
+  if (isFailed(own, events.all.slice(from, to))) return 'failed';
+  return questions.length > 0 ? 'waiting' : 'open';
 }
 
 /** True for a graph that a node ended by handing over. */
@@ -180,31 +203,15 @@ function nested(
   work: NodeWork | undefined,
   run: string,
   branch: string | undefined,
-  events: readonly Event[],
+  events: RunEvents,
+  stretch: Stretch,
 ): { readonly graph?: GraphHistory } {
   if (!isBaseAgent(work) || !isGraphAgent(work)) return {};
-  const prefix = enclosedBranch(branch, work.name, run);
-  const last = events.findLast((event) => event.branch === prefix || event.branch?.startsWith(`${prefix}!`));
-  if (!last) return {};
-  const graph = graphHistories(work.plan, { events, invocationId: last.invocationId }, last.branch).at(-1);
-  return graph ? { graph } : {};
-}
-
-function fold(
-  { channels }: GraphPlan,
-  state: Record<string, JsonValue>,
-  checkpoint: Checkpoint,
-  { actions }: Event,
-): void {
-  Object.assign(
-    state,
-    changedChannels(checkpoint, (name) => state[name]),
-  );
-  for (const [name, { stateKey }] of channels) {
-    if (stateKey === undefined || !Object.hasOwn(actions.stateDelta, stateKey)) continue;
-    // What is stored is JSON.
-    state[name] = actions.stateDelta[stateKey] as JsonValue;
-  }
+  const { plan } = work;
+  const place = enclosedBranch(branch, work.name, run);
+  const from = events.lastOnBranch(place, stretch, (event) => isBegin(plan, event)) ?? stretch.to;
+  const begin = events.all[from];
+  return begin && from < stretch.to ? { graph: historyOf(plan, begin, events, { from, to: stretch.to }) } : {};
 }
 
 function given<K extends string>(value: JsonValue | undefined, key: K): { readonly [P in K]?: JsonValue } {

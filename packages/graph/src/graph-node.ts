@@ -1,5 +1,6 @@
 import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';
 import { checkRetry, MAX_TIMER_MS, type RetryConfig } from './retry.ts';
 
@@ -18,8 +19,9 @@ export interface NodeOptions {
 }
 
 /**
- * The function behind a node: what it returns is JSON, and the input of the nodes that its edges lead to. Until it is done the channels
- * are as the step found them. A function that is cut off, or asks a person, is run again from its beginning.
+ * The function behind a node: what it returns is JSON, and the input of the nodes that its edges lead to. Its own input is shared with
+ * others and frozen. Until it is done the channels are as the step found them. A function that is cut off, or asks a person, is run
+ * again from its beginning.
  */
 export type NodeFunction<Input = never, Output = unknown, Context = NodeContext> = (
   input: Input,
@@ -88,14 +90,13 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
     throw new ConfigurationError(`${owner}: must be a function, an agent or a tool`);
-  for (const option in options) {
-    if (!OPTIONS.has(option))
-      throw new ConfigurationError(`${owner}: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-  }
+  checkOptions(owner, options, OPTIONS);
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
-  if (retry) checkRetry(owner, retry);
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
+  if (retry !== undefined) checkRetry(owner, retry);
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
     throw new ConfigurationError(`${owner}: timeoutMs must be more than 0 and at most ${MAX_TIMER_MS}`);
+  if (!Array.isArray(writes) || writes.some((name) => typeof name !== 'string'))
+    throw new ConfigurationError(`${owner}: writes must be a list of names of channels`);
   if (writes.length > 0 && typeof work !== 'function')
     throw new ConfigurationError(`${owner}: only functions write channels; put one behind it`);
   return {
@@ -108,6 +109,18 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
     retry,
     timeoutMs,
   };
+}
+
+/** What a join without a function does: it gives what it is given. */
+export function passOn(input: unknown): unknown {
+  return input;
+}
+
+/** @throws ConfigurationError, naming who runs it, for what `runNode` cannot run */
+export function checkRunnable(owner: string, value: unknown): asserts value is GraphNode | BaseAgent | BaseTool {
+  if (isGraphNode(value) || isBaseAgent(value) || isBaseTool(value)) return;
+  const hint = typeof value === 'function' ? "; make it a node of its own: node('name', work)" : '';
+  throw new ConfigurationError(`${owner}: runNode runs nodes, agents and tools${hint}`);
 }
 
 /** True for what `node` made. */

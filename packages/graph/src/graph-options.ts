@@ -1,6 +1,7 @@
-import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
+import { type BaseAgentConfig, ConfigurationError, isRecord } from '@eventloom/core';
 import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
+import { checkOptions } from './check-options.ts';
 
 /** What a graph is, beside its nodes and edges. */
 export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
@@ -16,7 +17,10 @@ export interface StateGraphConfig<C extends Channels = Channels> extends BaseAge
 export interface CompileOptions {
   /** Super-steps in one run: the bound of loops. Default 100; StepLimitError when there is more to do. */
   readonly maxSteps?: number;
-  /** Nodes of a step, and nodes that one node runs, that work at the same time. Default: all. */
+  /**
+   * Nodes of a step, and nodes that one node runs, that work at the same time. One that was begun keeps its place until it is done, also
+   * while it waits for its turn or its next attempt. Default: all.
+   */
   readonly maxConcurrency?: number;
   /** Streams an event when a node starts, completes and fails an attempt. Default false. */
   readonly nodeLifecycleEvents?: boolean;
@@ -39,28 +43,29 @@ const COMPILE_OPTIONS = new Set<string>([
   'nodeLifecycleEvents',
 ] satisfies (keyof CompileOptions)[]);
 
-/** @throws ConfigurationError for an option that a graph does not have, and a channel that is none */
+/** @throws ConfigurationError for an option that a graph does not have, a channel that is none, and one that cannot have its name */
 export function checkGraphOptions(config: StateGraphConfig): void {
-  checkOptions(`graph "${config.name}"`, config, CONFIG_OPTIONS);
-  for (const [name, channel] of Object.entries(config.channels ?? {})) {
+  checkOptions('StateGraph', config, CONFIG_OPTIONS);
+  const { name: graph, channels = {} } = config;
+  if (!isRecord(channels))
+    throw new ConfigurationError(`graph "${graph}": channels must be an object of channels by their names`);
+  for (const [name, channel] of Object.entries(channels)) {
     if (!isChannel(channel))
-      throw new ConfigurationError(`graph "${config.name}": "${name}" is no channel; make it with \`channel(schema)\``);
+      throw new ConfigurationError(`graph "${graph}": "${name}" is no channel; make it with \`channel(schema)\``);
+    // What is assigned under this name is no property.
+    if (name === '__proto__')
+      throw new ConfigurationError(`graph "${graph}": a channel cannot have the name "${name}"`);
   }
 }
 
-/** @throws ConfigurationError for an option that `compile` does not have, and for a bound without sense */
+/** @throws ConfigurationError for an option that `compile` does not have, and for one without sense */
 export function checkCompileOptions(name: string, options: CompileOptions): void {
   checkOptions(`graph "${name}": compile`, options, COMPILE_OPTIONS);
-  const { maxSteps, maxConcurrency } = options;
+  const { maxSteps, maxConcurrency, nodeLifecycleEvents = false } = options;
   for (const [option, count] of Object.entries({ maxSteps, maxConcurrency })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
       throw new ConfigurationError(`graph "${name}": ${option} must be an integer of at least 1`);
   }
-}
-
-function checkOptions(owner: string, options: object, known: ReadonlySet<string>): void {
-  for (const option in options) {
-    if (!known.has(option))
-      throw new ConfigurationError(`${owner}: has no option "${option}"; it has ${[...known].join(', ')}`);
-  }
+  if (typeof nodeLifecycleEvents !== 'boolean')
+    throw new ConfigurationError(`graph "${name}": nodeLifecycleEvents must be true or false`);
 }

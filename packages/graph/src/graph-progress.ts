@@ -1,4 +1,5 @@
 import type { JsonValue } from '@eventloom/core';
+import { frozen } from './frozen.ts';
 import { type GraphPlan, reachableFrom, targetsIn } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
@@ -94,7 +95,9 @@ export class GraphProgress {
     }
     let arrived = this.#joins.get(target);
     if (!arrived) this.#joins.set(target, (arrived = new Map()));
-    arrived.set(arrival.node, [...(arrived.get(arrival.node) ?? []), arrival.output]);
+    const others = arrived.get(arrival.node);
+    if (others) others.push(arrival.output);
+    else arrived.set(arrival.node, [arrival.output]);
   }
 
   /** Nothing is left to run: joins go on with what they have, those first that no other one of them leads to. */
@@ -115,7 +118,7 @@ export class GraphProgress {
     const sources = this.#plan.sources.get(name) ?? [];
     return {
       node: name,
-      input: byNode(sources.flatMap((node) => (arrived.get(node) ?? []).map((output) => ({ node, output })))),
+      input: frozen(byNode(sources.flatMap((node) => (arrived.get(node) ?? []).map((output) => ({ node, output }))))),
     };
   }
 }

@@ -4,6 +4,7 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   inputRequestOf,
+  type JsonObject,
   type JsonValue,
 } from '@eventloom/core';
 import {
@@ -24,8 +25,8 @@ import type { GraphPlan } from './graph-plan.ts';
 export interface AskedQuestion {
   readonly call: FunctionCall;
   readonly key: string;
-  /** What the person answered, as it is stored; undefined while there is none. */
-  answer: Readonly<Record<string, unknown>> | undefined;
+  /** What the person answered; undefined while there is none. Not to be changed: each attempt reads it. */
+  answer: Readonly<Record<string, JsonValue>> | undefined;
 }
 
 /**
@@ -64,7 +65,8 @@ export class GraphRecord {
     if (asking !== undefined) this.#addQuestions(asking, event);
     const checkpoint = checkpointOf(event);
     if (!checkpoint) return;
-    const { run, output, given, next = [] } = checkpoint;
+    const { run, given, next = [] } = checkpoint;
+    const output = checkpoint.output === undefined ? undefined : frozen(checkpoint.output);
     const changed = changedChannels(checkpoint, (name) => this.values.get(name));
     for (const [name, value] of Object.entries(changed)) this.values.set(name, frozen(value));
     for (const [name, { stateKey }] of this.#plan.channels) {
@@ -108,7 +110,8 @@ export class GraphRecord {
       for (const { id, response } of getFunctionResponses(event)) {
         const question = byId.get(id);
         // One that came too late is no answer.
-        if (question && response?.['expired'] !== true) question.answer = response ?? {};
+        if (question && response?.['expired'] !== true)
+          question.answer = frozen(structuredClone(response ?? {}) as JsonObject);
         else if (question) this.#forget(question);
       }
     }

@@ -82,6 +82,7 @@ export class GraphRun {
           `graph "${this.#plan.name}": has more to do after ${this.#plan.maxSteps} steps, "${progress.tasks[0]?.node}" first; raise maxSteps if it needs more`,
         );
       }
+      await this.#channels.checkHeld();
       yield* this.#step(progress.openTasks);
       if (this.#isLeft || context.isEnded || context.isPaused) return;
     }
@@ -124,7 +125,7 @@ export class GraphRun {
     const context = this.#context;
     const guard = context.forkAbort();
     const outbox = new Outbox();
-    const running = this.#runAll(tasks, this.#stepOf(outbox, guard)).finally(() => outbox.end());
+    const running = this.#runAll(tasks, this.#stepOf(outbox, guard, tasks.length)).finally(() => outbox.end());
     // It is awaited below, unless nobody reads any more.
     running.catch(() => undefined);
     let isOver = false;
@@ -167,12 +168,13 @@ export class GraphRun {
     if (failures.length > 0) throw failures.find((error) => !RunAbortedError.isInstance(error)) ?? failures[0];
   }
 
-  #stepOf(outbox: Outbox, guard: AbortGuard): GraphStep {
+  #stepOf(outbox: Outbox, guard: AbortGuard, width: number): GraphStep {
     return {
       context: this.#context,
       step: this.#record.progress.step,
       record: this.#record,
       state: this.#channels.found(),
+      sessionState: width > 1 ? { ...this.#context.session.state } : undefined,
       outbox,
       guard,
       maxConcurrency: this.#plan.maxConcurrency,

@@ -12,6 +12,8 @@ export interface GraphStep {
   readonly record: GraphRecord;
   /** The channels as the step found them. */
   readonly state: Readonly<Record<string, unknown>>;
+  /** The session's state as the step found it; undefined where nobody beside the one node of the step changes it. */
+  readonly sessionState: Readonly<Record<string, unknown>> | undefined;
   readonly outbox: Outbox;
   /** Stops the nodes of the step; of nodes that another one runs, this one's attempt. */
   readonly guard: AbortGuard;

@@ -2,12 +2,12 @@ import { type Event, type EventActions, type InvocationContext, isBaseTool, type
 import type { ChannelState } from './channel-state.ts';
 import { placeOf, toAgentState } from './checkpoint.ts';
 import { NodeError } from './errors/node-error.ts';
-import { toNodeError } from './fitting.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 import { DEFAULT_ROUTE } from './names.ts';
 import type { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
+import { toNodeError } from './to-node-error.ts';
 
 /** Makes events of what came of nodes, when it is their turn: reducers and routers see what was committed before. */
 export class NodeCommits {
@@ -73,6 +73,11 @@ export class NodeCommits {
         throw new NodeError(name, `goes on by the route ${JSON.stringify(route)}; it has no routes`);
       return [...(way?.targets ?? [])];
     }
+    if (way.router && route !== undefined)
+      throw new NodeError(
+        name,
+        `sets the route ${JSON.stringify(route)}, and has a router; one of them says where it goes on`,
+      );
     const step = this.#record.progress.step;
     const named = way.router
       ? await routed(name, () => way.router?.(output as never, { state: state ?? this.#channels.snapshot(), step }))

@@ -4,6 +4,7 @@ import {
   CallbackContext,
   ConfigurationError,
   copyJson,
+  createEventActions,
   type InputRequestParams,
   InvalidEventError,
   type JsonValue,
@@ -11,8 +12,10 @@ import {
 } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
+import { describeFault } from './describe-fault.ts';
 import { NodeError } from './errors/node-error.ts';
-import type { GraphNode } from './graph-node.ts';
+import { frozen } from './frozen.ts';
+import { checkRunnable, type GraphNode } from './graph-node.ts';
 
 /** Tells two runs of one node by the same node apart. */
 export interface RunNodeOptions {
@@ -35,7 +38,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#attempt.run.node.name;
   }
 
-  /** Which attempt this is, from 1. One that asks does not count as failed, and what failed before an answer, or before the process died, does. */
+  /**
+   * Which attempt this is, from 1. One that asks does not count as failed, and what failed before an answer, or before the process
+   * died, does.
+   */
   get attempt(): number {
     return this.#attempt.number;
   }
@@ -56,9 +62,17 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#attempt.run.state as State;
   }
 
-  /** Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. */
+  /**
+   * Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. The state is
+   * as the step found it, with what this node and those that it runs changed; one that is run again in another process sees in it what
+   * others of its step stored.
+   */
   get callbackContext(): CallbackContext {
-    return (this.#callbackContext ??= new CallbackContext({ invocationContext: this.#attempt.run.context }));
+    if (this.#callbackContext) return this.#callbackContext;
+    const { run } = this.#attempt;
+    const eventActions = createEventActions();
+    const state = run.sessionView.stateFor(eventActions);
+    return (this.#callbackContext = new CallbackContext({ invocationContext: run.context, eventActions, state }));
   }
 
   /**
@@ -115,14 +129,14 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
   #emit(category: NodeEvent['category'], eventType: string, said: Partial<NodeEvent>): Promise<boolean> {
     const { isOver, run } = this.#attempt;
-    return isOver ? Promise.resolve(false) : run.emit({ eventType, category, ...said });
+    return isOver ? Promise.resolve(false) : run.voice.emit({ eventType, category, ...said });
   }
 
   /**
-   * Asks a person: resolves to the answer, to what the schema makes of it, with its defaults. While there is none it rejects, and so the node stops; whatever it
-   * does about that, its run waits. When the others of the step are done the run of the graph pauses, and with the answer the node is run again from its
-   * beginning. A question is known again by its `key`, by default its number among the node's questions in the order in which they are asked. Several
-   * that are asked before the first is awaited are asked at once.
+   * Asks a person: resolves to the answer, to what the schema makes of it, with its defaults. While there is none it rejects, and so
+   * the node stops; whatever it does about that, its run waits. When the others of the step are done the run of the graph pauses, and
+   * with the answer the node is run again from its beginning. A question is known again by its `key`, by default its number among the
+   * node's questions in the order in which they are asked. Several that are asked before the first is awaited are asked at once.
    * @throws ConfigurationError in a run that cannot be resumed, for a key that was given already, for a schema that JSON Schema cannot say, and
    * for what is not JSON
    * @throws RunAbortedError when this attempt is over
@@ -144,12 +158,13 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Runs another node, which need not be in the graph, and resolves to its output. The run has an event of its own: when this node is run
-   * again, because it failed, asked or was cut off, what is done is not done again. A run is known again by its `key`, by default its number among
-   * the runs of nodes of this name in the order of the calls: give keys where that order depends on time. Several can be run at once. They
-   * stop when this node has no more time.
+   * Runs another node, which need not be in the graph, and resolves to its output. The run has an event of its own: when this node is
+   * run again, because it failed, asked or was cut off, what is done is not done again. A run is known again by its `key`, by default
+   * its number among the runs of nodes of this name in the order of the calls: give keys where that order depends on time. Several can
+   * be run at once. They stop when this node has no more time.
    * @throws NodeError when the node failed for good
-   * @throws ConfigurationError for a key that was given already, and for a run that is done and was given another input then
+   * @throws ConfigurationError for what is no node, agent or tool, for a key that was given already, and for a run that is done and was given
+   * another input then
    * @throws RunAbortedError when this attempt is over
    */
   runNode<Input, Output>(
@@ -163,7 +178,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     input: unknown,
     options: RunNodeOptions = {},
   ): Promise<unknown> {
-    const given = toJson(`runNode "${node.name}": the input`, input === undefined ? null : input);
+    checkRunnable(`node "${this.nodeName}"`, node);
+    const given = frozen(toJson(`runNode "${node.name}": the input`, input === undefined ? null : input));
     return this.#attempt.runNode(node, given, options.key);
   }
 }
@@ -172,6 +188,5 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 function toJson(what: string, value: unknown): JsonValue {
   const copied = copyJson(value, { toJson: true });
   if ('value' in copied) return copied.value;
-  const { path, reason } = copied.fault;
-  throw new InvalidEventError(`${what}${path === '' ? '' : ` at ${path}`} ${reason}; it must be JSON`, { path });
+  throw new InvalidEventError(`${what} ${describeFault(copied.fault)}; it must be JSON`, { path: copied.fault.path });
 }

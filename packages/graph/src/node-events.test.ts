@@ -127,6 +127,19 @@ test('start, completion and errors of nodes are told when that is asked for', as
   ]);
 });
 
+test('a node that waits for an answer is not told to be complete', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('ask', (_: unknown, context) => context.requestInput())
+    .addEdge(START, 'ask')
+    .addEdge('ask', END)
+    .compile({ nodeLifecycleEvents: true });
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const events = await all(runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }));
+  expect(events.flatMap(({ object, nodeEvent }) => (nodeEvent ? [object] : []))).toEqual(['graph.node.start']);
+});
+
 test('nodes of sub-graphs, and nodes that others run, are heard as well', async () => {
   const inner = node('inner', (_: unknown, context) => void context.emitProgress(50));
   const sub = new StateGraph({ name: 'sub' })

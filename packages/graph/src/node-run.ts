@@ -9,40 +9,38 @@ import {
   isBaseAgent,
   isBaseTool,
   type JsonValue,
-  type NodeEvent,
   ObjectType,
   RunAbortedError,
 } from '@eventloom/core';
+import type { Attempt } from './attempt.ts';
 import { AttemptTimer } from './attempt-timer.ts';
+import { innerRunId } from './checkpoint.ts';
 import { NodeTimeoutError } from './errors/node-timeout-error.ts';
-import { fitting, toNodeError } from './fitting.ts';
+import { fitting } from './fitting.ts';
 import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
+import type { AskedQuestion } from './graph-record.ts';
 import type { GraphStep } from './graph-step.ts';
+import { inputDigest } from './input-digest.ts';
 import { NodeLedger } from './node-ledger.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import type { AskedQuestion } from './graph-record.ts';
+import { type LifecycleNews, NodeVoice } from './node-voice.ts';
 import { delayAfter, isWorthRetry, wait } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
-import type { Attempt } from './attempt.ts';
-import { innerRunId } from './checkpoint.ts';
-import { inputDigest } from './input-digest.ts';
+import { SessionView } from './session-view.ts';
 import type { Slots } from './slots.ts';
-
-/** Events that a node may have told and nobody took. */
-const MAX_EMITTED = 1000;
+import { toNodeError } from './to-node-error.ts';
 
 /** What belongs to a run that another one started. */
 interface InnerPlace {
+  readonly sessionView: SessionView;
   /** The channels that the node may write that runs this one. */
   readonly writes: ReadonlySet<string>;
   /** The digest of the input. */
   readonly given: string;
 }
-
-type NodeSaid = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
 
 /** One run of a node: its attempts, and the event that it comes to. */
 export class NodeRun {
@@ -54,10 +52,11 @@ export class NodeRun {
   /** The digest of its input, when another run started it. */
   readonly given: string | undefined;
   readonly ledger: NodeLedger;
+  readonly voice: NodeVoice;
+  /** The session's state as this run sees it. */
+  readonly sessionView: SessionView;
   readonly #graph: GraphStep;
   readonly #seat: Seat;
-  /** Node events that wait to be taken. */
-  #emitted = 0;
 
   constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, inner?: InnerPlace) {
     this.#graph = graph;
@@ -65,7 +64,9 @@ export class NodeRun {
     this.id = id;
     this.#seat = seat;
     this.given = inner?.given;
+    this.sessionView = inner?.sessionView ?? new SessionView(this.context.session.state, graph.sessionState);
     this.ledger = new NodeLedger(graph, node.name, this.given);
+    this.voice = new NodeVoice(graph, node.name);
     this.writes = inner?.writes ?? new Set(node.writes);
   }
 
@@ -154,7 +155,7 @@ export class NodeRun {
         if (this.#graph.guard.signal.aborted) throw thrown;
         const error = toNodeError(node.name, thrown);
         await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
-        if (!node.retry || !isWorthRetry(node.retry, attempt, thrown)) throw error;
+        if (!node.retry || !(await isWorthRetry(node.name, node.retry, attempt, thrown))) throw error;
         await this.ledger.recordFailure(this.id, attempt, error.message);
         await this.#pause(delayAfter(node.retry, attempt));
       }
@@ -213,7 +214,7 @@ export class NodeRun {
       );
     const graph = { ...this.#graph, guard };
     const id = innerRunId(this.id, node.name, key);
-    const place = { writes: this.writes, given: inputDigest(input) };
+    const place = { sessionView: this.sessionView.begin(), writes: this.writes, given: inputDigest(input) };
     const done = this.#graph.record.inner.get(id);
     if (!done) return new NodeRun(graph, node, id, new Seat(turns, guard, this.#seat), place).run(input, slots);
     new NodeLedger(graph, node.name, place.given).checkGiven(done.given);
@@ -222,52 +223,15 @@ export class NodeRun {
 
   /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
   async post(event: Event): Promise<true> {
-    if (await this.#graph.outbox.post(event)) return true;
+    if (await this.#graph.outbox.post(event)) {
+      this.sessionView.note(event);
+      return true;
+    }
     throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
   }
 
-  /** What the node's function tells, streamed at once. @throws ConfigurationError at the call, when too much waits to be taken */
-  emit(said: NodeSaid): Promise<boolean> {
-    if (this.#emitted >= MAX_EMITTED)
-      throw new ConfigurationError(
-        `node "${this.node.name}": ${MAX_EMITTED} of its events wait to be taken; await what emit… returns`,
-      );
-    this.#emitted++;
-    const taken = this.#graph.outbox.post(this.#nodeEvent(ObjectType.graphNodeCustom, said));
-    return taken.finally(() => this.#emitted--);
-  }
-
-  /** How the node's tool gets on. */
-  emitToolProgress(name: string, output: JsonValue): Promise<boolean> {
-    const response = { functionResponse: { id: this.id, name, response: { output } } };
-    const content = { role: 'user', parts: [response] };
-    const event = { author: this.node.name, object: ObjectType.toolResponse, partial: true, content };
-    return this.#graph.outbox.post(this.context.createEvent(event));
-  }
-
-  async #tell(
-    object: string,
-    eventType: string,
-    said: { readonly message?: string; readonly payload?: JsonValue } = {},
-  ): Promise<void> {
-    if (!this.#graph.tellsLifecycle) return;
-    const { message, payload } = said;
-    await this.post(
-      this.#nodeEvent(object, {
-        eventType,
-        category: 'custom',
-        ...(message === undefined ? {} : { message }),
-        ...(payload === undefined ? {} : { payload }),
-      }),
-    );
-  }
-
-  #nodeEvent(object: string, said: NodeSaid): Event {
-    const { name } = this.node;
-    return this.context.createEvent({
-      author: name,
-      object,
-      nodeEvent: { ...said, nodeId: name, stepNumber: this.step },
-    });
+  async #tell(object: string, eventType: string, news?: LifecycleNews): Promise<void> {
+    const event = this.voice.lifecycle(object, eventType, news);
+    if (event) await this.post(event);
   }
 }

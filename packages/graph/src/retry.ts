@@ -1,4 +1,6 @@
-import { ConfigurationError, type Platform, RunAbortedError } from '@eventloom/core';
+import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
+import { checkOptions } from './check-options.ts';
+import { NodeError } from './errors/node-error.ts';
 
 /** How often, and after how long, a node is tried again that failed. */
 export interface RetryConfig {
@@ -10,8 +12,11 @@ export interface RetryConfig {
   readonly backoffFactor?: number;
   /** No wait is longer. Default 60,000. */
   readonly maxDelayMs?: number;
-  /** Which failures are worth another attempt. Default: all but mistakes in the set-up, and the run's own end. */
-  readonly retryOn?: (error: unknown) => boolean;
+  /**
+   * Which failures are worth another attempt; what it throws is a failure of the node. Default: all but mistakes in the set-up, and the
+   * run's own end, of which it is not asked.
+   */
+  readonly retryOn?: (error: unknown) => boolean | Promise<boolean>;
 }
 
 /** The longest timer that every runtime has. */
@@ -27,15 +32,12 @@ const OPTIONS = new Set<string>([
 
 /** @throws ConfigurationError that names the owner */
 export function checkRetry(owner: string, retry: RetryConfig): void {
-  for (const option in retry) {
-    if (!OPTIONS.has(option))
-      throw new ConfigurationError(`${owner}: retry has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-  }
+  checkOptions(`${owner}: retry`, retry, OPTIONS);
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigurationError(`${owner}: retry.maxAttempts must be an integer of at least 1`);
   for (const [option, delayMs] of Object.entries({ initialDelayMs, maxDelayMs }))
-    if (!(delayMs >= 0 && delayMs <= MAX_TIMER_MS))
+    if (!(Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= MAX_TIMER_MS))
       throw new ConfigurationError(`${owner}: retry.${option} must be from 0 to ${MAX_TIMER_MS}`);
   if (!(backoffFactor >= 1 && Number.isFinite(backoffFactor)))
     throw new ConfigurationError(`${owner}: retry.backoffFactor must be a number of at least 1`);
@@ -43,11 +45,25 @@ export function checkRetry(owner: string, retry: RetryConfig): void {
     throw new ConfigurationError(`${owner}: retry.retryOn must be a function`);
 }
 
-/** True when a failed attempt, counted from 1, is followed by another one. */
-export function isWorthRetry(retry: RetryConfig | undefined, attempt: number, error: unknown): boolean {
+/**
+ * True when a failed attempt, counted from 1, is followed by another one.
+ * @throws NodeError for a `retryOn` that throws; its cause is the failure that was asked about
+ */
+export async function isWorthRetry(
+  nodeName: string,
+  retry: RetryConfig | undefined,
+  attempt: number,
+  error: unknown,
+): Promise<boolean> {
   if (!retry || attempt >= retry.maxAttempts) return false;
   if (RunAbortedError.isInstance(error) || ConfigurationError.isInstance(error)) return false;
-  return retry.retryOn?.(error) ?? true;
+  if (!retry.retryOn) return true;
+  try {
+    return await retry.retryOn(error);
+  } catch (thrown) {
+    const failures = [error, thrown].map((each) => toError(each).message);
+    throw new NodeError(nodeName, `failed: ${failures[0]}; and so did its retryOn: ${failures[1]}`, { cause: error });
+  }
 }
 
 /** How long the wait is after a failed attempt, counted from 1. */

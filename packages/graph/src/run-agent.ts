@@ -12,10 +12,11 @@ import {
 } from '@eventloom/core';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors/node-error.ts';
+import { jsonOrText } from './json-or-text.ts';
 import { LastWords } from './last-words.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { toOutput } from './run-function.ts';
+import { toOutput } from './to-output.ts';
 
 /** One attempt of a node that is an agent: a world of its own, whose events are passed on as they come. */
 export async function runAgent(
@@ -122,16 +123,7 @@ class AgentAnswer {
     const value = getStructuredOutput(this.last);
     if (value !== undefined) return value;
     const text = contentText(this.last.content);
-    return 'outputSchema' in this.#agent && this.#agent.outputSchema !== undefined ? parsed(text) : text;
-  }
-}
-
-/** Of a stored answer only the text is there. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+    return 'outputSchema' in this.#agent && this.#agent.outputSchema !== undefined ? jsonOrText(text) : text;
   }
 }
 

@@ -1,10 +1,10 @@
-import { type AbortGuard, copyJson, inputRequestPart, isEmptyActions, type JsonValue } from '@eventloom/core';
+import { type AbortGuard, inputRequestPart, isEmptyActions, type JsonValue } from '@eventloom/core';
 import { Attempt } from './attempt.ts';
-import { NodeError } from './errors/node-error.ts';
 import type { NodeFunction } from './graph-node.ts';
 import { NodeContext } from './node-context.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
+import { toOutput } from './to-output.ts';
 
 const WAITING: NodeOutcome = { isWaiting: true };
 
@@ -47,13 +47,4 @@ export async function runFunction(
 
 async function call(work: NodeFunction, input: never, context: NodeContext): Promise<unknown> {
   return work(input, context);
-}
-
-/** @throws NodeError for what is not JSON */
-export function toOutput(nodeName: string, output: unknown): JsonValue | undefined {
-  if (output === undefined) return undefined;
-  const copied = copyJson(output, { toJson: true });
-  if ('value' in copied) return copied.value;
-  const { path, reason } = copied.fault;
-  throw new NodeError(nodeName, `its output${path === '' ? '' : ` at ${path}`} ${reason}; outputs are JSON`);
 }

@@ -1,6 +1,7 @@
 import {
   type AbortGuard,
   type BaseTool,
+  createEventActions,
   type EventActions,
   type FunctionCall,
   inputRequestPart,
@@ -16,13 +17,14 @@ import {
   type ToolConfirmation,
 } from '@eventloom/core';
 import { NodeError } from './errors/node-error.ts';
+import { frozen } from './frozen.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { toOutput } from './run-function.ts';
+import { toOutput } from './to-output.ts';
 
-const INTERRUPTED: JsonObject = { error: 'interrupted' };
-const REJECTED: JsonObject = { error: 'This tool call was rejected.' };
+const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
+const REJECTED: JsonObject = frozen({ error: 'This tool call was rejected.' });
 
 /**
  * One attempt of a node that is a tool. Begin and end of the call are in the session's ledger: what is finished there is not run again, and
@@ -48,13 +50,16 @@ export async function runTool(
     return { isWaiting: false, output: INTERRUPTED };
   }
   if (!recorded) await run.ledger.record(call);
+  const eventActions = createEventActions();
   const toolContext = new ToolContext({
     invocationContext: context,
+    eventActions,
+    state: run.sessionView.stateFor(eventActions),
     functionCallId: run.id,
     toolConfirmation: confirmation,
     inputs: inputsIn(questions),
     listener: {
-      progress: (output) => run.emitToolProgress(tool.name, output),
+      progress: (output) => run.voice.emitToolProgress(run.id, tool.name, output),
       event: (event) => run.post(event),
     },
   });
@@ -74,7 +79,8 @@ export async function runTool(
 
 function toArgs(nodeName: string, input: JsonValue | undefined): JsonObject {
   if (input === undefined || input === null) return {};
-  if (typeof input === 'object' && !Array.isArray(input)) return input;
+  // Plugins and tools may change their arguments, and what a node gave is everybody's.
+  if (typeof input === 'object' && !Array.isArray(input)) return structuredClone(input);
   throw new NodeError(nodeName, `its input must be an object, the arguments of its tool; put a function before it`);
 }
 

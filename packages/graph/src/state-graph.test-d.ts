@@ -43,6 +43,28 @@ test('channels are read and written as their schemas and reducers say', () => {
   );
 });
 
+test('a node that does not say that it writes channels writes none', () => {
+  const graph = new StateGraph({ name: 'g', channels });
+  graph.addNode('a', (_: string, context) => {
+    // @ts-expect-error -- it does not say that it writes this one
+    context.update({ draft: 'x' });
+    // @ts-expect-error -- no such channel
+    context.update({ darft: 'x' });
+  });
+  graph.addNode(
+    'b',
+    (_: string, context) => {
+      // @ts-expect-error -- it does not say that it writes this one
+      context.update({ draft: 'x' });
+    },
+    { timeoutMs: 5 },
+  );
+  graph.addJoin('c', (_, context) => {
+    // @ts-expect-error -- it does not say that it writes this one
+    context.update({ draft: 'x' });
+  });
+});
+
 test('a channel that there is not cannot be written', () => {
   // @ts-expect-error -- no such channel
   new StateGraph({ name: 'g', channels }).addNode('write', () => 1, { writes: ['darft'] });

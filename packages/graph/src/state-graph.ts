@@ -1,4 +1,4 @@
-import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool, isRecord } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
 import { checkGraph } from './check-graph.ts';
@@ -11,6 +11,7 @@ import {
   type NodeFunction,
   type NodeOptions,
   type NodeWork,
+  passOn,
 } from './graph-node.ts';
 import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } from './graph-plan.ts';
 import { type DEFAULT_ROUTE, END, START } from './names.ts';
@@ -93,17 +94,17 @@ export class StateGraph<
   ): StateGraph<C, N & Record<Name, Output>>;
   addNode(first: string | GraphNode, second?: unknown, third?: unknown): unknown {
     if (isBaseAgent(first) || isBaseTool(first))
-      this.#fail(this.#config.name, `a node has a name of its own: addNode('${first.name}', …)`);
+      this.#fail(`a node has a name of its own: addNode('${first.name}', …)`);
     // The overloads say what goes with what.
     if (!isGraphNode(first)) return this.#add(createNode(first, second as NodeWork, third as NodeOptions | undefined));
-    if (second !== undefined)
-      this.#fail(this.#config.name, `"${first.name}" is a node already; give its options to \`node\``);
+    if (second !== undefined) this.#fail(`"${first.name}" is a node already; give its options to \`node\``);
     return this.#add(first);
   }
 
   /**
    * Adds a node that waits for all nodes that have an edge to it, and is given what they gave by their names. Those that no route led to are
-   * not waited for any longer when nothing else is left to run. Without a function it gives what it is given.
+   * not waited for any longer when nothing else is left to run. What comes from `START` is there as `[START]`. Without a function it gives
+   * what it is given.
    * @throws ConfigurationError as `addNode`
    */
   addJoin<
@@ -116,7 +117,7 @@ export class StateGraph<
     work?: NodeFunction<Readonly<Record<string, unknown>>, Out, NodeContext<ChannelValues<C>, ChannelUpdates<C, W>>>,
     options?: FunctionNodeOptions<C, W, undefined, OutS>,
   ): StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>> {
-    const node = createNode(name, (work ?? identity) as NodeWork, options as NodeOptions | undefined, true);
+    const node = createNode(name, (work ?? passOn) as NodeWork, options as NodeOptions | undefined, true);
     return this.#add(node) as unknown as StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>>;
   }
 
@@ -125,8 +126,7 @@ export class StateGraph<
     const way = this.#wayOf(from);
     for (const target of this.#targets(from, to)) {
       this.#checkEnds(from, target);
-      if (way.targets.includes(target))
-        this.#fail(this.#config.name, `there is an edge from "${from}" to "${target}" already`);
+      if (way.targets.includes(target)) this.#fail(`there is an edge from "${from}" to "${target}" already`);
       way.targets.push(target);
     }
     return this;
@@ -145,7 +145,7 @@ export class StateGraph<
     ) => RouteOf<R> | readonly RouteOf<R>[] | Promise<RouteOf<R> | readonly RouteOf<R>[]>,
     routes: Readonly<Record<R, Targets<Names<N> | typeof END>>>,
   ): this {
-    if (typeof router !== 'function') this.#fail(this.#config.name, `the router of "${from}" must be a function`);
+    if (typeof router !== 'function') this.#fail(`the router of "${from}" must be a function`);
     return this.#addRoutes(from, routes, router as Router);
   }
 
@@ -160,7 +160,7 @@ export class StateGraph<
   /**
    * The graph as an agent. The builder may go on to be used: what is compiled does not change.
    * @throws ConfigurationError that names the node, for nodes that cannot be reached or have no way to END, edges to or from nodes that do not
-   * exist, cycles without a route, joins of less than two nodes, and two nodes that write a channel without a reducer
+   * exist, cycles that no route leads out of, joins of less than two nodes, and two nodes that write a channel without a reducer
    */
   compile(options: CompileOptions = {}): GraphAgent {
     const { channels = {}, inputSchema, outputSchema, ...agentConfig } = this.#config;
@@ -187,20 +187,22 @@ export class StateGraph<
   }
 
   #add(node: GraphNode): this {
-    if (this.#nodes.has(node.name))
-      this.#fail(this.#config.name, `two nodes have the name "${node.name}"; names are unique`);
+    if (this.#nodes.has(node.name)) this.#fail(`two nodes have the name "${node.name}"; names are unique`);
     this.#nodes.set(node.name, node);
     return this;
   }
 
   #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
+    if (from === START && !router) this.#fail('START has no function that sets a route; use addConditionalEdges');
     const way = this.#wayOf(from);
-    if (way.routes) this.#fail(this.#config.name, `"${from}" has routes already`);
+    if (way.routes) this.#fail(`"${from}" has routes already`);
+    if (!isRecord(routes))
+      this.#fail(`the routes of "${from}" must be an object: by the name of a route, where it leads`);
     const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [
       route,
       this.#targets(from, to),
     ]);
-    if (entries.length === 0) this.#fail(this.#config.name, `"${from}" has no routes`);
+    if (entries.length === 0) this.#fail(`"${from}" has no routes`);
     for (const [, targets] of entries) for (const target of targets) this.#checkEnds(from, target);
     way.routes = new Map(entries);
     way.router = router;
@@ -216,20 +218,18 @@ export class StateGraph<
   #targets(from: string, to: Targets<string>): readonly string[] {
     const targets: readonly string[] = Array.isArray(to) ? [...to] : [to];
     if (targets.length === 0 || targets.some((target) => typeof target !== 'string'))
-      this.#fail(this.#config.name, `what "${from}" leads to must be the name of a node, or a list of names`);
+      this.#fail(`what "${from}" leads to must be the name of a node, or a list of names`);
+    const twice = targets.find((target, index) => targets.indexOf(target) !== index);
+    if (twice !== undefined) this.#fail(`"${from}" leads to "${twice}" twice`);
     return targets;
   }
 
   #checkEnds(from: string, to: string): void {
-    if (from === END) this.#fail(this.#config.name, `no edge leads on from END, to "${to}" neither`);
-    if (to === START) this.#fail(this.#config.name, `no edge leads back to START, from "${from}" neither`);
+    if (from === END) this.#fail(`no edge leads on from END, to "${to}" neither`);
+    if (to === START) this.#fail(`no edge leads back to START, from "${from}" neither`);
   }
 
-  #fail(name: string, fault: string): never {
-    throw new ConfigurationError(`graph "${name}": ${fault}`);
+  #fail(fault: string): never {
+    throw new ConfigurationError(`graph "${this.#config.name}": ${fault}`);
   }
-}
-
-function identity(input: unknown): unknown {
-  return input;
 }

@@ -452,7 +452,7 @@ test('nodes are stopped when who runs the graph goes on without it', async () =>
   const stopped: string[] = [];
   const agent = new StateGraph({ name: 'g' })
     .addNode('waits', async (_: unknown, { abortSignal }) => {
-      abortSignal.addEventListener('abort', () => stopped.push('waits'));
+      abortSignal.addEventListener('abort', () => void stopped.push('waits'));
       await gate.pass(abortSignal);
     })
     .addNode('tells', async (_: unknown, context) => {

@@ -107,10 +107,14 @@ function shapeOf({ name, work, isJoin }: GraphNode): string {
   return isBaseTool(work) ? `[/${label}/]` : `[${label}]`;
 }
 
-/** What Mermaid would read as more than text is written by its number. */
+/** What Mermaid would read as more than text is written by its number: lists as Markdown has them too. */
 function labelOf(route: string): string {
   if (route === DEFAULT_ROUTE) return 'otherwise';
-  return route.replaceAll(/[^\p{L}\p{N} _.,!?-]/gu, (character) =>
-    /\s/.test(character) ? ' ' : `#${character.codePointAt(0)};`,
-  );
+  return route
+    .replaceAll(/[^\p{L}\p{N} _.,!?-]/gu, (character) => (/\s/.test(character) ? ' ' : byNumber(character)))
+    .replace(/^ *(?:-|\d+\.)/, (mark) => mark.slice(0, -1) + byNumber(mark.slice(-1)));
+}
+
+function byNumber(character: string): string {
+  return `#${character.codePointAt(0)};`;
 }

@@ -23,7 +23,7 @@ export interface AgentToolConfig {
   readonly agent: BaseAgent;
   /** The agent's answer is the answer: the calling model does not put it into words. Default false. */
   readonly skipSummarization?: boolean;
-  /** Passes the agent's events on as they come, so that a reader sees it work. Default false. */
+  /** Passes the agent's events on as they come, so that a reader sees it work. Default false: what nodes of graphs tell alone. */
   readonly streamInner?: boolean;
   /**
    * True, or a function that says so: the agent is run when a person has confirmed the call, and the calling model is told when they
@@ -133,7 +133,8 @@ export class AgentTool extends BaseTool {
         // What agents further in say is between them and who called them.
         if (!enclosureOf(event.branch).startsWith(`${enclosure}.`)) answer.add(event);
         if (stream) await stream.pass(event);
-        else if (invocationContext.isResumable && event.longRunningToolIds?.length) await pass(event);
+        else if (event.nodeEvent || (invocationContext.isResumable && event.longRunningToolIds?.length))
+          await pass(event);
       }
     } catch (error) {
       await stream?.release();

@@ -23,7 +23,8 @@ export class InnerStream {
   }
 
   async pass(event: Event): Promise<void> {
-    if (this.#held.length > 0) {
+    // What a node tells is told at once.
+    if (this.#held.length > 0 && !event.nodeEvent) {
       if (event.content === undefined && event.errorCode === undefined) {
         this.#held.push(event);
         return;

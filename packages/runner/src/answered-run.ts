@@ -5,13 +5,14 @@ import {
   enclosureOf,
   type Event,
   getFunctionCalls,
-  getFunctionResponses,
+  hasBeginOfRun,
   InvalidMessageError,
   newestFirst,
   readNewest,
+  SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { eventsOfRun, isRunOver } from './resume/events-of-run.ts';
+import { isRunOver } from './resume/events-of-run.ts';
 
 /** A message that may answer calls. */
 export interface FindAnsweredRunParams {
@@ -82,24 +83,30 @@ export function answeredRun(events: readonly Event[], callIds: readonly string[]
   return id;
 }
 
-/** As `answeredRun`, read from the session's newest events. @throws SessionNotFoundError InvalidMessageError */
+/** How often a run is looked up that others change meanwhile. */
+const MAX_TRIES = 10;
+
+/**
+ * As `answeredRun`, read from the session's newest events.
+ * @param tries how often it is looked up for one message, this time included
+ * @throws SessionBusyError when that was too often
+ * @throws SessionNotFoundError InvalidMessageError
+ */
 export async function findAnsweredRun(
   service: BaseSessionService,
   key: SessionKey,
   callIds: readonly string[],
+  tries = 1,
 ): Promise<string | undefined> {
   if (callIds.length === 0) return undefined;
+  if (tries > MAX_TRIES)
+    throw new SessionBusyError('newMessage: while it waited, the run that it answers changed again and again');
   const events = await readNewest(service, key, (read) => callIds.every((callId) => isKnown(read, callId)));
   return answeredRun(events, callIds);
 }
 
 /** True when the events have the call and the begin of its run. */
 function isKnown(events: readonly Event[], callId: string): boolean {
-  const newest = [...newestFirst(events)];
-  const call = findCall(newest, callId);
-  const first = call && eventsOfRun(events, call.invocationId)[0];
-  if (first?.author !== 'user') return false;
-  // An answer is the user's too. It begins no run when it goes on with the run of its call, which may be one that is not known yet.
-  const before = newest.slice(newest.indexOf(first) + 1);
-  return beginsResumableRun(first) || getFunctionResponses(first).every(({ id = '' }) => findCall(before, id));
+  const call = findCall([...newestFirst(events)], callId);
+  return call !== undefined && hasBeginOfRun(events, call.invocationId);
 }

@@ -2,6 +2,7 @@ import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { completionEvent } from './completion-event.ts';
 import { compactSession } from './compact-session.ts';
 import { readAll, readHistory } from './history-reader.ts';
+import { lacksSomething } from './lacks-something.ts';
 import { matchFunctionResponses } from './match-answers.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
 import { closeRun } from './resume/close-run.ts';
@@ -17,6 +18,7 @@ export const deferred = {
   compactSession,
   completionEvent,
   findAnsweredRun,
+  lacksSomething,
   matchFunctionResponses,
   readAll,
   readHistory,

@@ -56,6 +56,7 @@ export class RunSession {
   /**
    * Takes the session and reads it. Answers go on with the run that asked, if that can be: it is looked up before, because the session is
    * taken for a run, and again when nobody else can change it any more.
+   * @throws SessionBusyError when others change it again and again
    * @param invocationId the run that goes on, if the caller names one
    * @param callIds what is answered: these calls are among the events that are read
    * @param howFor how it is taken for the run that goes on, or for one that begins
@@ -67,8 +68,10 @@ export class RunSession {
   ): Promise<TakenSession> {
     const { sessionService } = this.#runner;
     const answered = invocationId === undefined && callIds.length > 0 ? await loadDeferred() : undefined;
-    for (;;) {
-      const resumedId = answered ? await answered.findAnsweredRun(sessionService, this.key, callIds) : invocationId;
+    for (let tries = 1; ; tries++) {
+      const resumedId = answered
+        ? await answered.findAnsweredRun(sessionService, this.key, callIds, tries)
+        : invocationId;
       const how = howFor(resumedId);
       const held = this.#hold(await this.#acquire(how));
       const loaded = await this.#support.sessions.load(this.key, this.#name, how.window, callIds, resumedId);

@@ -1,9 +1,6 @@
 import {
-  beginsResumableRun,
   type AcquireLeaseRequest,
   type BaseSessionService,
-  type Event,
-  getFunctionCalls,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
   sealEvent,
@@ -121,7 +118,7 @@ export class SessionLoader {
     const whole = { ...session, events };
     // What counts after a rewind may be before what is kept.
     const isRewound = session.events.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
-    if (isPartial(whole) && (isRewound || lacksSomething(events, callIds, invocationId)))
+    if (isPartial(whole) && (isRewound || (await loadDeferred()).lacksSomething(events, callIds, invocationId)))
       return this.#loadCold(key, callIds, invocationId);
     return { session: whole, derived, places, isKept: true };
   }
@@ -141,7 +138,7 @@ export class SessionLoader {
     callIds: readonly string[],
     invocationId: string | undefined,
   ): Promise<ReadHistory> {
-    const { readAll, readHistory } = await loadDeferred();
+    const { lacksSomething, readAll, readHistory } = await loadDeferred();
     const found = await readHistory(newest, read);
     const { session } = found;
     return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;
@@ -175,13 +172,6 @@ function missing(key: SessionKey): never {
 
 function isPartial({ events, lastSeq }: Session): boolean {
   return events.length < lastSeq;
-}
-
-/** True when a call that is answered, or the invocation that is to go on, was before these events. */
-function lacksSomething(events: readonly Event[], callIds: readonly string[], invocationId: string | undefined) {
-  const isBegin = (event: Event): boolean => event.invocationId === invocationId && beginsResumableRun(event);
-  if (invocationId !== undefined && !events.some(isBegin)) return true;
-  return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
 }
 
 /** What was read is shared by all runs that it is kept for, and by the requests made of it. */

@@ -14,6 +14,8 @@ export interface CallbackContextParams {
   readonly invocationContext: InvocationContext;
   /** The actions of the event to come; new ones when absent. */
   readonly eventActions?: EventActions;
+  /** What `state` is, over the same actions; by default the session's, where the writes of everybody show at once. */
+  readonly state?: State;
 }
 
 /** How to look for memories. */
@@ -25,8 +27,9 @@ export class CallbackContext extends ReadonlyContext {
   readonly actions: EventActions;
   #state: State | undefined;
 
-  constructor({ invocationContext, eventActions }: CallbackContextParams) {
+  constructor({ invocationContext, eventActions, state }: CallbackContextParams) {
     super(invocationContext);
+    this.#state = state;
     this.actions = eventActions ?? createEventActions();
   }
 

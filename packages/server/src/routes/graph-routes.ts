@@ -1,4 +1,4 @@
-import { type BaseAgent, type Event, getFunctionResponses, readNewest } from '@eventloom/core';
+import { type BaseAgent, hasBeginOfRun, readNewest } from '@eventloom/core';
 import { RunNotFoundError } from '../errors/run-not-found-error.ts';
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
@@ -26,7 +26,7 @@ const DESCRIPTION = {
     runs: {
       type: 'array',
       description:
-        'Its runs in this run, in the order in which they began: status, steps, the state after each, and open questions.',
+        'Its runs in this run, in the order in which they began: status, open questions, the state at first and now, and the steps. Each step has the channels that it `changed`, with their new values, and what it `added` to lists.',
       items: { type: 'object' },
     },
     mermaid: { type: 'string', description: 'A flow chart with the way that the last of them took.' },
@@ -38,17 +38,11 @@ async function describeGraphs(call: Call): Promise<Response> {
   const key = call.sessionKey();
   const invocationId = call.param('invocationId');
   const { agent, sessionService } = call.runner();
-  const events = await readNewest(sessionService, key, (read) => hasBegin(read, invocationId));
+  const events = await readNewest(sessionService, key, (read) => hasBeginOfRun(read, invocationId));
   if (!events.some((event) => event.invocationId === invocationId))
     throw new RunNotFoundError(`there is no run ${JSON.stringify(invocationId)} in this session`);
   const described = [...agentsOf(agent)].flatMap((each) => each.describeRun({ events, invocationId }) ?? []);
   return jsonResponse(described.filter(({ runs }) => runs.length > 0));
-}
-
-/** True when the events go back to the message that the run began with: one with answers may have come later. */
-function hasBegin(events: readonly Event[], invocationId: string): boolean {
-  const first = events.find((event) => event.invocationId === invocationId);
-  return first?.author === 'user' && getFunctionResponses(first).length === 0;
 }
 
 /** The graphs of an app as they are, before anything ran. Under a user, because in a Worker that is who has the agents. */

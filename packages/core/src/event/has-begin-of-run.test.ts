@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { Part } from '../content/content.ts';
+import { createEvent } from './create-event.ts';
+import type { Event } from './event.ts';
+import { hasBeginOfRun } from './has-begin-of-run.ts';
+
+const event = (invocationId: string, author: string, part: Part, agentState?: Record<string, unknown>): Event =>
+  createEvent({ invocationId, author, content: { parts: [part] }, ...(agentState ? { actions: { agentState } } : {}) });
+const says = (run: string): Event => event(run, 'user', { text: 'hi' });
+const call = (run: string, id: string): Event => event(run, 'agent', { functionCall: { id, name: 'ask' } });
+const answer = (run: string, id: string, state?: Record<string, unknown>): Event =>
+  event(run, 'user', { functionResponse: { id, name: 'ask', response: {} } }, state);
+
+test('a run begins with what the user says, and not with what its agents do', () => {
+  expect(hasBeginOfRun([says('one'), call('one', 'a')], 'one')).toBe(true);
+  expect(hasBeginOfRun([call('one', 'a')], 'one')).toBe(false);
+  expect(hasBeginOfRun([says('one')], 'two')).toBe(false);
+});
+
+test('an answer with which a run goes on is not its begin', () => {
+  expect(hasBeginOfRun([answer('one', 'a'), call('one', 'b')], 'one')).toBe(false);
+  expect(hasBeginOfRun([call('one', 'a'), answer('one', 'a')], 'one')).toBe(false);
+});
+
+test('an answer to another run begins one, when its call is there or it says so', () => {
+  expect(hasBeginOfRun([call('one', 'a'), answer('two', 'a'), call('two', 'b')], 'two')).toBe(true);
+  expect(hasBeginOfRun([answer('two', 'a', { resumable: true })], 'two')).toBe(true);
+});

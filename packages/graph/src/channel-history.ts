@@ -1,0 +1,85 @@
+import { type Event, type JsonValue, setOwn } from '@eventloom/core';
+import type { Checkpoint } from './checkpoint.ts';
+import type { GraphPlan } from './graph-plan.ts';
+import { listAdditions } from './list-additions.ts';
+
+/** What became of channels. */
+export interface StateChanges {
+  /** The channels that hold something else, by name, with their new values. */
+  readonly changed: Readonly<Record<string, JsonValue>>;
+  /** The channels that are lists and only became longer, with what was added. */
+  readonly added: Readonly<Record<string, readonly JsonValue[]>>;
+}
+
+/** The channels of a run of a graph as its events make them, one after the other. What is added to a list is added, not copied. */
+export class ChannelHistory {
+  readonly #plan: GraphPlan;
+  readonly #values = new Map<string, JsonValue>();
+  /** The lists that were made here: nobody else has them. */
+  readonly #lists = new Map<string, JsonValue[]>();
+  #changed = new Set<string>();
+  #added = new Map<string, JsonValue[]>();
+
+  constructor(plan: GraphPlan) {
+    this.#plan = plan;
+  }
+
+  add({ state = {}, added = {} }: Checkpoint, { actions: { stateDelta } }: Event): void {
+    for (const [name, value] of Object.entries(state)) this.#set(name, value);
+    for (const [name, items] of Object.entries(added)) this.#append(name, items);
+    for (const [name, { stateKey }] of this.#plan.channels) {
+      if (stateKey === undefined || !Object.hasOwn(stateDelta, stateKey)) continue;
+      // What is stored is JSON.
+      const value = stateDelta[stateKey] as JsonValue;
+      const items = listAdditions(this.#values.get(name), value);
+      if (items) this.#append(name, items);
+      else this.#set(name, value);
+    }
+  }
+
+  #set(name: string, value: JsonValue): void {
+    this.#values.set(name, value);
+    this.#lists.delete(name);
+    this.#added.delete(name);
+    this.#changed.add(name);
+  }
+
+  #append(name: string, items: readonly JsonValue[]): void {
+    let list = this.#lists.get(name);
+    if (!list) {
+      const held = this.#values.get(name);
+      list = Array.isArray(held) ? [...held] : [];
+      this.#lists.set(name, list);
+      this.#values.set(name, list);
+    }
+    for (const item of items) list.push(item);
+    if (this.#changed.has(name) || items.length === 0) return;
+    const added = this.#added.get(name) ?? [];
+    for (const item of items) added.push(item);
+    this.#added.set(name, added);
+  }
+
+  /** All channels as they are now. */
+  state(): Record<string, JsonValue> {
+    return this.#pick(this.#values.keys());
+  }
+
+  /** What changed since this was asked before. */
+  takeChanges(): StateChanges {
+    const changed = this.#pick(this.#changed);
+    const added: Record<string, JsonValue[]> = {};
+    for (const [name, items] of this.#added) setOwn(added, name, items);
+    this.#changed = new Set();
+    this.#added = new Map();
+    return { changed, added };
+  }
+
+  #pick(names: Iterable<string>): Record<string, JsonValue> {
+    const picked: Record<string, JsonValue> = {};
+    for (const name of names) {
+      const list = this.#lists.get(name);
+      setOwn(picked, name, list ? [...list] : (this.#values.get(name) ?? null));
+    }
+    return picked;
+  }
+}

@@ -1,0 +1,56 @@
+import { ConfigurationError } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type AnyNodes, type Channels, channel, END, node, type NodeOptions, START, StateGraph } from './index.ts';
+
+const same = (input: unknown): unknown => input;
+
+/** A node whose options the compiler would refuse. */
+const nodeWith = (options: unknown) => () => node('a', same, options as NodeOptions);
+
+/** A graph of one node, compiled with options that the compiler would refuse. */
+const compiledWith = (options: unknown) => () =>
+  new StateGraph({ name: 'g' })
+    .addNode('n', same)
+    .addEdge(START, 'n')
+    .addEdge('n', END)
+    .compile(options as object);
+
+/** A graph of one node with channels that the compiler would refuse. */
+const graphWith = (channels: unknown) => () =>
+  new StateGraph<Channels, AnyNodes>({ name: 'g', channels: channels as Channels })
+    .addNode('n', same)
+    .addEdge(START, 'n')
+    .addEdge('n', END)
+    .compile();
+
+const ofKey = (stateKey: unknown) => graphWith({ c: channel(z.string(), { stateKey: stateKey as string }) });
+
+test.each<[string, () => unknown, RegExp]>([
+  ['options of a node that are no object', nodeWith(5), /node "a".*object/],
+  ['options of a node that are nothing', nodeWith(null), /node "a".*object/],
+  ['a timeout as text', nodeWith({ timeoutMs: '10' }), /node "a": timeoutMs/],
+  ['a retry that is a number', nodeWith({ retry: 3 }), /node "a": retry/],
+  ['a delay as text', nodeWith({ retry: { maxAttempts: 2, initialDelayMs: '5' } }), /node "a".*initialDelayMs/],
+  ['attempts as text', nodeWith({ retry: { maxAttempts: '2' } }), /node "a".*maxAttempts/],
+  ['writes as one text', nodeWith({ writes: 'abc' }), /node "a": writes/],
+  ['writes of what is no text', nodeWith({ writes: [3] }), /node "a": writes/],
+  ['lifecycle events as text', compiledWith({ nodeLifecycleEvents: 'yes' }), /graph "g": nodeLifecycleEvents/],
+  ['a bound as text', compiledWith({ maxConcurrency: '2' }), /graph "g": maxConcurrency/],
+  ['options of compile that are nothing', compiledWith(null), /graph "g": compile.*object/],
+  ['a graph of nothing', () => new StateGraph(undefined as never), /StateGraph.*object/],
+  ['options of a channel that are nothing', () => channel(z.string(), null as never), /channel.*object/],
+  ['channels as a list', graphWith([channel(z.string())]), /graph "g": channels/],
+  ['a channel that nobody could read', graphWith({ ['__proto__']: channel(z.string()) }), /"__proto__"/],
+  ['an empty stateKey', ofKey(''), /channel "c".*stateKey/],
+  ['a stateKey that is a number', ofKey(3), /channel "c".*stateKey/],
+  ['a stateKey with nothing but its scope', ofKey('user:'), /channel "c".*stateKey/],
+  [
+    'a default that is no JSON',
+    graphWith({ c: channel(z.any(), { default: new Map() }) }),
+    /default of channel "c".*JSON/,
+  ],
+])('%s is a configuration error that names what is at fault', (_, make, message) => {
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});

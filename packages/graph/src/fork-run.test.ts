@@ -1,0 +1,128 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type BaseAgent, ConfigurationError, contentText, InvalidRequestError } from '@eventloom/core';
+import { LoopAgent } from '@eventloom/multi-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { channel, END, START, StateGraph } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const FORK = { ...KEY, sessionId: 'fork' };
+
+/** Runs an agent to its end. */
+async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = []) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const artifactService = new InMemoryArtifactService({ platform });
+  await sessionService.createSession(KEY);
+  for (const filename of deletedBefore) {
+    await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'gone' } });
+    await artifactService.deleteArtifact({ ...KEY, filename });
+  }
+  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform, resumable: true });
+  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
+  for await (const _ of stream);
+  const { invocationId } = stream;
+  const events = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  const goOn = () => runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  const params = { sessionService, ...KEY, invocationId, newSessionId: 'fork' };
+  return { sessionService, artifactService, params, events, goOn };
+}
+
+test('each run of a graph is forked, the last one where none is named', async () => {
+  let round = 0;
+  const ran: string[] = [];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', () => ++round)
+    .addNode('two', (input: number) => void ran.push(`two of ${input}`))
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const { params, events, goOn, sessionService } = await setUp(
+    new LoopAgent({ name: 'loop', subAgents: [agent], maxIterations: 3 }),
+  );
+  const runs = agent.history({ events: await events(), invocationId: params.invocationId });
+  for (const [executionId, expected] of [
+    [runs[0]?.executionId, ['two of 1', 'two of 4', 'two of 5']],
+    [undefined, ['two of 3']],
+  ] as const) {
+    round = 3;
+    ran.length = 0;
+    await agent.fork({ ...params, step: 1, executionId });
+    await goOn();
+    expect(ran).toEqual(expected);
+    await sessionService.deleteSession(FORK);
+  }
+  await expect(agent.fork({ ...params, step: 1, executionId: 'none' })).rejects.toThrow(
+    /has no run "none" of the graph/,
+  );
+});
+
+/** Saves a file in each of two steps. */
+function savingGraph() {
+  return new StateGraph({ name: 'g' })
+    .addNode('first', (_: unknown, { callbackContext }) => callbackContext.saveArtifact('notes.txt', { text: 'one' }))
+    .addNode('again', (_: unknown, { callbackContext }) => callbackContext.saveArtifact('notes.txt', { text: 'two' }))
+    .addNode('other', (_: unknown, { callbackContext }) => callbackContext.saveArtifact('other.txt', { text: 'three' }))
+    .addNode('read', async (_: unknown, { callbackContext }) => {
+      const found = await callbackContext.loadArtifact('notes.txt');
+      return [await callbackContext.listArtifacts(), found?.text];
+    })
+    .addEdge(START, 'first')
+    .addEdge('first', 'again')
+    .addEdge('again', 'other')
+    .addEdge('other', 'read')
+    .addEdge('read', END)
+    .compile();
+}
+
+test('a fork has the artifacts as they were after the step, with their versions, and the session keeps its own', async () => {
+  const agent = savingGraph();
+  const { params, artifactService, goOn } = await setUp(agent);
+  await agent.fork({ ...params, artifactService, step: 2 });
+  const versions = (key: typeof KEY, filename: string) => artifactService.listVersions({ ...key, filename });
+  expect(await artifactService.listArtifactKeys(FORK)).toEqual(['notes.txt']);
+  expect(await versions(FORK, 'notes.txt')).toEqual([0, 1]);
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'notes.txt', version: 0 })).toEqual({ text: 'one' });
+  const said = (await goOn()).findLast(({ content }) => content);
+  expect(JSON.parse(contentText(said?.content))).toEqual([['notes.txt', 'other.txt'], 'two']);
+  expect([await versions(KEY, 'notes.txt'), await versions(KEY, 'other.txt')]).toEqual([[0, 1], [0]]);
+});
+
+test('versions of a fork have the numbers that its events name, and none is there that was saved after its step', async () => {
+  const agent = savingGraph();
+  const { params, artifactService } = await setUp(agent, ['notes.txt']);
+  await agent.fork({ ...params, artifactService, step: 1 });
+  const key = { ...FORK, filename: 'notes.txt' };
+  expect(await artifactService.loadArtifact({ ...key, version: 1 })).toEqual({ text: 'one' });
+  expect(Math.max(...(await artifactService.listVersions(key)))).toBe(1);
+});
+
+test('a fork that would lose artifacts is refused, and nothing is made', async () => {
+  const agent = savingGraph();
+  const { params, sessionService } = await setUp(agent);
+  await expect(agent.fork({ ...params, step: 1 })).rejects.toThrow(ConfigurationError);
+  expect(await sessionService.getSession(FORK)).toBeUndefined();
+});
+
+test('a fork changes nothing that other sessions see, and what they see is in it as it is now', async () => {
+  const channels = {
+    mine: channel(z.number(), { stateKey: 'user:mine', default: 1 }),
+    all: channel(z.number(), { stateKey: 'app:all', default: 1 }),
+  };
+  const agent = new StateGraph({ name: 'g', channels })
+    .addNode('one', () => 1)
+    .addNode('two', (_: unknown, context) => context.update({ mine: 2 }), { writes: ['mine'] })
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const { params, sessionService } = await setUp(agent);
+  for (const update of [{ mine: 50 }, { all: 50 }])
+    await expect(agent.fork({ ...params, step: 1, update })).rejects.toThrow(InvalidRequestError);
+  expect((await sessionService.getSession(KEY))?.state).toEqual({ 'user:mine': 2, 'app:all': 1 });
+  expect((await agent.fork({ ...params, step: 1 })).state).toEqual({ 'user:mine': 2, 'app:all': 1 });
+});

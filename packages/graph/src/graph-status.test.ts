@@ -1,0 +1,120 @@
+import { BaseAgent, createErrorEvent, type Event, type InvocationContext } from '@eventloom/core';
+import { LoopAgent } from '@eventloom/multi-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { END, type GraphAgent, START, StateGraph } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** Runs an agent in a session, in which `graph` is looked for. */
+async function setUp(graph: GraphAgent, agent: BaseAgent = graph) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const { invocationId } = stream;
+  const query = async () => ({ invocationId, events: (await sessionService.getSession(KEY))?.events ?? [] });
+  const run = async () => {
+    for await (const _ of stream);
+  };
+  return { run, query, histories: async () => graph.history(await query()) };
+}
+
+/** Says something by its number, and does what it is told with each. */
+class Counting extends BaseAgent {
+  readonly #work: (count: number, context: InvocationContext) => Promise<Event | undefined>;
+  #count = 0;
+
+  constructor(work: (count: number, context: InvocationContext) => Promise<Event | undefined>) {
+    super({ name: 'counting' });
+    this.#work = work;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const event = await this.#work(++this.#count, context);
+    yield event ?? context.createEvent({ author: this.name, content: { parts: [{ text: `${this.#count}` }] } });
+  }
+}
+
+test('a graph that a node ended by handing over is finished', async () => {
+  const helper = new Counting(() => Promise.resolve(undefined));
+  const graph = new StateGraph({ name: 'g', subAgents: [helper] })
+    .addNode('decide', (_: string, context) => {
+      context.callbackContext.actions.transferToAgent = 'counting';
+    })
+    .addNode('never', () => 'never')
+    .addEdge(START, 'decide')
+    .addEdge('decide', 'never')
+    .addEdge('never', END)
+    .compile();
+  const { run, histories } = await setUp(graph);
+  await run();
+  expect(await histories()).toMatchObject([{ status: 'finished' }]);
+});
+
+test('an error of an agent in a node, which is tried again, does not make the graph a failed one', async () => {
+  const gate = new Gate();
+  const flaky = new Counting(async (count, context) => {
+    if (count === 1) return createErrorEvent(context.createEvent({ author: 'counting' }), 'MODEL', 'no model');
+    await gate.pass();
+    return undefined;
+  });
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('flaky', flaky, { retry: { maxAttempts: 2, initialDelayMs: 0 } })
+    .addEdge(START, 'flaky')
+    .addEdge('flaky', END)
+    .compile();
+  const { run, histories, query } = await setUp(graph);
+  const running = run();
+  await gate.reached;
+  expect((await query()).events.some(({ errorCode }) => errorCode === 'MODEL')).toBe(true);
+  expect(await histories()).toMatchObject([{ status: 'open' }]);
+  gate.open();
+  await running;
+  expect(await histories()).toMatchObject([{ status: 'finished' }]);
+});
+
+test('a node that is a graph shows the last attempt of it', async () => {
+  let attempts = 0;
+  const sub = new StateGraph({ name: 'sub' })
+    .addNode('count', () => ++attempts)
+    .addNode('check', (count: number) => {
+      if (count === 1) throw new TypeError('too few');
+      return count;
+    })
+    .addEdge(START, 'count')
+    .addEdge('count', 'check')
+    .addEdge('check', END)
+    .compile();
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('nested', sub, { retry: { maxAttempts: 2, initialDelayMs: 0 } })
+    .addEdge(START, 'nested')
+    .addEdge('nested', END)
+    .compile();
+  const { run, histories } = await setUp(graph);
+  await run();
+  const [history] = await histories();
+  expect(history?.steps[0]?.nodes[0]?.graph).toMatchObject({ status: 'finished', output: 2, steps: [{}, {}] });
+});
+
+test('what is told of the runs of a graph draws the way of the last of them', async () => {
+  let rounds = 0;
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('turn', () => ++rounds)
+    .addNode('left', () => 'left')
+    .addNode('right', () => 'right')
+    .addEdge(START, 'turn')
+    .addConditionalEdges('turn', (round) => (round === 1 ? 'left' : 'right'), { left: 'left', right: 'right' })
+    .addEdge('left', END)
+    .addEdge('right', END)
+    .compile();
+  const { run, query } = await setUp(graph, new LoopAgent({ name: 'loop', subAgents: [graph], maxIterations: 2 }));
+  await run();
+  const { runs, mermaid } = graph.describeRun(await query());
+  const [first, last] = graph.history(await query());
+  expect(runs).toHaveLength(2);
+  expect(mermaid).toBe(graph.toMermaid(last));
+  expect(mermaid).not.toBe(graph.toMermaid(first));
+});

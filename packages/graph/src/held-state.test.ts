@@ -1,0 +1,81 @@
+import { ConfigurationError, type Event } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type AnyChannel, channel, END, NodeError, START, StateGraph } from './index.ts';
+
+const IDS = { userId: 'u', sessionId: 's' };
+
+/** Runs a graph in a session with this state: a tool that writes `written` to it, and a function that reads the channel. */
+async function run(held: AnyChannel, state: object, written?: unknown): Promise<Event[]> {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS, state: { ...state } });
+  const tool = new FunctionTool({
+    name: 'write',
+    description: '',
+    execute: (_, { state: given }) => {
+      if (written !== undefined) given.set('tone', written);
+      return 'written';
+    },
+  });
+  const agent = new StateGraph({ name: 'g', channels: { held } })
+    .addNode('args', () => ({}))
+    .addNode('write', tool)
+    .addNode('read', (_: unknown, context) => context.state.held ?? 'nothing')
+    .addEdge(START, 'args')
+    .addEdge('args', 'write')
+    .addEdge('write', 'read')
+    .addEdge('read', END)
+    .compile();
+  return new Runner({ appName: 'app', agent, sessionService }).run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+}
+
+const answerOf = (events: readonly Event[]) => events.at(-1)?.content?.parts?.[0]?.text;
+const tone = channel(z.string(), { stateKey: 'tone' });
+
+test('what the session holds for a channel, and its schema refuses, is an error that names the channel', async () => {
+  const running = run(tone, { tone: 5 });
+  await expect(running).rejects.toThrow(ConfigurationError);
+  await expect(running).rejects.toThrow(/graph "g".*"tone".*channel "held"/);
+});
+
+test('so is what others write there while the graph runs, before a node reads it', async () => {
+  await expect(run(tone, { tone: 'dry' }, 5)).rejects.toThrow(/channel "held"/);
+  expect(answerOf(await run(tone, { tone: 'dry' }, 'warm'))).toBe('warm');
+});
+
+test('a channel may hold nothing', async () => {
+  expect(answerOf(await run(tone, {}))).toBe('nothing');
+});
+
+test('a default that only a schema that takes its time refuses is an error that names the channel, and no node', async () => {
+  const slow = z.string().refine((text) => Promise.resolve(text !== 'bad'));
+  const running = run(channel(slow, { default: 'bad' }), {});
+  await expect(running).rejects.toThrow(ConfigurationError);
+  await expect(running).rejects.toThrow(/graph "g": .*channel "held"/);
+});
+
+test('a schema that changes what it made itself is refused where the session keeps it', async () => {
+  const louder = z.string().transform((text) => `${text}!`);
+  const writing = (options: object) => {
+    const agent = new StateGraph({ name: 'g', channels: { held: channel(louder, options) } })
+      .addNode('write', (text: string, context) => context.update({ held: text }), { writes: ['held'] })
+      .addNode('read', (_: unknown, context) => context.state.held)
+      .addEdge(START, 'write')
+      .addEdge('write', 'read')
+      .addEdge('read', END)
+      .compile();
+    const sessionService = new InMemorySessionService();
+    return sessionService
+      .createSession({ appName: 'app', ...IDS })
+      .then(() =>
+        new Runner({ appName: 'app', agent, sessionService }).run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }),
+      );
+  };
+  expect(answerOf(await writing({}))).toBe('hi!');
+  const running = writing({ stateKey: 'tone' });
+  await expect(running).rejects.toThrow(NodeError);
+  await expect(running).rejects.toThrow(/channel "held".*a stateKey/);
+});

@@ -1,0 +1,40 @@
+import type { Event } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { expect, test } from 'vitest';
+import { END, NodeError, type NodeContext, START, StateGraph } from './index.ts';
+
+const IDS = { userId: 'u', sessionId: 's' };
+
+/** Runs a graph of `a`, whose router answers `routes`, and of `b`, which both of them lead to. */
+async function run(work: (context: NodeContext) => unknown, routes: readonly ('x' | 'y')[]): Promise<Event[]> {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('a', (_: string, context) => work(context as unknown as NodeContext))
+    .addNode('b', () => 'done')
+    .addEdge(START, 'a')
+    .addConditionalEdges('a', () => routes, { x: 'b', y: ['b', END] })
+    .addEdge('b', END)
+    .compile();
+  return new Runner({ appName: 'app', agent, sessionService }).run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+}
+
+test('a node that two routes lead to is run once', async () => {
+  const events = await run(() => 'a', ['x', 'y']);
+  expect(events.filter(({ author }) => author === 'b')).toHaveLength(1);
+});
+
+test('a node that sets a route, and has a router, is an error that says so', async () => {
+  const running = run((context) => (context.route = 'y'), ['x']);
+  await expect(running).rejects.toThrow(NodeError);
+  await expect(running).rejects.toThrow(/node "a".*"y".*router/);
+});
+
+test.each([
+  ['nothing', null, /node "a".*runNode runs nodes/],
+  ['a function', () => 1, /node "a".*node\('name'/],
+  ['a name', 'b', /node "a".*runNode runs nodes/],
+])('to run %s as a node is an error that says what can be run', async (_, what, message) => {
+  await expect(run((context) => context.runNode(what as never, 1), ['x'])).rejects.toThrow(message);
+});

@@ -1,0 +1,64 @@
+import type { Event } from '@eventloom/core';
+
+/** Some of the events of a run of a runner, from one of them to another. */
+export interface Stretch {
+  readonly from: number;
+  /** Not in it any more. */
+  readonly to: number;
+}
+
+/** The events of one run of a runner, found by who said them and where. */
+export class RunEvents {
+  readonly all: readonly Event[];
+  readonly #byExecution = new Map<string, number[]>();
+  readonly #byPlace = new Map<string, number[]>();
+
+  constructor(events: readonly Event[], invocationId: string) {
+    this.all = events.filter((event) => event.invocationId === invocationId);
+    for (const [index, { executionId = '', branch = '' }] of this.all.entries()) {
+      note(this.#byExecution, executionId, index);
+      note(this.#byPlace, placeOf(branch), index);
+    }
+  }
+
+  /** What agents say in one execution, in order. */
+  ofExecution(executionId: string, stretch: Stretch): Event[] {
+    return this.#pick(this.#byExecution.get(executionId), stretch).filter(({ author }) => author !== 'user');
+  }
+
+  /** The index of the last such event on the branches of all attempts of a node, and not further in. @param branch of its first attempt */
+  lastOnBranch(branch: string, { from, to }: Stretch, isSuch: (event: Event) => boolean): number | undefined {
+    const indices = this.#byPlace.get(placeOf(branch)) ?? [];
+    return indices.slice(lowerBound(indices, from), lowerBound(indices, to)).findLast((index) => {
+      const event = this.all[index];
+      return event !== undefined && isSuch(event);
+    });
+  }
+
+  #pick(indices: readonly number[] = [], { from, to }: Stretch): Event[] {
+    return indices.slice(lowerBound(indices, from), lowerBound(indices, to)).flatMap((index) => this.all[index] ?? []);
+  }
+}
+
+/** A branch without the number of its last attempt. */
+function placeOf(branch: string): string {
+  return branch.replace(/!\d+$/, '');
+}
+
+function note(indices: Map<string, number[]>, key: string, index: number): void {
+  const others = indices.get(key);
+  if (others) others.push(index);
+  else indices.set(key, [index]);
+}
+
+/** Where the first number is that is not smaller than this one. */
+function lowerBound(sorted: readonly number[], least: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,69 @@
+import { BaseTool, type Event, RunAbortedError, type RunAsyncToolRequest } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { END, START, StateGraph } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** A tool that takes no notice of being stopped. */
+class Deaf extends BaseTool {
+  readonly #work: (request: RunAsyncToolRequest) => Promise<unknown>;
+
+  constructor(work: (request: RunAsyncToolRequest) => Promise<unknown>) {
+    super({ name: 'deaf', description: '' });
+    this.#work = work;
+  }
+
+  override runAsync(request: RunAsyncToolRequest): Promise<unknown> {
+    return this.#work(request);
+  }
+}
+
+/** Runs a graph of one node, a tool, until `hasBegun`, and stops it there. */
+async function stopped(tool: BaseTool, hasBegun: Promise<unknown>) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('args', () => ({}))
+    .addNode('pay', tool)
+    .addEdge(START, 'args')
+    .addEdge('args', 'pay')
+    .addEdge('pay', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const abort = new AbortController();
+  const stream = runner.runAsync({ ...KEY, newMessage: { parts: [{ text: 'hi' }] }, abortSignal: abort.signal });
+  const events: Event[] = [];
+  const running = (async () => {
+    for await (const event of stream) events.push(event);
+  })();
+  await hasBegun;
+  abort.abort();
+  await expect(running).rejects.toThrow(RunAbortedError);
+  const { invocationId } = stream;
+  return { runner, invocationId, ledger: () => sessionService.listToolCalls({ ...KEY, invocationId }) };
+}
+
+test('that a tool was cut off is in the ledger as its end, so whoever goes on then is told the same', async () => {
+  const gate = new Gate();
+  const { runner, invocationId, ledger } = await stopped(new Deaf(() => gate.pass()), gate.reached);
+  expect(await ledger()).toMatchObject([{ status: 'started' }]);
+  const { userId, sessionId } = KEY;
+  await runner.run({ userId, sessionId, invocationId });
+  expect(await ledger()).toMatchObject([{ status: 'finished', response: { output: { error: 'interrupted' } } }]);
+});
+
+test('a tool is told that nobody reads its events any more', async () => {
+  const gate = new Gate();
+  const told = Promise.withResolvers<unknown>();
+  const tool = new Deaf(async ({ toolContext }) => {
+    await gate.pass();
+    const event = toolContext.invocationContext.createEvent({ author: 'deaf' });
+    await toolContext.emitEvent(event).then(() => told.resolve('taken'), told.resolve);
+  });
+  await stopped(tool, gate.reached);
+  gate.open();
+  expect(await told.promise).toBeInstanceOf(RunAbortedError);
+});

@@ -1,0 +1,31 @@
+import { InvalidRequestError, type JsonValue, setOwn } from '@eventloom/core';
+import type { GraphHistory } from './graph-history.ts';
+
+/**
+ * The channels as they were after a step of a run; after 0, as the run found them. A history says what each step changed, so that it does
+ * not grow with the square of the run.
+ * @param run from `history`, or from a server's answer
+ * @throws InvalidRequestError for a step that the run does not have
+ */
+export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, step: number): Record<string, JsonValue> {
+  if (!Number.isInteger(step) || step < 0 || step > run.steps.length)
+    throw new InvalidRequestError(`stateAfter: the run has ${run.steps.length} steps, and no step ${step}`);
+  const state = new Map(Object.entries(run.initialState));
+  const lists = new Map<string, JsonValue[]>();
+  for (const { changed, added } of run.steps.slice(0, step)) {
+    for (const [name, value] of Object.entries(changed)) {
+      state.set(name, value);
+      lists.delete(name);
+    }
+    for (const [name, items] of Object.entries(added)) {
+      const held = state.get(name);
+      const list = lists.get(name) ?? (Array.isArray(held) ? [...held] : []);
+      for (const item of items) list.push(item);
+      lists.set(name, list);
+      state.set(name, list);
+    }
+  }
+  const picked: Record<string, JsonValue> = {};
+  for (const [name, value] of state) setOwn(picked, name, value);
+  return picked;
+}

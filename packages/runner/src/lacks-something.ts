@@ -1,0 +1,11 @@
+import { type Event, getFunctionCalls, hasBeginOfRun } from '@eventloom/core';
+
+/** True when a call that is answered, or the invocation that is to go on, was before these events. */
+export function lacksSomething(
+  events: readonly Event[],
+  callIds: readonly string[],
+  invocationId: string | undefined,
+): boolean {
+  if (invocationId !== undefined && !hasBeginOfRun(events, invocationId)) return true;
+  return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
+}
