@@ -1,4 +1,4 @@
-import { getFunctionCalls } from '@eventloom/core';
+import { BaseAgent, type Event, getFunctionCalls, type InvocationContext } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
@@ -8,12 +8,23 @@ import { type AnyNodes, type Channels, END, START, StateGraph } from './index.ts
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const ROUNDS = 40;
 
-test.each([0, 1, 2, 3, 4, 5, 6, 7])(
-  'one run goes on with any number of answers, %s nodes before each, in this process and in new ones',
-  async (width) => {
+class Speaker extends BaseAgent {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield context.createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'well' }] } });
+  }
+}
+
+const same = (input: unknown): unknown => input;
+
+test.each([0, 1, 2, 3, 4, 5, 6, 7].flatMap((width) => [[width, 'functions'] as const, [width, 'agents'] as const]))(
+  'one run goes on with any number of answers, %s %s before each, in this process and in new ones',
+  async (width, kind) => {
     const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
     const names = Array.from({ length: width }, (_, index) => `n${index}`);
-    for (const name of names) graph.addNode(name, (input: unknown) => input);
+    for (const name of names) {
+      if (kind === 'agents') graph.addNode(name, new Speaker({ name: `speaker_${name}` }));
+      else graph.addNode(name, same);
+    }
     graph.addNode('ask', async (_: unknown, context) => {
       await context.requestInput();
       context.route = context.step < ROUNDS * (width + 1) ? 'again' : 'done';

@@ -22,6 +22,11 @@ test('an answer with which a run goes on is not its begin', () => {
   expect(hasBeginOfRun([call('one', 'a'), answer('one', 'a')], 'one')).toBe(false);
 });
 
+test('what an agent within a run is told is not the begin of the run', () => {
+  expect(hasBeginOfRun([{ ...says('one'), branch: 'caller.called@a' }], 'one')).toBe(false);
+  expect(hasBeginOfRun([{ ...says('one'), branch: 'caller.called' }], 'one')).toBe(true);
+});
+
 test('an answer to another run begins one, when its call is there or it says so', () => {
   expect(hasBeginOfRun([call('one', 'a'), answer('two', 'a'), call('two', 'b')], 'two')).toBe(true);
   expect(hasBeginOfRun([answer('two', 'a', { resumable: true })], 'two')).toBe(true);

@@ -1,5 +1,6 @@
 import { beginsResumableRun } from './begins-resumable-run.ts';
 import { getFunctionCalls, getFunctionResponses } from './event-predicates.ts';
+import { enclosureOf } from './branch.ts';
 import type { Event } from './event.ts';
 
 /**
@@ -9,7 +10,8 @@ import type { Event } from './event.ts';
 export function hasBeginOfRun(events: readonly Event[], invocationId: string): boolean {
   const index = events.findIndex((event) => event.invocationId === invocationId);
   const first = events[index];
-  if (first?.author !== 'user') return false;
+  // An agent that is called, as a tool or in a node, is told what it is to do as by a user.
+  if (first?.author !== 'user' || enclosureOf(first.branch) !== '') return false;
   if (beginsResumableRun(first)) return true;
   const before = events.slice(0, index);
   return getFunctionResponses(first).every(({ id }) =>
