@@ -16,9 +16,9 @@ const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.
 
 /**
  * As wrangler bundles a Worker that says `minify: true` and `keep_names: false`: all in one file. The targets are 60 kB for the runtime
- * with hono and 170 kB for the Worker with Gemini; the budgets are a little below, to keep what there is. A Worker that is a server has live
- * runs in it, which take 17 kB, and their side of Gemini, which takes 10. What wrangler itself makes of the packages as they are published
- * is measured in tests/packages/worker.test.ts.
+ * with hono and 170 kB for the Worker with Gemini, of what wrangler makes of the packages as they are published: that is measured in
+ * tests/packages/worker.test.ts. The budgets here keep what there is; the Worker with Gemini takes some 2 kB more here. A Worker that is a
+ * server has live runs in it, which take 17 kB, and their side of Gemini, which takes 10.
  */
 const workerd: BuildOptions = {
   platform: 'browser',
@@ -28,7 +28,7 @@ const workerd: BuildOptions = {
 const workers = [
   { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_800 },
   { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 115_000 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 170_700 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 171_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
