@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
 
-/** A program of this folder in a process of its own, which is told what to do and reports, message by message. */
+/** A program in a process of its own, which is told what to do and reports, message by message. */
 export class ChildPeer<Order extends object, Report> {
   readonly #process: ChildProcess;
   readonly #reports: Report[] = [];
@@ -9,7 +8,7 @@ export class ChildPeer<Order extends object, Report> {
   #wake: (() => void) | undefined;
 
   constructor(file: string) {
-    this.#process = fork(join(import.meta.dirname, file));
+    this.#process = fork(file);
     this.#process.on('message', (report) => {
       this.#reports.push(report as Report);
       this.#wake?.();
