@@ -7,8 +7,9 @@ export class ChildPeer<Order extends object, Report> {
   #isOver = false;
   #wake: (() => void) | undefined;
 
-  constructor(file: string) {
-    this.#process = fork(file);
+  /** @param nodeOptions flags of its node, beside those of this process */
+  constructor(file: string, nodeOptions: readonly string[] = []) {
+    this.#process = fork(file, { execArgv: [...process.execArgv, ...nodeOptions] });
     this.#process.on('message', (report) => {
       this.#reports.push(report as Report);
       this.#wake?.();

@@ -15,6 +15,7 @@ app.post('/run_sse', async (context) => {
     for (const data of events) await stream.writeSSE({ id: String(++seq), data });
   });
 });
+app.delete('/apps/*', (context) => context.body(null, 204));
 serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => {
   process.send?.({ url: `http://127.0.0.1:${port}` } satisfies SseReport);
 });

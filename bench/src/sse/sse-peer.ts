@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { ChildPeer } from '../child-peer.ts';
 import { MESSAGE } from '../setup.ts';
 import type { SseOrder, SseReport } from './sse-order.ts';
@@ -28,9 +29,23 @@ export class SsePeer {
     this.#url = url;
   }
 
-  /** @param file a program of this folder */
-  static async start(file: string): Promise<SsePeer> {
-    const peer = new ChildPeer<SseOrder, SseReport>(join(import.meta.dirname, file));
+  /**
+   * Starts a program of this folder as it would be deployed: bundled, because node keeps a compiler in memory for sources in TypeScript.
+   * @param folder where the bundle goes
+   * @param nodeOptions flags of its node
+   */
+  static async start(name: string, folder: string, nodeOptions: readonly string[] = []): Promise<SsePeer> {
+    const outfile = join(folder, `${name}.mjs`);
+    await build({
+      entryPoints: [join(import.meta.dirname, `${name}.ts`)],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      // What is CommonJS among the dependencies asks for modules of node.
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    });
+    const peer = new ChildPeer<SseOrder, SseReport>(outfile, nodeOptions);
     const report = await peer.report();
     if (!('url' in report)) throw new Error('a server of the benchmark did not say where it is');
     return new SsePeer(peer, report.url);

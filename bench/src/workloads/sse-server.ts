@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { compare, type Measurement, summarize } from '../measure.ts';
 import { limitRow, rateRow, type Row } from '../report.ts';
 import { CHUNKED, CHUNKS, TURN } from '../sse/apps.ts';
@@ -9,6 +12,10 @@ const CHUNKED_RUNS = 10;
 /** The chunks and the whole answer. */
 const EVENTS = CHUNKS + 1;
 
+/** Flags of a node with little memory, and what they are called. */
+const SMALL_HEAP = ['--max-old-space-size=64', '--max-semi-space-size=4'];
+const SMALL_HEAP_MB = 64;
+
 /** One of the two servers. */
 interface Contestant {
   readonly name: string;
@@ -16,59 +23,89 @@ interface Contestant {
   readonly firstMs: number[];
 }
 
-/** W9: runs as server-sent events, beside a bare handler that writes the same bytes. Both servers are processes of their own. */
+/** W9: runs as server-sent events, beside a bare handler that writes the same bytes. The servers are processes of their own. */
 export async function sseServer(): Promise<Row[]> {
-  const contestants = [
-    await start('ours', 'run-server-process.ts'),
-    await start('bare', 'bare-server-process.ts'),
-  ] as const;
-  const [ours, bare] = contestants;
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
+  const start = async (name: string, program: string, nodeOptions?: readonly string[]): Promise<Contestant> => {
+    const contestant = { name, peer: await SsePeer.start(program, folder, nodeOptions), firstMs: [] };
+    started.push(contestant.peer);
+    return contestant;
+  };
+  const started: SsePeer[] = [];
   try {
-    for (const appName of [TURN, CHUNKED]) {
-      await bare.peer.order({ does: 'write', appName, events: await eventsOf(ours.peer, appName) });
-      await checkSameBytes(ours.peer, bare.peer, appName);
-    }
-    const chunked = await compare(
-      contestants.map((contestant) => ({ name: contestant.name, round: () => readChunked(contestant) })),
-      15,
-    );
-    const turns = await compare(
-      contestants.map(({ name, peer }) => ({
-        name,
-        prepare: async () => {
-          if (peer === ours.peer) await peer.deleteSessions();
-        },
-        round: () => takeTurns(peer),
-      })),
-      15,
-    );
-    const cpuUs = {
-      event: {
-        ours: await cpuOf(ours.peer, () => readChunked(ours)),
-        floor: await cpuOf(bare.peer, () => readChunked(bare)),
-      },
-      turn: {
-        ours: await cpuOf(ours.peer, () => takeTurns(ours.peer)),
-        floor: await cpuOf(bare.peer, () => takeTurns(bare.peer)),
-      },
-    };
-    const [oursPeak, barePeak] = [await ours.peer.order({ does: 'report' }), await bare.peer.order({ does: 'report' })];
-    const oursFirst = median(ours.firstMs);
+    const ours = await start('ours', 'run-server-process');
+    const bare = await start('bare', 'bare-server-process');
+    const rows = await measure(ours, bare);
+    const small = await start('ours, small', 'run-server-process', SMALL_HEAP);
+    const smallBare = await start('bare, small', 'bare-server-process', SMALL_HEAP);
+    await teach(small.peer, smallBare.peer);
+    for (const contestant of [small, smallBare]) await work(contestant, 10);
     return [
-      { ...limitRow('W9', 'first event on the wire', 'ms', oursFirst, 3), floor: median(bare.firstMs) },
-      rateRow('W9', 'events of a 2,000-chunk run', 'a second', rate(chunked, 'ours'), rate(chunked, 'bare'), 1),
-      { workload: 'W9', figure: 'processor time of such an event', unit: 'µs', ...cpuUs.event },
-      rateRow('W9', `turns, ${CONNECTIONS} connections`, 'a second', rate(turns, 'ours'), rate(turns, 'bare'), 0.5),
-      { workload: 'W9', figure: 'processor time of such a turn', unit: 'µs', ...cpuUs.turn },
-      { ...limitRow('W9', 'peak memory', 'MB', oursPeak.peakBytes / 1e6, 150), floor: barePeak.peakBytes / 1e6 },
+      ...rows,
+      {
+        workload: 'W9',
+        figure: `peak memory, heap of ${SMALL_HEAP_MB} MB`,
+        unit: 'MB',
+        ours: await peakMegabytes(small.peer),
+        floor: await peakMegabytes(smallBare.peer),
+      },
     ];
   } finally {
-    for (const { peer } of contestants) peer.close();
+    for (const peer of started) peer.close();
+    rmSync(folder, { recursive: true });
   }
 }
 
-async function start(name: string, file: string): Promise<Contestant> {
-  return { name, peer: await SsePeer.start(file), firstMs: [] };
+async function measure(ours: Contestant, bare: Contestant): Promise<Row[]> {
+  await teach(ours.peer, bare.peer);
+  const both = [ours, bare];
+  const chunked = await compare(
+    both.map((contestant) => ({ name: contestant.name, round: () => readChunked(contestant) })),
+  );
+  const turns = await compare(
+    both.map((contestant) => ({
+      name: contestant.name,
+      prepare: () => contestant.peer.deleteSessions(),
+      round: () => takeTurns(contestant),
+    })),
+  );
+  const ofEvent = { ours: await cpuUsOf(ours, readChunked), floor: await cpuUsOf(bare, readChunked) };
+  const ofTurn = { ours: await cpuUsOf(ours, takeTurns), floor: await cpuUsOf(bare, takeTurns) };
+  const rate = (measured: ReadonlyMap<string, Measurement>, { name }: Contestant): number =>
+    1e6 / (measured.get(name)?.medianUs ?? Number.NaN);
+  return [
+    { ...limitRow('W9', 'first event on the wire', 'ms', median(ours.firstMs), 3), floor: median(bare.firstMs) },
+    rateRow('W9', 'events of a 2,000-chunk run', 'a second', rate(chunked, ours), rate(chunked, bare), 1),
+    { workload: 'W9', figure: 'processor time of such an event', unit: 'µs', ...ofEvent },
+    rateRow('W9', `turns, ${CONNECTIONS} connections`, 'a second', rate(turns, ours), rate(turns, bare), 0.5),
+    { workload: 'W9', figure: 'processor time of such a turn', unit: 'µs', ...ofTurn },
+    {
+      ...limitRow('W9', 'peak memory', 'MB', await peakMegabytes(ours.peer), 150),
+      floor: await peakMegabytes(bare.peer),
+    },
+  ];
+}
+
+/** Some of everything. */
+async function work(contestant: Contestant, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await readChunked(contestant);
+    await takeTurns(contestant);
+    await contestant.peer.deleteSessions();
+  }
+}
+
+async function peakMegabytes(peer: SsePeer): Promise<number> {
+  const { peakBytes } = await peer.order({ does: 'report' });
+  return peakBytes / 1e6;
+}
+
+/** Gives the bare handler what ours writes. */
+async function teach(ours: SsePeer, bare: SsePeer): Promise<void> {
+  for (const appName of [TURN, CHUNKED]) {
+    await bare.order({ does: 'write', appName, events: await eventsOf(ours, appName) });
+    await checkSameBytes(ours, bare, appName);
+  }
 }
 
 /** The JSON of each event of a run. */
@@ -100,7 +137,7 @@ async function readChunked({ peer, firstMs }: Contestant): Promise<number> {
 }
 
 /** Turns of one event on many connections, each with the next one as soon as it has its answer. Gives their number. */
-async function takeTurns(peer: SsePeer): Promise<number> {
+async function takeTurns({ peer }: Contestant): Promise<number> {
   let left = TURNS;
   const connection = async (): Promise<void> => {
     while (left-- > 0) expectEvents(await peer.run(TURN), 1);
@@ -114,12 +151,12 @@ function expectEvents({ events }: SseAnswer, expected: number): void {
 }
 
 /** The processor time that a server takes for what is done, in microseconds for each. */
-async function cpuOf(peer: SsePeer, round: () => Promise<number>): Promise<number> {
+async function cpuUsOf(contestant: Contestant, round: (contestant: Contestant) => Promise<number>): Promise<number> {
   const us: number[] = [];
   for (let repetition = 0; repetition < 5; repetition++) {
-    const before = await peer.order({ does: 'report' });
-    const count = await round();
-    const after = await peer.order({ does: 'report' });
+    const before = await contestant.peer.order({ does: 'report' });
+    const count = await round(contestant);
+    const after = await contestant.peer.order({ does: 'report' });
     us.push((after.cpuUs - before.cpuUs) / count);
   }
   return median(us);
@@ -127,8 +164,4 @@ async function cpuOf(peer: SsePeer, round: () => Promise<number>): Promise<numbe
 
 function median(values: readonly number[]): number {
   return summarize(values).medianUs;
-}
-
-function rate(measured: ReadonlyMap<string, Measurement>, name: string): number {
-  return 1e6 / (measured.get(name)?.medianUs ?? Number.NaN);
 }
