@@ -16,7 +16,9 @@ import { liveTool } from './workloads/live-tool.ts';
 import { liveWire } from './workloads/live-wire.ts';
 import { sessionGrowth } from './workloads/session-growth.ts';
 import { sessionThroughput } from './workloads/session-throughput.ts';
+import { sessionsInFlight } from './workloads/sessions-in-flight.ts';
 import { sqliteSession } from './workloads/sqlite-session.ts';
+import { sseServer } from './workloads/sse-server.ts';
 import { chunkedReply, longSession, textTurn, toolTurns } from './workloads/turns.ts';
 
 /** Every workload, by its name. What comes before a slash selects all of a kind. */
@@ -25,8 +27,10 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'tool-turns': toolTurns,
   'chunked-reply': chunkedReply,
   'long-session': longSession,
+  'sessions-in-flight': sessionsInFlight,
   'cold-start': coldStart,
   'sqlite-session': sqliteSession,
+  'sse-server': sseServer,
   'agent-creation': agentCreation,
   'live-latency': liveLatency,
   'live-calls': liveCalls,

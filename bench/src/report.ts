@@ -23,6 +23,18 @@ export function ratioRow(
   return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}×`, ok: ours / floor <= maxRatio };
 }
 
+/** A row of what there is to be much of, whose target is a ratio to the floor. */
+export function rateRow(
+  workload: string,
+  figure: string,
+  unit: string,
+  ours: number,
+  floor: number,
+  minRatio: number,
+): Row {
+  return { workload, figure, unit, ours, floor, target: `≥ ${minRatio}×`, ok: ours / floor >= minRatio };
+}
+
 /** A row of what grows, whose target is a ratio to what it was when it was small. */
 export function limitedGrowth(
   workload: string,

@@ -1,4 +1,5 @@
-import { ChildPeer } from './child-peer.ts';
+import { join } from 'node:path';
+import { ChildPeer } from '../child-peer.ts';
 import type { GeminiOrder, GeminiReport } from './gemini-order.ts';
 
 /** A fake Gemini in a process of its own, as the process that measures sees it. */
@@ -12,7 +13,7 @@ export class GeminiPeer {
   }
 
   static async start(): Promise<GeminiPeer> {
-    const peer = new ChildPeer<GeminiOrder, GeminiReport>('gemini-process.ts');
+    const peer = new ChildPeer<GeminiOrder, GeminiReport>(join(import.meta.dirname, 'gemini-process.ts'));
     const report = await peer.report();
     if (!('url' in report)) throw new Error('the fake Gemini did not say where it is');
     return new GeminiPeer(peer, report.url);

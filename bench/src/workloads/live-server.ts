@@ -1,5 +1,6 @@
+import { join } from 'node:path';
+import { ChildPeer } from '../child-peer.ts';
 import { startBareRelay } from '../live/bare-relay.ts';
-import { ChildPeer } from '../live/child-peer.ts';
 import { PIECE_MS } from '../live/gemini-order.ts';
 import { GeminiPeer } from '../live/gemini-peer.ts';
 import { quantile } from '../live/latencies.ts';
@@ -30,7 +31,9 @@ interface Line {
 /** L6: calls over the server's WebSockets, beside a relay by hand. The clients and the fake Gemini are processes of their own. */
 export async function liveServer(): Promise<Row[]> {
   const gemini = await GeminiPeer.start();
-  const clients = new ChildPeer<SocketOrder, SocketReport>('socket-process.ts');
+  const clients = new ChildPeer<SocketOrder, SocketReport>(
+    join(import.meta.dirname, '..', 'live', 'socket-process.ts'),
+  );
   const lines = new Map<string, Line>();
   let connected = 0;
   let wanted = Promise.withResolvers<void>();

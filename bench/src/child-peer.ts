@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
 
-/** A program of this folder in a process of its own, which is told what to do and reports, message by message. */
+/** A program in a process of its own, which is told what to do and reports, message by message. */
 export class ChildPeer<Order extends object, Report> {
   readonly #process: ChildProcess;
   readonly #reports: Report[] = [];
   #isOver = false;
   #wake: (() => void) | undefined;
 
-  constructor(file: string) {
-    this.#process = fork(join(import.meta.dirname, file));
+  /** @param nodeOptions flags of its node, beside those of this process */
+  constructor(file: string, nodeOptions: readonly string[] = []) {
+    this.#process = fork(file, { execArgv: [...process.execArgv, ...nodeOptions] });
     this.#process.on('message', (report) => {
       this.#reports.push(report as Report);
       this.#wake?.();

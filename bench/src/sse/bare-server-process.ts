@@ -1,0 +1,27 @@
+import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { reportOfThisProcess, type SseOrder, type SseReport } from './sse-order.ts';
+
+// The floor of a server: reads the request, and writes the events that it was given, one after the other. It runs nothing and makes no event.
+
+const eventsOf = new Map<string, readonly string[]>();
+const app = new Hono();
+app.post('/run_sse', async (context) => {
+  const { appName } = (await context.req.json()) as { readonly appName: string };
+  const events = eventsOf.get(appName) ?? [];
+  return streamSSE(context, async (stream) => {
+    let seq = 0;
+    for (const data of events) await stream.writeSSE({ id: String(++seq), data });
+  });
+});
+app.delete('/apps/*', (context) => context.body(null, 204));
+serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => {
+  process.send?.({ url: `http://127.0.0.1:${port}` } satisfies SseReport);
+});
+
+process.on('message', (order: SseOrder) => {
+  if (order.does === 'write') eventsOf.set(order.appName, order.events);
+  process.send?.(reportOfThisProcess());
+});
+process.on('disconnect', () => process.exit());

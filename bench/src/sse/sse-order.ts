@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+
+/** What a server in a process of its own is asked. */
+export type SseOrder =
+  /** The bare handler answers requests for this app with these events. */
+  | { readonly does: 'write'; readonly appName: string; readonly events: readonly string[] }
+  | { readonly does: 'report' };
+
+/** What it answers: where it is, as soon as it listens, and then to each order what it took so far. */
+export type SseReport =
+  | { readonly url: string }
+  | {
+      /** Processor time of all threads, in microseconds. */
+      readonly cpuUs: number;
+      /** The most memory that the process ever had (resident set). */
+      readonly peakBytes: number;
+    };
+
+/** What this process took so far. */
+export function reportOfThisProcess(): SseReport {
+  const { user, system } = process.cpuUsage();
+  return { cpuUs: user + system, peakBytes: peakOfThisProcess() };
+}
+
+/** Of Linux, and not `maxRSS`: that of a process begins with what its parent has. */
+function peakOfThisProcess(): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? Number.NaN) * 1024;
+}

@@ -1,0 +1,115 @@
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { ChildPeer } from '../child-peer.ts';
+import { MESSAGE } from '../setup.ts';
+import type { SseOrder, SseReport } from './sse-order.ts';
+
+const LINE_FEED = 10;
+const USER = 'u';
+
+/** What came of one request. */
+export interface SseAnswer {
+  /** From the request to the first bytes of an event. */
+  readonly firstMs: number;
+  readonly events: number;
+  readonly bytes: number;
+}
+
+/** A server in a process of its own, and the client of its streams, which keeps its connections. */
+export class SsePeer {
+  readonly #peer: ChildPeer<SseOrder, SseReport>;
+  readonly #url: string;
+  readonly #agent = new Agent({ keepAlive: true });
+  #sessions = 0;
+  readonly #made: string[] = [];
+
+  private constructor(peer: ChildPeer<SseOrder, SseReport>, url: string) {
+    this.#peer = peer;
+    this.#url = url;
+  }
+
+  /**
+   * Starts a program of this folder as it would be deployed: bundled, because node keeps a compiler in memory for sources in TypeScript.
+   * @param folder where the bundle goes
+   * @param nodeOptions flags of its node
+   */
+  static async start(name: string, folder: string, nodeOptions: readonly string[] = []): Promise<SsePeer> {
+    const outfile = join(folder, `${name}.mjs`);
+    await build({
+      entryPoints: [join(import.meta.dirname, `${name}.ts`)],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      // What is CommonJS among the dependencies asks for modules of node.
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    });
+    const peer = new ChildPeer<SseOrder, SseReport>(outfile, nodeOptions);
+    const report = await peer.report();
+    if (!('url' in report)) throw new Error('a server of the benchmark did not say where it is');
+    return new SsePeer(peer, report.url);
+  }
+
+  /** A turn in a session of its own, read to its end. */
+  run(appName: string, onBytes?: (bytes: Buffer) => void): Promise<SseAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<SseAnswer>();
+    const sessionId = `s${this.#sessions++}`;
+    this.#made.push(`${appName}/users/${USER}/sessions/${sessionId}`);
+    const body = JSON.stringify({ appName, userId: USER, sessionId, newMessage: MESSAGE, streaming: true });
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const beganMs = performance.now();
+    const sent = request(`${this.#url}/run_sse`, { method: 'POST', agent: this.#agent, headers }, (response) => {
+      const count = new EventCount();
+      let firstMs = Number.NaN;
+      let bytes = 0;
+      response.on('data', (data: Buffer) => {
+        if (bytes === 0) firstMs = performance.now() - beganMs;
+        bytes += data.length;
+        count.take(data);
+        onBytes?.(data);
+      });
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve({ firstMs, events: count.events, bytes });
+        else reject(new Error(`a server of the benchmark answered ${response.statusCode}`));
+      });
+      response.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+    return promise;
+  }
+
+  /** Deletes the sessions that were made since this was last asked for. */
+  async deleteSessions(): Promise<void> {
+    for (const path of this.#made.splice(0)) {
+      const response = await fetch(`${this.#url}/apps/${path}`, { method: 'DELETE' });
+      await response.arrayBuffer();
+    }
+  }
+
+  /** Has something done. One order at a time. */
+  async order(order: SseOrder): Promise<{ readonly cpuUs: number; readonly peakBytes: number }> {
+    this.#peer.send(order);
+    const report = await this.#peer.report();
+    if ('url' in report) throw new Error('a server of the benchmark did not report');
+    return report;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+    this.#peer.close();
+  }
+}
+
+/** Counts the empty lines of a stream: each ends an event. */
+class EventCount {
+  events = 0;
+  #endsLine = false;
+
+  take(data: Buffer): void {
+    if (this.#endsLine && data[0] === LINE_FEED) this.events++;
+    for (let at = data.indexOf('\n\n'); at !== -1; at = data.indexOf('\n\n', at + 2)) this.events++;
+    this.#endsLine = data.at(-1) === LINE_FEED;
+  }
+}
