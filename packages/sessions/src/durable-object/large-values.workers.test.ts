@@ -203,34 +203,39 @@ test('a value of app state lies in its row: one that no row takes is refused, an
     expect([stored?.events, stored?.state]).toEqual([[], { 'app:key': LARGE }]);
   }));
 
-test('a page of events is as long as memory allows, and those behind it are read with its cursor, either way and in an export', () =>
-  inObject(async ({ service }) => {
-    const session = await service.createSession(KEY);
-    const lengths = [5_000_000, 1, 4_000_000, 4_000_000, 2, 3, 9_000_000];
-    for (const [index, length] of lengths.entries()) {
-      await service.appendEvent({ session, event: event(String(index), 'x'.repeat(length)) });
-    }
-    const idsOf = (events: readonly Event[]) => events.map(({ id }) => id).join('');
-    const pages = async (order: 'asc' | 'desc'): Promise<string[]> => {
-      const found: string[] = [];
-      for (let cursor: string | undefined; found.length === 0 || cursor !== undefined;) {
-        const page = await service.listEvents({ ...KEY, order, cursor });
-        found.push(idsOf(page.events));
-        cursor = page.nextCursor;
+// It stores and reads 22 MB several times.
+test(
+  'a page of events is as long as memory allows, and those behind it are read with its cursor, either way and in an export',
+  { timeout: 30_000 },
+  () =>
+    inObject(async ({ service }) => {
+      const session = await service.createSession(KEY);
+      const lengths = [5_000_000, 1, 4_000_000, 4_000_000, 2, 3, 9_000_000];
+      for (const [index, length] of lengths.entries()) {
+        await service.appendEvent({ session, event: event(String(index), 'x'.repeat(length)) });
       }
-      return found;
-    };
-    expect(await pages('asc')).toEqual(['01', '2345', '6']);
-    expect(await pages('desc')).toEqual(['6', '54321', '0']);
-    const exported: Event[] = [];
-    for await (const record of service.exportSession(KEY)) if (record.type === 'event') exported.push(record.event);
-    expect(idsOf(exported)).toBe('0123456');
-    const countWithin = (config: GetSessionConfig) => service.countWithin({ ...KEY, config }, 4_100_000);
-    expect(await countWithin({ afterSeq: 0 })).toBe(1);
-    expect(await countWithin({ afterSeq: 1 })).toBe(2);
-    expect(await countWithin({ beforeSeq: 7, numRecentEvents: 100 })).toBe(3);
-    expect(await countWithin({ beforeSeq: 7, numRecentEvents: 2 })).toBe(2);
-  }));
+      const idsOf = (events: readonly Event[]) => events.map(({ id }) => id).join('');
+      const pages = async (order: 'asc' | 'desc'): Promise<string[]> => {
+        const found: string[] = [];
+        for (let cursor: string | undefined; found.length === 0 || cursor !== undefined;) {
+          const page = await service.listEvents({ ...KEY, order, cursor });
+          found.push(idsOf(page.events));
+          cursor = page.nextCursor;
+        }
+        return found;
+      };
+      expect(await pages('asc')).toEqual(['01', '2345', '6']);
+      expect(await pages('desc')).toEqual(['6', '54321', '0']);
+      const exported: Event[] = [];
+      for await (const record of service.exportSession(KEY)) if (record.type === 'event') exported.push(record.event);
+      expect(idsOf(exported)).toBe('0123456');
+      const countWithin = (config: GetSessionConfig) => service.countWithin({ ...KEY, config }, 4_100_000);
+      expect(await countWithin({ afterSeq: 0 })).toBe(1);
+      expect(await countWithin({ afterSeq: 1 })).toBe(2);
+      expect(await countWithin({ beforeSeq: 7, numRecentEvents: 100 })).toBe(3);
+      expect(await countWithin({ beforeSeq: 7, numRecentEvents: 2 })).toBe(2);
+    }),
+);
 
 test('a read is of the values that are there when it ends, though those it began with were replaced, or deleted, and swept meanwhile', async () => {
   let reached = Promise.withResolvers<void>();
