@@ -9,6 +9,7 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -44,9 +45,9 @@ export interface GeminiOptions extends GeminiClientOptions {
 /**
  * A Gemini model, by the Gemini API or by Vertex AI, over the client of @google/genai.
  *
- * The client is loaded and made at the first call. A failed call is tried again (see `RetryOptions`) until something of the
- * reply was passed on, then by the fallback model, then it throws ModelError with the service's own message and code. An abort
- * reaches the socket, and ends the wait between two attempts.
+ * The client is made at the first call, and loaded then, where a program is not one file. A failed call is tried again (see
+ * `RetryOptions`) until something of the reply was passed on, then by the fallback model, then it throws ModelError with the
+ * service's own message and code. An abort reaches the socket, and ends the wait between two attempts.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-2.5-flash', apiKey, fallbackModel: 'gemini-2.5-flash-lite' });
@@ -133,7 +134,7 @@ export class Gemini extends BaseLlm {
    * @throws RunAbortedError when the signal fires, then and later
    */
   override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
-    const { connectLive } = await import('./live/connect-live.ts');
+    const { connectLive } = await loadDeferred();
     return connectLive(request, {
       model: request.model ?? this.model,
       client: await this.#client(),

@@ -1,4 +1,4 @@
-// Loaded at the first call of a model, on node; elsewhere web/create-genai-client.ts is: see `imports` in the manifest.
+// Loaded at the first call of a model, on node (see deferred.ts); elsewhere web/create-genai-client.ts is: see `imports` in the manifest.
 import { GoogleGenAI } from '@google/genai';
 import { type GeminiClientOptions, LIVE_API_VERSION } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';

@@ -1,10 +1,11 @@
 import { ConfigurationError } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import type { GeminiClientOptions } from './client-options.ts';
 import type { GenAiClient } from './genai-client.ts';
 
 /**
  * A function that gives the client of these options, made at its first call: an agent that names a model pays for
- * @google/genai when it asks it. A client that could not be made is tried again at the next call.
+ * @google/genai when it asks it; a Worker, which is one file, has it from its start. A client that could not be made is tried again at the next call.
  */
 export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiClient> {
   const { client } = options;
@@ -22,7 +23,7 @@ export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiCli
     }));
 
   async function make(): Promise<GenAiClient> {
-    const { createGenAiClient } = await import('#genai-client');
+    const { createGenAiClient } = await loadDeferred();
     return createGenAiClient(options);
   }
 }
