@@ -172,6 +172,7 @@ export type { LiveRequest } from './live/live-request.ts';
 export type { LiveRequestQueueOptions } from './live/base-live-request-queue.ts';
 export { TASK_COMPLETED } from './tool/task-completed.ts';
 export { BaseLiveRequestQueue } from './live/base-live-request-queue.ts';
+export { Fifo } from './live/fifo.ts';
 export type { LiveRunHost, RunLiveParams } from './live/run-live-params.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';
 export { Modality } from './live/live-run-config.ts';

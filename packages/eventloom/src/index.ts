@@ -206,6 +206,7 @@ export {
   errorAdvice,
   EventloomError,
   EventTag,
+  Fifo,
   fromExecutionView,
   fromStrictAdk,
   getFunctionCalls,

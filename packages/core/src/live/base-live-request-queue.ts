@@ -6,6 +6,7 @@ import { InvalidMessageError } from '../errors/invalid-message-error.ts';
 import { LiveQueueFullError } from '../errors/live-queue-full-error.ts';
 import type { Event } from '../event/event.ts';
 import { checkLiveRun } from './check-live-run.ts';
+import { Fifo } from './fifo.ts';
 import { isLiveMedia } from './is-live-media.ts';
 import { isResumptionUpdate } from './is-resumption-update.ts';
 import type { LiveRequest } from './live-request.ts';
@@ -20,8 +21,6 @@ export interface LiveRequestQueueOptions {
 const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
 /** What a request counts for beside what it says. */
 const OVERHEAD_CHARS = 64;
-/** Places before the oldest request that are given back at once. */
-const MAX_GAP = 1024;
 
 interface Waiting {
   readonly request: LiveRequest;
@@ -39,13 +38,9 @@ export abstract class BaseLiveRequestQueue {
   readonly maxChars: number;
   /** What is said here, once more for each tool that listens to it, by the id of its call: there from the call to its end. */
   readonly activeStreamingTools: Map<string, BaseLiveRequestQueue> = new Map();
-  #waiting: Waiting[] = [];
-  /** The place of the oldest among them. */
-  #first = 0;
+  readonly #waiting = new Fifo<Waiting>();
   #chars = 0;
-  #isClosed = false;
   #isTaken = false;
-  #wakeReader: (() => void) | undefined;
   #ready: PromiseWithResolvers<void> | undefined;
   readonly #closed: PromiseWithResolvers<void> = Promise.withResolvers();
 
@@ -58,7 +53,7 @@ export abstract class BaseLiveRequestQueue {
 
   /** True once `close` was called: nothing can be sent any more. */
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#waiting.isEnded;
   }
 
   /** Characters that wait to be read. */
@@ -68,7 +63,7 @@ export abstract class BaseLiveRequestQueue {
 
   /** True while contents or answers to calls wait, and not only what is live. */
   get holdsWritten(): boolean {
-    return this.#waiting.slice(this.#first).some(({ request }) => 'content' in request || 'toolResponses' in request);
+    return this.#waiting.values().some(({ request }) => 'content' in request || 'toolResponses' in request);
   }
 
   /** A whole turn of the user's. @throws LiveQueueFullError InvalidMessageError when it is closed, or the content has no parts */
@@ -104,8 +99,7 @@ export abstract class BaseLiveRequestQueue {
 
   /** Ends the call when all that was sent before is read. A second call is a no-op. Its run closes the queue as well, at its end. */
   close(): void {
-    this.#isClosed = true;
-    this.#wakeReader?.();
+    this.#waiting.end();
     this.#settleReady();
     this.#closed.resolve();
   }
@@ -121,7 +115,7 @@ export abstract class BaseLiveRequestQueue {
    * producers, another's send may come first.
    */
   ready(): Promise<void> {
-    if (this.#isClosed || this.#chars < this.maxChars / 2) return Promise.resolve();
+    if (this.isClosed || this.#chars < this.maxChars / 2) return Promise.resolve();
     this.#ready ??= Promise.withResolvers();
     return this.#ready.promise;
   }
@@ -132,35 +126,18 @@ export abstract class BaseLiveRequestQueue {
    * @throws the signal's reason when it fires before there is one
    */
   async peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined> {
-    for (;;) {
-      abortSignal.throwIfAborted();
-      const oldest = this.#waiting[this.#first];
-      if (oldest) return oldest.request;
-      if (this.#isClosed) return undefined;
-      const woken = Promise.withResolvers<void>();
-      this.#wakeReader = woken.resolve;
-      abortSignal.addEventListener('abort', woken.resolve as () => void, { once: true });
-      await woken.promise;
-      abortSignal.removeEventListener('abort', woken.resolve as () => void);
-    }
+    return (await this.#waiting.peek(abortSignal))?.request;
   }
 
   /** Takes the oldest request out. */
   shift(): void {
-    const oldest = this.#waiting[this.#first];
-    if (!oldest) return;
-    this.#first++;
-    this.#chars -= oldest.chars;
-    if (this.#first === this.#waiting.length || this.#first > MAX_GAP) {
-      this.#waiting = this.#waiting.slice(this.#first);
-      this.#first = 0;
-    }
+    this.#chars -= this.#waiting.shift()?.chars ?? 0;
     if (this.#chars < this.maxChars / 2) this.#settleReady();
   }
 
   /** As `sendRealtime`, but the oldest gives way where there is no room: what is live is worth more. Of no effect when it is closed. */
   sendLatest(blob: Blob): void {
-    while (!this.#isClosed) {
+    while (!this.isClosed) {
       try {
         return this.sendRealtime(blob);
       } catch (error) {
@@ -196,15 +173,14 @@ export abstract class BaseLiveRequestQueue {
 
   /** Takes out one request after the other until the queue is closed and empty. For one reader, in place of `peek`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest, void, void> {
-    const { signal } = new AbortController();
-    for (let request = await this.peek(signal); request; request = await this.peek(signal)) {
+    for (let waiting = await this.#waiting.peek(); waiting; waiting = await this.#waiting.peek()) {
       this.shift();
-      yield request;
+      yield waiting.request;
     }
   }
 
   #send(request: LiveRequest, size: number): void {
-    if (this.#isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; a new call needs a new queue');
+    if (this.isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; a new call needs a new queue');
     const chars = size + OVERHEAD_CHARS;
     if (this.#chars + chars > this.maxChars) {
       throw new LiveQueueFullError(
@@ -215,7 +191,6 @@ export abstract class BaseLiveRequestQueue {
     }
     this.#waiting.push({ request, chars });
     this.#chars += chars;
-    this.#wakeReader?.();
   }
 
   #settleReady(): void {

@@ -1,4 +1,4 @@
-import type { LiveLlmResponse } from '@eventloom/core';
+import { Fifo, type LiveLlmResponse } from '@eventloom/core';
 
 /** How much an inbox holds, and who is told. */
 export interface LiveInboxOptions {
@@ -15,20 +15,15 @@ export interface LiveInboxOptions {
 const OVERFLOW = 8;
 /** What a response counts for beside what it says. */
 const OVERHEAD_CHARS = 256;
-/** Places before the oldest response that are given back at once. */
-const MAX_GAP = 1024;
 
 /** Responses between the socket, which pushes them, and the one reader, who takes them when it likes: all of them, in order. */
 export class LiveInbox {
   readonly #options: LiveInboxOptions;
-  #waiting: LiveLlmResponse[] = [];
-  /** The place of the oldest among them. */
-  #first = 0;
+  readonly #waiting = new Fifo<LiveLlmResponse>();
   #chars = 0;
   #isFull = false;
   /** What is after the last response: an error, or nothing. */
   #end: { readonly error?: unknown } | undefined;
-  #wake: (() => void) | undefined;
 
   constructor(options: LiveInboxOptions) {
     this.#options = options;
@@ -40,7 +35,6 @@ export class LiveInbox {
     const { maxChars, onFull, onOverflow } = this.#options;
     this.#waiting.push(response);
     this.#chars += charsOf(response);
-    this.#wake?.();
     if (this.#chars <= maxChars) return;
     if (!this.#isFull) {
       this.#isFull = true;
@@ -52,42 +46,27 @@ export class LiveInbox {
   /** Nothing follows what is in it, or an error does. The first end counts. */
   end(end: { readonly error?: unknown }): void {
     this.#end ??= end;
-    this.#wake?.();
+    this.#waiting.end();
   }
 
   /** The error is thrown now, and what is in it is dropped. */
   abort(error: unknown): void {
     this.#end = { error };
-    this.#waiting = [];
-    this.#first = 0;
-    this.#wake?.();
+    this.#waiting.drop(() => true);
+    this.#waiting.end();
   }
 
   /** The oldest response, as soon as there is one; undefined at the end. @throws what it ended with */
   async take(): Promise<LiveLlmResponse | undefined> {
-    for (;;) {
-      const oldest = this.#waiting[this.#first];
-      if (oldest) {
-        this.#shift(oldest);
-        return oldest;
-      }
-      if (this.#end) {
-        if ('error' in this.#end) throw this.#end.error;
-        return undefined;
-      }
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      await promise;
-    }
+    await this.#waiting.peek();
+    const oldest = this.#waiting.shift();
+    if (oldest) this.#taken(oldest);
+    else if (this.#end && 'error' in this.#end) throw this.#end.error;
+    return oldest;
   }
 
-  #shift(oldest: LiveLlmResponse): void {
-    this.#first++;
+  #taken(oldest: LiveLlmResponse): void {
     this.#chars -= charsOf(oldest);
-    if (this.#first === this.#waiting.length || this.#first > MAX_GAP) {
-      this.#waiting = this.#waiting.slice(this.#first);
-      this.#first = 0;
-    }
     if (!this.#isFull || this.#chars > this.#options.maxChars / 2) return;
     this.#isFull = false;
     this.#options.onRoom();

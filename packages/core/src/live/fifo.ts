@@ -1,0 +1,68 @@
+/** Places before the oldest that are given back at once. */
+const MAX_GAP = 1024;
+
+/** What waits for its one reader, in the order in which it came. Who adds to it sees to its bounds. */
+export class Fifo<T extends object> {
+  #waiting: T[] = [];
+  /** The place of the oldest among them. */
+  #first = 0;
+  #isEnded = false;
+  #wake: (() => void) | undefined;
+
+  /** True once `end` was called. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  push(value: T): void {
+    this.#waiting.push(value);
+    this.#wake?.();
+  }
+
+  /** Nothing comes any more: whoever waits is told. A second call is a no-op. */
+  end(): void {
+    this.#isEnded = true;
+    this.#wake?.();
+  }
+
+  /**
+   * The oldest, which stays until `shift`, as soon as there is one; undefined at the end, when there is none left. For one reader at a time.
+   * @throws the signal's reason when it fires before there is one
+   */
+  async peek(abortSignal?: AbortSignal): Promise<T | undefined> {
+    for (;;) {
+      abortSignal?.throwIfAborted();
+      const oldest = this.#waiting[this.#first];
+      if (oldest || this.#isEnded) return oldest;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stop = (): void => resolve();
+      this.#wake = resolve;
+      abortSignal?.addEventListener('abort', stop, { once: true });
+      await promise;
+      abortSignal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Takes the oldest out; undefined when there is none. */
+  shift(): T | undefined {
+    const oldest = this.#waiting[this.#first];
+    if (oldest) this.#first++;
+    if (this.#first === this.#waiting.length || this.#first > MAX_GAP) this.#keep(this.values());
+    return oldest;
+  }
+
+  /** All that wait, the oldest first. */
+  values(): T[] {
+    return this.#waiting.slice(this.#first);
+  }
+
+  /** Takes out what this is true for. */
+  drop(isDropped: (value: T) => boolean): void {
+    this.#keep(this.values().filter((value) => !isDropped(value)));
+  }
+
+  #keep(waiting: T[]): void {
+    this.#waiting = waiting;
+    this.#first = 0;
+  }
+}
