@@ -16,9 +16,9 @@ const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.
 
 /**
  * As wrangler bundles a Worker that says `minify: true` and `keep_names: false`: all in one file. The targets are 60 kB for the runtime
- * with hono and 170 kB for the Worker with Gemini, of what wrangler makes of the packages as they are published: that is measured in
- * tests/packages/worker.test.ts. The budgets here keep what there is; the Worker with Gemini takes some 2 kB more here. A Worker that is a
- * server has live runs in it, which take 17 kB, and their side of Gemini, which takes 10.
+ * with hono and 170 kB for the Worker with Gemini; the budgets keep what there is. What wrangler itself makes of them, from the sources and
+ * from the packages as they are published, is held to the targets in tests/packages/worker.test.ts. A Worker that is a server has live runs
+ * in it, which take 15 kB, and their side of Gemini, which takes 9.
  */
 const workerd: BuildOptions = {
   platform: 'browser',
@@ -28,7 +28,7 @@ const workerd: BuildOptions = {
 const workers = [
   { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_800 },
   { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 115_000 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 171_000 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 169_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

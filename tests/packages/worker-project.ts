@@ -17,8 +17,8 @@ export interface DevServer {
 }
 
 /**
- * An empty project with the packages from their tarballs, the Worker of the example, one that needs no key, and one that is the runtime
- * behind a route and has a configuration of its own, `runtime.jsonc`.
+ * An empty project with the packages from their tarballs, the Worker of the example, one that needs no key, one that is the runtime
+ * behind a route and has a configuration of its own, `runtime.jsonc`, and the Worker that is an app here, in `edge-worker`.
  */
 export async function createWorkerProject(): Promise<string> {
   const project = mkdtempSync(join(tmpdir(), 'eventloom-worker-'));
@@ -35,17 +35,26 @@ export async function createWorkerProject(): Promise<string> {
     skipLibCheck: true,
   };
   const example = join(import.meta.dirname, '../../examples/cloudflare-worker');
-  cpSync(join(example, 'src'), join(project, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
-  copyFileSync(join(example, 'wrangler.jsonc'), join(project, 'wrangler.jsonc'));
+  copyWorker(example, project);
+  copyWorker(join(import.meta.dirname, '../../apps/edge-worker'), join(project, 'edge-worker'));
   copyFileSync(join(import.meta.dirname, 'consumer/worker.ts'), join(project, 'src/keyless-worker.ts'));
   cpSync(join(import.meta.dirname, '../size'), join(project, 'src'), { recursive: true });
   const runtime = { name: 'runtime', main: 'src/edge-runtime.ts', compatibility_date: '2026-11-01' };
   writeFileSync(join(project, 'runtime.jsonc'), JSON.stringify({ ...runtime, minify: true, keep_names: false }));
   const manifest = { private: true, type: 'module', dependencies: Object.fromEntries(tarballs) };
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['src', 'edge-worker/src'] }),
+  );
   await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: project });
   return project;
+}
+
+/** Its sources and its configuration. */
+function copyWorker(from: string, to: string): void {
+  cpSync(join(from, 'src'), join(to, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
+  copyFileSync(join(from, 'wrangler.jsonc'), join(to, 'wrangler.jsonc'));
 }
 
 /** What a program of the workspace prints that is run in the project. */

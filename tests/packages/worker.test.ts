@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Event } from '@eventloom/core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sendRaw } from './send-raw.ts';
@@ -14,13 +15,15 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   });
   afterAll(() => rmSync(project, { recursive: true }));
 
-  test('type-checks the Worker of the example', async () => {
+  test('type-checks the Workers', async () => {
     expect(await runIn(project, 'tsc', ['-p', project])).toBe('');
   });
 
   test.each([
     ['the runtime behind a route', 60, 'runtime.jsonc'],
     ['the Worker of the example, with Gemini', 170, 'wrangler.jsonc'],
+    ['the whole Worker, with Gemini and JWTs', 170, 'edge-worker/wrangler.jsonc'],
+    ['the same as it is in the workspace', 170, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],
   ])('%s can be deployed, and takes at most %i kB (gzip)', async (_name, most, config) => {
     const output = await runIn(project, 'wrangler', ['deploy', '--dry-run', '--config', config]);
     const kibibytes = Number(UPLOAD.exec(output)?.[1]);
