@@ -198,6 +198,7 @@ export class LiveFlow {
 
   async #take(response: LiveLlmResponse): Promise<void> {
     const { toolCallCancellation } = response;
+    this.#session.arrived(response);
     this.#policy.heard(response);
     if (toolCallCancellation) this.#calls.cancel(toolCallCancellation.ids);
     await this.#output.take(response);
