@@ -9,8 +9,8 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const END = { turnComplete: true };
 const HANDLE = { liveSessionResumptionUpdate: { newHandle: 'h' } };
 const LOST = { ends: 1006 };
-const START = { activityStart: true };
-const STOP = { activityEnd: true };
+const START = { activityStart: true } as const;
+const STOP = { activityEnd: true } as const;
 const RESUMED: RunConfig = { sessionResumption: {} };
 
 function heard(text: string): LiveLlmResponse {
@@ -27,7 +27,7 @@ function piece(data: string) {
  */
 async function speak(
   scripts: readonly ScriptedLiveScript[],
-  said: LiveRequest[][],
+  said: (readonly LiveRequest[])[],
   runConfig: RunConfig = {},
   platform = fixedPlatform(),
 ) {
@@ -58,7 +58,7 @@ const B = piece('BB==');
 const ANSWER: ScriptedLiveScript = [{ heard: 'activityEnd' }, 'Yes', END];
 
 test('a turn that was spoken and not answered is spoken again on a connection that is told the history', async () => {
-  const turn = [START, A, B, STOP];
+  const turn: LiveRequest[] = [START, A, B, STOP];
   expect(await speak([[{ heard: 'activityEnd' }, LOST], ANSWER], [turn])).toEqual([turn]);
 });
 
@@ -70,13 +70,13 @@ test('a turn that was spoken after a handle and not answered is spoken again, on
     return [];
   };
   const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, later, LOST];
-  const turn = [START, A, B, STOP];
+  const turn: LiveRequest[] = [START, A, B, STOP];
   expect(await speak([[HANDLE, ...lost], lost, ANSWER], [[], turn], RESUMED, platform)).toEqual([turn, turn]);
 });
 
 test('what was spoken before a handle is in it, and the rest is spoken again', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'blob' }, HANDLE, { heard: 'activityEnd' }, LOST];
-  const said = [
+  const said: LiveRequest[][] = [
     [START, A],
     [B, STOP],
   ];
@@ -85,7 +85,7 @@ test('what was spoken before a handle is in it, and the rest is spoken again', a
 
 test('a turn that is open in the handle and was being answered is ended, and not spoken again', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'blob' }, HANDLE, { heard: 'activityEnd' }, 'Well, ', LOST];
-  const said = [
+  const said: LiveRequest[][] = [
     [START, A],
     [B, STOP],
   ];
@@ -99,7 +99,7 @@ test('a turn that was being answered is not spoken again', async () => {
 
 test('who speaks on while the model does still speaks on the next connection', async () => {
   const lost: ScriptedLiveScript = [HANDLE, { heard: 'blob' }, 'Yes?', heard('Hm'), { heard: 'activityEnd' }, LOST];
-  const said = [[], [START, A], [B, STOP]];
+  const said: LiveRequest[][] = [[], [START, A], [B, STOP]];
   expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[START, B, STOP]]);
 });
 
@@ -110,7 +110,7 @@ test('that the user cuts in is no answer to what the user says', async () => {
 
 test('of a turn whose words a history has in part, the rest is spoken again', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'blob' }, heard('Are you '), { heard: 'activityEnd' }, LOST];
-  const said = [
+  const said: LiveRequest[][] = [
     [START, A],
     [B, STOP],
   ];
