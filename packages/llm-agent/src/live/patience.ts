@@ -6,7 +6,7 @@ import {
 } from '@eventloom/core';
 
 /** What callbacks and stores get when the client has hung up. */
-const GRACE_MS = 5000;
+const GRACE_MS = 4000;
 
 /** Waits for what the application does: as long as it takes while there is a client, and not for ever when it has closed its queue. */
 export class Patience {

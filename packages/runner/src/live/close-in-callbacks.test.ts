@@ -8,7 +8,7 @@ import { Runner } from '../runner.ts';
 import type { RunnerConfig } from '../runner-config.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const GRACE_MS = 5000;
+const GRACE_MS = 4000;
 
 /** Never settles, and says when it was asked. */
 function endless(asked: Gate): () => Promise<never> {

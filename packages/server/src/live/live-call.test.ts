@@ -178,6 +178,16 @@ test('a client that is made to wait is not asked for a sign of life meanwhile: i
   await call.ended;
 });
 
+test('a client that is made to wait for very long may be gone, and is let go', async () => {
+  const { call, platform, socket, connection } = await setup([new Gate()]);
+  connection.sendRealtime = () => new Promise(() => undefined);
+  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
+  platform.advance(13 * BEAT_MS);
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: /) });
+  platform.advance(5000);
+  await call.ended;
+});
+
 test('faults are forgiven when something right follows; too many in a row are not', async () => {
   const { call, socket } = await setup([new Gate()], { maxWaiting: 1_000_000 });
   for (let count = 0; count < 100; count++) {
