@@ -8,11 +8,15 @@ import { Runner } from '../runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
-async function setup(script: ScriptedLiveScript, artifactService?: InMemoryArtifactService) {
+async function setup(
+  script: ScriptedLiveScript,
+  artifactService?: InMemoryArtifactService,
+  ...more: readonly ScriptedLiveScript[]
+) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script]);
+  const model = new ScriptedLiveModel([script, ...more]);
   const agent = new LlmAgent({ name: 'bot', model });
   const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
   const queue = new LiveRequestQueue();
@@ -178,6 +182,14 @@ test('a store that is slow keeps nobody waiting who speaks, and has all of it wh
     'user file',
     'end',
   ]);
+});
+
+test('what the model says on another connection is another file', async () => {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const lost: ScriptedLiveScript = [said(480), { ends: 1006 }];
+  const { queue, stream, stored } = await setup(lost, artifactService, [said(96), { turnComplete: true }]);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await files(artifactService, await stored())).map(([, , size]) => size)).toEqual([480, 96]);
 });
 
 test('a piece of nothing is no audio', async () => {
