@@ -43,16 +43,19 @@ function slow(gate: Gate) {
 const COMPLETED = ['task_completed', { result: 'Task completion signaled.' }];
 const SPEECH = { data: 'AA==', mimeType: 'audio/pcm' };
 
-test('an agent that waits to hand over makes no connection for one that is lost', async () => {
+test.each([
+  ['is lost', {}, []],
+  ['has no time left and no successor', { liveReconnect: false }, [{ goAway: { timeLeftMs: 0 } }]],
+])('an agent that waits to hand over makes no connection for one that %s', async (_, runConfig, last) => {
   const gate = new Gate();
   const completed = new Gate();
   // Another connection would be refused: its script has one.
-  const first = speaker('first', [calls(['slow'], ['task_completed']), completed, { ends: 1006 }], {
+  const first = speaker('first', [calls(['slow'], ['task_completed']), completed, ...last, { ends: 1006 }], {
     tools: [slow(gate)],
   });
   const second = speaker('second', [{ heard: /booked/ }, 'Hello', END, calls(['task_completed'])]);
   const agent = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
-  const { stream, responses } = await setup(agent);
+  const { stream, responses } = await setup(agent, runConfig);
   void first.model.connection(0).then(async (connection) => {
     await connection.over;
     for (let turn = 0; turn < 100; turn++) await Promise.resolve();

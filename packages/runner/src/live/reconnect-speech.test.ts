@@ -1,7 +1,14 @@
 import type { LiveLlmResponse, LiveRequest, RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import {
+  type FixedPlatform,
+  fixedPlatform,
+  type LiveSent,
+  ScriptedLiveModel,
+  type ScriptedLiveScript,
+  type ScriptedLiveStep,
+} from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 
@@ -29,7 +36,7 @@ async function speak(
   scripts: readonly ScriptedLiveScript[],
   said: (readonly LiveRequest[])[],
   runConfig: RunConfig = {},
-  platform = fixedPlatform(),
+  { platform = fixedPlatform(), endsAt = 1 } = {},
 ) {
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
@@ -39,7 +46,8 @@ async function speak(
   const queue = new LiveRequestQueue();
   const sayMore = (): void => {
     for (const request of said.shift() ?? []) {
-      if ('blob' in request) queue.sendRealtime(request.blob);
+      if ('content' in request) queue.sendContent(request.content);
+      else if ('blob' in request) queue.sendRealtime(request.blob);
       else if ('activityStart' in request) queue.sendActivityStart();
       else queue.sendActivityEnd();
     }
@@ -47,12 +55,21 @@ async function speak(
   sayMore();
   for await (const event of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig })) {
     if (event.liveSessionResumptionUpdate || event.inputTranscription) sayMore();
-    if (event.turnComplete) queue.close();
+    if (event.turnComplete && --endsAt === 0) queue.close();
   }
   model.assertConsumed();
   return model.connections.slice(1).map(({ sent }) => sent.filter((one) => !('history' in one)));
 }
 
+/** A connection that lasted is followed by the next at once. */
+function lasts(platform: FixedPlatform): () => [] {
+  return () => {
+    platform.advance(10_000);
+    return [];
+  };
+}
+
+const HI: LiveRequest = { content: { role: 'user', parts: [{ text: 'Hi' }] } };
 const A = piece('AA==');
 const B = piece('BB==');
 const ANSWER: ScriptedLiveScript = [{ heard: 'activityEnd' }, 'Yes', END];
@@ -64,14 +81,9 @@ test('a turn that was spoken and not answered is spoken again on a connection th
 
 test('a turn that was spoken after a handle and not answered is spoken again, on each connection that does not answer', async () => {
   const platform = fixedPlatform();
-  const later = (): [] => {
-    // A connection that lasted is followed by the next at once.
-    platform.advance(10_000);
-    return [];
-  };
-  const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, later, LOST];
+  const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, lasts(platform), LOST];
   const turn: LiveRequest[] = [START, A, B, STOP];
-  expect(await speak([[HANDLE, ...lost], lost, ANSWER], [[], turn], RESUMED, platform)).toEqual([turn, turn]);
+  expect(await speak([[HANDLE, ...lost], lost, ANSWER], [[], turn], RESUMED, { platform })).toEqual([turn, turn]);
 });
 
 test('what was spoken before a handle is in it, and the rest is spoken again', async () => {
@@ -125,4 +137,33 @@ test('a turn whose words the history has is not spoken again', async () => {
 test('a handle that nobody asked for is none: the next connection is told the history', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, HANDLE, LOST];
   expect(await speak([lost, ANSWER], [[START, A, STOP]])).toEqual([[START, A, STOP]]);
+});
+
+test('a turn that ended without a word is over: what was written is not sent again', async () => {
+  const lost: ScriptedLiveScript = [
+    HANDLE,
+    { heard: 'content' },
+    { generationComplete: true, turnComplete: true },
+    LOST,
+  ];
+  expect(await speak([lost, ['Yes', END]], [[], [HI]], RESUMED, { endsAt: 2 })).toEqual([[]]);
+});
+
+/** A service that says how many sends it consumed. */
+function telling(...steps: ScriptedLiveStep[]): ScriptedLiveScript {
+  return { steps, tellsConsumed: true };
+}
+
+test('a service that tells what it consumed is sent the end of a turn that is open in its handle', async () => {
+  const lost = telling({ heard: 'activityEnd' }, { ...HANDLE, consumedSends: 2 }, LOST);
+  expect(await speak([lost, ANSWER], [[START, A, STOP]], RESUMED)).toEqual([[STOP]]);
+});
+
+test('a history is one of the sends that a service counts', async () => {
+  const platform = fixedPlatform();
+  const lost = telling({ heard: 'content' }, lasts(platform), LOST);
+  const isLast = (sent: LiveSent): boolean => 'blob' in sent && sent.blob.data === B.blob.data;
+  const told = telling({ heard: isLast }, { ...HANDLE, consumedSends: 2 }, lasts(platform), LOST);
+  const [, last] = await speak([lost, told, [{ heard: 'blob' }, 'Yes', END]], [[HI, A, B]], RESUMED, { platform });
+  expect(last).toEqual([B]);
 });

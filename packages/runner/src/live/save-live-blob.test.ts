@@ -23,7 +23,7 @@ async function setup(
   const runConfig = { saveLiveBlob: true };
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { queue, stream, stored };
+  return { model, queue, stream, stored };
 }
 
 function speech(bytes: number, rate: number) {
@@ -194,7 +194,7 @@ test('what the model says on another connection is another file', async () => {
 
 test('a piece of nothing is no audio', async () => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
-  const { queue, stream, stored } = await setup(
+  const { model, queue, stream, stored } = await setup(
     [{ heard: 'activityEnd' }, said(0), { turnComplete: true }],
     artifactService,
   );
@@ -202,6 +202,7 @@ test('a piece of nothing is no audio', async () => {
   queue.sendActivityEnd();
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect((await stored()).map(told)).toEqual(['end']);
+  expect(model.connections[0]?.sent).toEqual([{ activityEnd: true }]);
 });
 
 test('audio that cannot be saved is told as an error, and the call goes on', async () => {
