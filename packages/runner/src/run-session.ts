@@ -83,11 +83,12 @@ export class RunSession {
   }
 
   /** Waits for the session, or takes it from the run that has it, as `onBusy` says. */
-  #acquire({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<SessionLease> {
+  async #acquire({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<SessionLease> {
     const { sessions, active } = this.#support;
     if (runConfig.onBusy === 'interrupt') {
-      const interrupted = new StaleWriterError('the run was interrupted by another run of its session');
-      active.get(this.#name)?.abort(interrupted);
+      await active
+        .get(this.#name)
+        ?.makeWay(new StaleWriterError('the run was interrupted by another run of its session'));
     }
     return sessions.acquire(this.key, runConfig, canBegin, abortSignal, { invocationId, resumable });
   }

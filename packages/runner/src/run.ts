@@ -120,6 +120,12 @@ export class Run {
     this.#abort.abort(reason);
   }
 
+  /** Another run takes the session over. What was said so far in a live run is stored first. */
+  async makeWay(reason: EventloomError): Promise<void> {
+    await this.#queue?.makeWay(this.#runner.platform);
+    this.abort(reason);
+  }
+
   /** Stops whatever still goes on beside a run that is over. */
   stop(): void {
     this.#abort.abort(new RunAbortedError('the run ended before the agent was done'));

@@ -5,6 +5,7 @@ import { ConfigurationError } from '../errors/configuration-error.ts';
 import { InvalidMessageError } from '../errors/invalid-message-error.ts';
 import { LiveQueueFullError } from '../errors/live-queue-full-error.ts';
 import type { Event } from '../event/event.ts';
+import type { Platform } from '../platform/platform.ts';
 import { checkLiveRun } from './check-live-run.ts';
 import { Fifo } from './fifo.ts';
 import { isLiveMedia } from './is-live-media.ts';
@@ -21,6 +22,8 @@ export interface LiveRequestQueueOptions {
 const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
 /** What a request counts for beside what it says. */
 const OVERHEAD_CHARS = 64;
+/** What a run gets to store what was said so far, when another one takes its session over. */
+const MAKE_WAY_MS = 2000;
 
 interface Waiting {
   readonly request: LiveRequest;
@@ -43,6 +46,8 @@ export abstract class BaseLiveRequestQueue {
   #isTaken = false;
   #ready: PromiseWithResolvers<void> | undefined;
   readonly #closed: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #leaving: PromiseWithResolvers<void> = Promise.withResolvers();
+  #left: PromiseWithResolvers<void> | undefined;
 
   constructor(options: LiveRequestQueueOptions = {}) {
     const { maxChars = DEFAULT_MAX_CHARS } = options;
@@ -155,6 +160,25 @@ export abstract class BaseLiveRequestQueue {
     checkLiveRun(params, host);
     if (this.#isTaken) throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
     this.#isTaken = true;
+  }
+
+  /** Another run is about to take the session over. Settles when what was said so far is stored, or after two seconds. */
+  async makeWay(platform: Platform): Promise<void> {
+    this.#left ??= Promise.withResolvers();
+    this.#leaving.resolve();
+    const callOff = platform.schedule(MAKE_WAY_MS, this.#left.resolve);
+    await this.#left.promise;
+    callOff();
+  }
+
+  /** Settles when the run is to make way for another one. */
+  whenToMakeWay(): Promise<void> {
+    return this.#leaving.promise;
+  }
+
+  /** What was said so far is stored. */
+  madeWay(): void {
+    this.#left?.resolve();
   }
 
   /**

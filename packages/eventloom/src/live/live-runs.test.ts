@@ -319,6 +319,36 @@ test('a response whose connection died is sent to the next one, which goes on wi
   expect((await stop())[1]?.received).toEqual([{ toolResponse: { functionResponses } }]);
 });
 
+test('a spoken turn that a lost connection took with it is spoken again from the handle on, and answered', async () => {
+  const model = gemini(
+    await start(
+      [
+        { heard: 'realtimeInput' },
+        { heard: 'realtimeInput' },
+        handle('h'),
+        ...[1, 2].map(() => ({ heard: 'realtimeInput' })),
+        CUT,
+      ],
+      [{ heard: 'realtimeInput' }, { heard: 'realtimeInput' }, says('Yes'), END],
+    ),
+  );
+  const { queue, stream } = await setup({ model, runConfig: RESUMED });
+  const audio = (data: string) => ({ data, mimeType: 'audio/pcm' });
+  queue.sendActivityStart();
+  queue.sendRealtime(audio('AAAA'));
+  for await (const event of stream) {
+    if (event.liveSessionResumptionUpdate) {
+      queue.sendRealtime(audio('BBBB'));
+      queue.sendActivityEnd();
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect((await stop())[1]?.received).toEqual([
+    { realtimeInput: { audio: audio('BBBB') } },
+    { realtimeInput: { activityEnd: {} } },
+  ]);
+});
+
 test('Vertex AI is sent again what it says that it did not consume', async () => {
   const model = gemini(
     await start(

@@ -52,6 +52,8 @@ export class LiveCalls {
   readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
   #isHandingOver = false;
+  /** True once a call is about to be answered by which the agent gives control away. */
+  #isGivingControl = false;
 
   constructor(params: LiveCallsParams) {
     this.#params = params;
@@ -135,11 +137,15 @@ export class LiveCalls {
       }
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
+      const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, step.context);
+      // Control goes to one agent.
+      running.isCutOff = givesControl && this.#isGivingControl;
+      if (running.isCutOff) return;
+      this.#isGivingControl ||= givesControl;
       await answers.emit(event);
-      if (event.actions.transferToAgent === undefined && !isCompletion(call, step.context)) answers.result(event);
+      if (!givesControl) answers.result(event);
       else {
         this.#isHandingOver = true;
-        // Control goes to one agent.
         this.#cutOff((other) => givesControlAway(other, context));
       }
     } catch (error) {

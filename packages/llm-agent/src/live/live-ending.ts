@@ -1,8 +1,19 @@
+import { LiveConnectionError, RunAbortedError } from '@eventloom/core';
+
 /**
  * Why an agent speaks with a connection no longer: the client closed its queue, the agent handed over, a callback answered in the
- * model's place, another connection takes its place, the service's time for a session is over, the invocation is ended, or nobody reads.
+ * model's place, another connection takes its place, the service's time for a session is over, the invocation is ended, another run takes the
+ * session over, or nobody reads.
  */
-export type Ending = 'closed' | 'handedOver' | 'answered' | 'reconnecting' | 'timedOut' | 'ended' | 'stopped';
+export type Ending =
+  | 'closed'
+  | 'handedOver'
+  | 'answered'
+  | 'reconnecting'
+  | 'timedOut'
+  | 'ended'
+  | 'takenOver'
+  | 'stopped';
 
 /** How an agent's part of a live run ends: the first reason counts, and a failure is one. */
 export class LiveEnding {
@@ -43,6 +54,11 @@ export class LiveEnding {
     if (this.isOver) return;
     this.#failure = { error };
     this.#onEnd();
+  }
+
+  /** Fails, but for what a connection throws when it is lost: its reader gets that as well. */
+  failUnlessLost(error: unknown): void {
+    if (!LiveConnectionError.isInstance(error) && !RunAbortedError.isInstance(error)) this.fail(error);
   }
 
   /** Another connection is being made. */

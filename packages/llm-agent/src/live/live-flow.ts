@@ -11,14 +11,14 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelCall } from '../step/model-call.ts';
-import { prepareTools } from '../step/prepare-request.ts';
-import { answeredAgents } from './answered-agents.ts';
+import { resumeAnswered } from './resume-answered.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
-import { LiveEnding } from './live-ending.ts';
+import { type Ending, LiveEnding } from './live-ending.ts';
 import { LiveInput } from './live-input.ts';
 import { LiveOutput } from './live-output.ts';
-import { LiveRecordings } from './live-recordings.ts';
+import { type LiveRecordings, recordingsOf } from './live-recordings.ts';
+import { Patience } from './patience.ts';
 import { prepareLiveRequest } from './prepare-live-request.ts';
 import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { ServiceSession } from './service-session.ts';
@@ -36,6 +36,7 @@ export class LiveFlow {
   readonly #calls: LiveCalls;
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
+  readonly #patience: Patience;
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
@@ -50,28 +51,36 @@ export class LiveFlow {
     this.#emitted = emitted;
     const session = new ServiceSession(context, queue);
     const emit = (event: Event): Promise<void> => this.#emit(event);
-    const recordings = context.runConfig.saveLiveBlob ? new LiveRecordings(context, emit) : undefined;
+    const fail = (error: unknown): void => this.#ending.failUnlessLost(error);
     this.#session = session;
-    this.#recordings = recordings;
-    this.#connecting = context.forkAbort();
-    this.#ending = new LiveEnding(() => {
+    const waiting = context.forkAbort();
+    const ending = new LiveEnding(() => {
       void session.connection?.close();
-      if (this.#ending.isOver) this.#connecting.abort(new RunAbortedError('the live run is over'));
+      if (ending.isOver) waiting.abort(new RunAbortedError('the live run is over'));
     });
-    this.#policy = new ReconnectPolicy({ context, session, ending: this.#ending, waiting: this.#connecting });
+    this.#connecting = waiting;
+    this.#ending = ending;
+    const patience = new Patience(context, queue, () => this.#ending.end('closed'));
+    const recordings = recordingsOf({ context, emit, patience, fail });
+    this.#patience = patience;
+    this.#recordings = recordings;
+    void queue.whenToMakeWay().then(() => this.#ending.end('takenOver'));
+    this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
     this.#input = new LiveInput({
       context,
       queue,
       session,
       recordings,
+      patience,
       emit,
-      onWritten: (event) => this.#resumeCalls(event),
+      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls),
       onEmpty: () => this.#ending.end('closed'),
-      onFailure: (error) => this.#failUnlessLost(error),
+      onFailure: fail,
     });
     this.#output = new LiveOutput({
       step,
       recordings,
+      patience,
       emit,
       onCalls: (calls) => {
         // What the user says from here on is for whom the agent hands over to.
@@ -95,8 +104,8 @@ export class LiveFlow {
     });
   }
 
-  /** Speaks until there is a reason to stop. @throws what the run fails with */
-  async run(): Promise<void> {
+  /** Speaks until there is a reason to stop, and says which. @throws what the run fails with */
+  async run(): Promise<Ending | undefined> {
     const { abortSignal, progress } = this.#context;
     const hangUp = (): void => void this.#session.connection?.close();
     abortSignal.addEventListener('abort', hangUp, { once: true });
@@ -104,9 +113,11 @@ export class LiveFlow {
     try {
       await this.#speak();
       await this.#finish();
+      return this.#ending.reason;
     } finally {
       progress.endsItself = false;
       this.#context.dropAbort(this.#connecting);
+      this.#patience.end();
       abortSignal.removeEventListener('abort', hangUp);
     }
   }
@@ -125,7 +136,10 @@ export class LiveFlow {
         try {
           await this.#runConnection();
           isLost = false;
-          if (!this.#ending.isOver) await this.#takeLeave();
+          if (this.#ending.isOver) break;
+          await this.#leave();
+          this.#input.watch(false);
+          await this.#policy.afterLeave();
         } catch (error) {
           if (this.#ending.isOver) break;
           this.#context.throwIfAborted();
@@ -153,7 +167,7 @@ export class LiveFlow {
       if (!this.#context.abortSignal.aborted) await this.#tellRest(true).catch(() => undefined);
       throw failure.error;
     }
-    await this.#tellRest(false);
+    await this.#tellRest(reason === 'takenOver');
     if (reason !== 'timedOut') return;
     this.#context.endInvocation();
     await this.#emit(timeLimitEvent(this.#context));
@@ -170,8 +184,8 @@ export class LiveFlow {
     const { handle } = this.#session;
     // A history is all that the connection knows: it holds what was said so far.
     if (handle === undefined) await this.#output.flush(true);
-    const call = new ModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
-    const answer = await this.#output.begin(call);
+    const connecting = this.#connecting;
+    const { call, answer } = await connecting.until(this.#patience.until(this.#prepare(handle)));
     if (answer) {
       await this.#output.answer(answer);
       return this.#ending.end('answered');
@@ -183,7 +197,6 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.countLlmCall();
     this.#ending.goOn();
-    const connecting = this.#connecting;
     const connection = await connecting.until(model.connect(request, connecting.signal));
     if (this.#ending.isOver) return connection.close();
     this.#policy.connected();
@@ -196,10 +209,15 @@ export class LiveFlow {
     if (!this.#ending.isLeaving) throw new LiveConnectionError('the connection ended', { isRetryable: true });
   }
 
+  async #prepare(handle: string | undefined) {
+    const call = new ModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
+    return { call, answer: await this.#output.begin(call) };
+  }
+
   async #take(response: LiveLlmResponse): Promise<void> {
-    const { toolCallCancellation } = response;
+    this.#session.arrived(response);
     this.#policy.heard(response);
-    if (toolCallCancellation) this.#calls.cancel(toolCallCancellation.ids);
+    this.#calls.cancel(response.toolCallCancellation?.ids ?? []);
     await this.#output.take(response);
     this.#session.note(response);
     // A turn is let come to its end; when the time does not suffice, the service ends the connection itself.
@@ -207,36 +225,19 @@ export class LiveFlow {
     this.#endIfDone();
   }
 
-  /** Settles when the next connection is to be made after one whose time was over. */
-  async #takeLeave(): Promise<void> {
-    await this.#leave();
-    this.#input.watch(false);
-    await this.#policy.afterLeave();
-  }
-
   async #leave(): Promise<void> {
     await this.#session.hangUp();
     await this.#input.stop();
   }
 
-  /** Goes on with calls that waited for what the client wrote, also of agents that handed over since. */
-  async #resumeCalls(event: Event): Promise<void> {
-    for (const { step, resumed } of answeredAgents(this.#step, event)) {
-      const tools = step === this.#step ? this.#tools : await prepareTools(step);
-      const calls = Array.from(resumed.values(), ({ call }) => call);
-      this.#calls.start({ step, tools, eventId: '', calls, resumed });
-    }
+  /** True when the model is told nothing more: the invocation was ended, or the agent hands over. */
+  get #isDone(): boolean {
+    return this.#context.isEnded || this.#calls.isHandingOver;
   }
 
   /** An invocation that was ended, and an agent that hands over, go on until the calls are over: what came of them is stored. */
   #endIfDone(): void {
-    if ((this.#context.isEnded || this.#calls.isHandingOver) && !this.#calls.isBusy)
-      this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
-  }
-
-  /** What a connection throws when it is lost, its reader gets as well. */
-  #failUnlessLost(error: unknown): void {
-    if (!LiveConnectionError.isInstance(error) && !RunAbortedError.isInstance(error)) this.#ending.fail(error);
+    if (this.#isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 
   /** @throws RunAbortedError when nobody reads any more */

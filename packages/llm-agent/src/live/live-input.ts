@@ -12,6 +12,7 @@ import {
 import { AnswerQueue } from './answer-queue.ts';
 import { copyInput } from './copy-input.ts';
 import type { LiveRecordings } from './live-recordings.ts';
+import type { Patience } from './patience.ts';
 import { type PumpOutcome, RequestPump } from './request-pump.ts';
 import type { ServiceSession } from './service-session.ts';
 import { ToldResponses } from './told-responses.ts';
@@ -35,6 +36,7 @@ export interface LiveInputParams {
   readonly queue: BaseLiveRequestQueue;
   readonly session: ServiceSession;
   readonly recordings: LiveRecordings | undefined;
+  readonly patience: Patience;
   /** Passes an event on; settles when it was committed. */
   readonly emit: (event: Event) => Promise<void>;
   /** What a client wrote is stored. */
@@ -153,6 +155,8 @@ export class LiveInput {
     if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
     TAKEN_IN.set(request, { sent: request, isStored: false });
     if (!('blob' in request)) return request;
+    // Nothing was said.
+    if (request.blob.data === '') return undefined;
     const { queue, recordings } = this.#params;
     copyInput(queue, request.blob);
     try {
@@ -165,8 +169,8 @@ export class LiveInput {
   }
 
   async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
-    const { context, queue, emit, onWritten } = this.#params;
-    const { event, sent } = await takeInWritten(context, request);
+    const { context, queue, patience, emit, onWritten } = this.#params;
+    const { event, sent } = await patience.until(takeInWritten(context, request));
     TAKEN_IN.set(request, { sent, isStored: !queue.isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);

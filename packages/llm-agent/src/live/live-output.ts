@@ -16,11 +16,13 @@ import { ModelReply } from '../step/model-reply.ts';
 import { callsToRun } from '../step/open-calls.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
+import type { Patience } from './patience.ts';
 
 /** What the output of a live run is made of. */
 export interface LiveOutputParams {
   readonly step: Step;
   readonly recordings: LiveRecordings | undefined;
+  readonly patience: Patience;
   /** Passes an event on; settles when it was committed. */
   readonly emit: (event: Event) => Promise<void>;
   /** An event holds calls, and is about to be passed on. */
@@ -106,7 +108,7 @@ export class LiveOutput {
   /** Callbacks say what the model said, and not what the service says of the connection and of the turn. */
   async #asCallbacksWant(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
     const { interrupted, turnComplete, generationComplete } = raw;
-    const said = await call.after(raw);
+    const said = await this.#params.patience.until(call.after(raw));
     await this.#tellChanges();
     if (said === raw) return raw;
     return {

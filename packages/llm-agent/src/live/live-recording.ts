@@ -40,8 +40,8 @@ export class LiveRecording {
    * type or rate than what is kept, and begins the next file.
    * @throws InvalidRequestError for what is no base64
    */
-  add({ data = '', mimeType = '' }: Blob): Promise<Event | undefined> | undefined {
-    if (!/^audio\//i.test(mimeType)) return undefined;
+  add({ data = '', mimeType = '' }: Blob): Promise<Event> | undefined {
+    if (data === '' || !/^audio\//i.test(mimeType)) return undefined;
     const piece = decodeBase64(data);
     const format = this.#formatOf(mimeType);
     const isOther = this.#format !== undefined && !isSame(this.#format, format);
@@ -53,13 +53,13 @@ export class LiveRecording {
   }
 
   /** Saves what was said since the last time; undefined when nothing was. @throws ConfigurationError without an artifact service */
-  flush(): Promise<Event | undefined> {
+  flush(): Promise<Event> | undefined {
     const format = this.#format;
     const pieces = this.#pieces;
     this.#format = undefined;
     this.#pieces = [];
     this.#bytes = 0;
-    return format ? this.#save(pieces, format) : Promise.resolve(undefined);
+    return format && this.#save(pieces, format);
   }
 
   async #save(pieces: readonly Uint8Array[], format: Format): Promise<Event> {

@@ -15,6 +15,8 @@ export interface ReconnectPolicyParams {
   readonly ending: LiveEnding;
   /** Ends waits. */
   readonly waiting: AbortGuard;
+  /** True when the model is told nothing more, and only calls are waited for. */
+  readonly isDone: () => boolean;
 }
 
 /**
@@ -69,15 +71,18 @@ export class ReconnectPolicy {
   async afterLoss(error: unknown): Promise<void> {
     const { session, ending } = this.#params;
     const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
-    if (isHandleRefused && session.handle !== undefined) session.giveUpHandle();
+    if (this.#params.isDone()) await this.#anew(error);
+    else if (isHandleRefused && session.handle !== undefined) session.giveUpHandle();
     else if (this.#isTimeShort && !this.#canReconnect) ending.end('timedOut');
     else await this.#anew(error);
   }
 
   async #anew(error: unknown): Promise<void> {
-    const { context, waiting } = this.#params;
+    const { context, waiting, isDone } = this.#params;
     const { platform } = context;
-    if (!isLoss(error) || !this.#canReconnect) throw error;
+    if (!isLoss(error) || (!this.#canReconnect && !isDone())) throw error;
+    // Who hands over needs no connection any more: the wait is ended with the agent's part.
+    if (isDone()) await waiting.until(Promise.withResolvers<never>().promise);
     if (this.#connectedAtMs !== undefined && platform.now() - this.#connectedAtMs >= GOOD_MS) {
       this.#failures = 0;
       this.#isAtOnce = true;
@@ -96,6 +101,7 @@ export class ReconnectPolicy {
     } finally {
       callOff();
     }
+    if (isDone()) await waiting.until(Promise.withResolvers<never>().promise);
   }
 }
 

@@ -19,6 +19,8 @@ export async function* runLive(agent: LlmAgent, context: InvocationContext): Asy
     emitted.close();
     flow.stop();
     await running.catch(() => undefined);
+    context.liveRequestQueue?.madeWay();
   }
-  await running;
+  // Whoever takes the session over ends the run.
+  if ((await running) === 'takenOver') await context.untilAborted(Promise.withResolvers<never>().promise);
 }

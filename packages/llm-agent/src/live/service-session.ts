@@ -55,18 +55,18 @@ export class ServiceSession {
     return this.#connection?.takesInterimResponses === true;
   }
 
-  /** It begins on a connection, told the history. */
+  /** It begins on a connection, told the history. What was spoken and no history tells of is said again. */
   async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
     this.#connection = connection;
     this.#client.hasSession = true;
     this.#calls.began();
     this.#answered = new WeakSet();
-    this.#unconsumed.clear();
+    this.#unconsumed.begin(this.#client.isActive);
     if (history.length > 0) {
-      if (connection.tellsConsumed) this.#unconsumed.add(undefined);
+      this.#unconsumed.skip();
       await connection.sendHistory(history, endsWithPending(history));
     }
-    if (this.#client.isActive) await this.#deliver({ activityStart: true });
+    await this.#sendAgain();
   }
 
   /** It goes on on another connection, by its handle. */
@@ -74,10 +74,11 @@ export class ServiceSession {
     this.#connection = connection;
     this.#client.hasSession = true;
     this.#calls.resumed();
-    this.#unconsumed.reconnect();
-    // Where the service tells what it consumed, the sign is among what is sent again.
-    if (this.#client.isActive && !this.#isActiveInHandle && !connection.tellsConsumed)
-      await this.#deliver({ activityStart: true });
+    this.#unconsumed.resume(this.#isActiveInHandle, this.#client.isActive);
+    await this.#sendAgain();
+  }
+
+  async #sendAgain(): Promise<void> {
     for (let request = this.#unconsumed.peek(); request; request = this.#unconsumed.peek()) {
       this.#forgetAnswers(request);
       await this.send(request);
@@ -85,17 +86,36 @@ export class ServiceSession {
     }
   }
 
-  /** What a response tells of it. */
+  /** A response is there: what it tells of what was sent until now. */
+  arrived(response: LiveLlmResponse): void {
+    const { inputTranscription, consumedSends } = response;
+    if (inputTranscription?.text) this.#unconsumed.spokenIsTold();
+    const isTelling = this.#connection?.tellsConsumed === true;
+    if (!isTelling) this.#noteAnswer(response);
+    if (this.#handleIn(response) === undefined) return;
+    if (!isTelling) this.#unconsumed.spokenIsKept();
+    else if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
+    this.#isActiveInHandle = this.#unconsumed.wasActive(this.#client.isActive);
+  }
+
+  #noteAnswer({ content, outputTranscription, turnComplete, interrupted }: LiveLlmResponse): void {
+    if (content ?? outputTranscription) this.#unconsumed.answered();
+    else if (turnComplete === true || interrupted === true) this.#unconsumed.turnEnded();
+  }
+
+  /** The events of a response are stored: what it tells of the session. */
   note(response: LiveLlmResponse): void {
-    const { liveSessionResumptionUpdate: update, consumedSends } = response;
-    if (!this.#connection?.tellsConsumed && isModelSpeaking(response)) this.#unconsumed.answered();
-    if (!update) return;
-    if (update.resumable === false) return this.#calls.noteNotResumable();
-    if (!update.newHandle) return;
-    this.#handle = update.newHandle;
-    this.#isActiveInHandle = this.#client.isActive;
+    const handle = this.#handleIn(response);
+    if (response.liveSessionResumptionUpdate?.resumable === false) return this.#calls.noteNotResumable();
+    if (handle === undefined) return;
+    this.#handle = handle;
     this.#calls.noteHandle();
-    if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
+  }
+
+  /** One that nobody asked for is none: the next connection would not be asked to go on with it. */
+  #handleIn({ liveSessionResumptionUpdate: update }: LiveLlmResponse): string | undefined {
+    if (!this.#context.runConfig.sessionResumption || update?.resumable === false) return undefined;
+    return update?.newHandle || undefined;
   }
 
   /** @throws LiveConnectionError when the connection is lost */
@@ -132,8 +152,7 @@ export class ServiceSession {
   async #deliver(request: LiveRequest): Promise<void> {
     const connection = this.#connection;
     if (!connection) throw new LiveConnectionError('there is no connection', { isRetryable: true });
-    const isWritten = 'content' in request || 'toolResponses' in request;
-    if (connection.tellsConsumed || isWritten) this.#unconsumed.add(request);
+    this.#unconsumed.add(request);
     try {
       await deliver(connection, request);
     } catch (error) {
@@ -150,10 +169,6 @@ export class ServiceSession {
     this.#connection = undefined;
     await connection?.close();
   }
-}
-
-function isModelSpeaking({ content, outputTranscription, turnComplete, interrupted }: LiveLlmResponse): boolean {
-  return Boolean(content ?? outputTranscription) || turnComplete === true || interrupted === true;
 }
 
 function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<void> {

@@ -43,6 +43,47 @@ function slow(gate: Gate) {
 const COMPLETED = ['task_completed', { result: 'Task completion signaled.' }];
 const SPEECH = { data: 'AA==', mimeType: 'audio/pcm' };
 
+test.each([
+  ['is lost', {}, []],
+  ['has no time left and no successor', { liveReconnect: false }, [{ goAway: { timeLeftMs: 0 } }]],
+])('an agent that waits to hand over makes no connection for one that %s', async (_, runConfig, last) => {
+  const gate = new Gate();
+  const completed = new Gate();
+  // Another connection would be refused: its script has one.
+  const first = speaker('first', [calls(['slow'], ['task_completed']), completed, ...last, { ends: 1006 }], {
+    tools: [slow(gate)],
+  });
+  const second = speaker('second', [{ heard: /booked/ }, 'Hello', END, calls(['task_completed'])]);
+  const agent = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
+  const { stream, responses } = await setup(agent, runConfig);
+  void first.model.connection(0).then(async (connection) => {
+    await connection.over;
+    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+    gate.open();
+  });
+  for await (const event of stream) if (getFunctionResponses(event).length > 0) completed.open();
+  expect(first.model.attempts).toBe(1);
+  expect(await responses()).toEqual([COMPLETED, ['slow', { result: 'booked' }], COMPLETED]);
+});
+
+test('of several hand-overs in one breath the first happens, and the others are told that they did not', async () => {
+  const second = speaker('second', []);
+  const third = speaker('third', ['Hello', END]);
+  const transfers = calls(
+    ['transfer_to_agent', { agent_name: 'third' }],
+    ['transfer_to_agent', { agent_name: 'second' }],
+  );
+  const subAgents = [second.agent, third.agent];
+  const { agent } = speaker('first', [transfers], { subAgents });
+  const { queue, stream, responses } = await setup(agent);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect(await responses()).toEqual([
+    ['transfer_to_agent', expect.not.objectContaining({ error: expect.anything() as unknown })],
+    ['transfer_to_agent', INTERRUPTED],
+  ]);
+  expect(second.model.attempts).toBe(0);
+});
+
 test('an agent hands over when its other calls are over, and who follows knows what came of them and hears what was said', async () => {
   const gate = new Gate();
   const completed = new Gate();

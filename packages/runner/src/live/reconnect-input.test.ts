@@ -90,7 +90,7 @@ test.each([
   ['a handle of before', { sessionResumption: {} }, [{ liveSessionResumptionUpdate: { newHandle: 'h' } }], []],
   ['a handle of meanwhile', { sessionResumption: {} }, [], [{ liveSessionResumptionUpdate: { newHandle: 'h' } }]],
 ])(
-  'who speaks when a connection is lost still speaks on the next one, made with %s',
+  'who speaks when a connection is lost still speaks on the next one, which has all of it, made with %s',
   async (_, config, before, meanwhile) => {
     const { model, queue, stream } = await setup(
       [
@@ -115,7 +115,7 @@ test.each([
     const sent = model.connections[1]?.sent.filter((one) => !('history' in one));
     const isInHandle = meanwhile.length > 0;
     expect(sent).toEqual([
-      ...(isInHandle ? [] : [{ activityStart: true }]),
+      ...(isInHandle ? [] : [{ activityStart: true }, { blob: blob('AA==') }]),
       { blob: blob('BB==') },
       { activityEnd: true },
     ]);

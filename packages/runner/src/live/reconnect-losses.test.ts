@@ -88,6 +88,7 @@ test.each([
 test.each([
   ['an error', { errorCode: 'RESOURCE_EXHAUSTED', errorMessage: 'no' }],
   ['that it cannot be resumed', { liveSessionResumptionUpdate: { resumable: false } }],
+  ['an error and a word', { errorCode: 'UNAVAILABLE', content: { role: 'model', parts: [{ text: 'Sorry' }] } }],
   ['what it counted', { usageMetadata: { totalTokenCount: 1 } }],
 ])('a service that says nothing but %s and closes is connected to five times more', async (_, said) => {
   const { model, stream, delays } = await setup(() => [said, { ends: 1011 }], RESUMED);

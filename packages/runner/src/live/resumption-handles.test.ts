@@ -65,6 +65,23 @@ test('a given handle that is refused is not asked for again', async () => {
   expect(asked(model)).toEqual([[{}, false]]);
 });
 
+test('a given handle that is refused is not asked for by the next agent either', async () => {
+  const refused = new LiveConnectionError('unknown', { isRetryable: false, isHandleRefused: true });
+  const model = new ScriptedLiveModel([refused]);
+  const first = new LlmAgent({
+    name: 'first',
+    model,
+    // It speaks in the model's place when there is to be another connection.
+    beforeModelCallback: () =>
+      model.attempts > 0 ? { content: { role: 'model', parts: [{ text: 'Bye' }] } } : undefined,
+  });
+  const second = speaker('second', [['Hello', END, call('task_completed')]]);
+  const agent = new SequentialAgent({ name: 'line', subAgents: [first, second.agent] });
+  const { stream } = await setup(agent, GIVEN);
+  for await (const _ of stream);
+  expect(asked(second.model)).toEqual([[{}, true]]);
+});
+
 test('handles come to the reader, who may keep them for another run, and are not stored', async () => {
   const update = { newHandle: 'h1', resumable: true };
   const { agent } = speaker('bot', [

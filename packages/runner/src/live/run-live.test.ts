@@ -425,6 +425,47 @@ test('a run that loses its session to another one ends with StaleWriterError', a
   expect(await next).toEqual([]);
 });
 
+test('what was said so far is stored before another run takes the session over', async () => {
+  const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
+  const { runner, queue, stream, stored } = await setup([[{ heard: 'content' }, call('slow', 'c1'), ...spoken], []], {
+    agent: { tools: [new FunctionTool({ name: 'slow', description: '', execute: () => new Promise(() => {}) })] },
+  });
+  queue.sendContent(user('hi'));
+  const other = new LiveRequestQueue();
+  other.close();
+  let next: Promise<Event[]> | undefined;
+  const reading = (async () => {
+    for await (const event of stream) {
+      if (!event.outputTranscription?.text || next) continue;
+      const runConfig = { onBusy: 'interrupt' } as const;
+      next = readTurns(runner.runLive({ ...KEY, liveRequestQueue: other, runConfig }), other);
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  expect(await next).toEqual([]);
+  expect((await stored()).map((event) => told(event).replace(/,"message.*/, ''))).toEqual([
+    'user: hi',
+    'bot: slow()',
+    'bot: slow={"error":"interrupted"',
+    'user: hears I live at ',
+    'bot: speaks Noted,  interrupted',
+  ]);
+});
+
+test('a run that stores nothing any more is taken over after a while', async () => {
+  const { platform, runner, queue, stream } = await setup([['Hello'], []]);
+  await stream.next();
+  const other = new LiveRequestQueue();
+  other.close();
+  const runConfig = { onBusy: 'interrupt' } as const;
+  const next = readTurns(runner.runLive({ ...KEY, liveRequestQueue: other, runConfig }), other);
+  // Nobody reads the run that is to make way.
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  platform.advance(2000);
+  expect(await next).toEqual([]);
+  await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'STALE_WRITER' });
+});
+
 test('a queue serves one run, and a live run is not one that can be resumed', async () => {
   const { runner, queue, stream } = await setup([[]]);
   queue.close();

@@ -1,25 +1,29 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { decodeBase64, encodeBase64, type Event } from '@eventloom/core';
+import { decodeBase64, encodeBase64, type Event, type SaveArtifactRequest } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
-async function setup(script: ScriptedLiveScript, artifactService?: InMemoryArtifactService) {
+async function setup(
+  script: ScriptedLiveScript,
+  artifactService?: InMemoryArtifactService,
+  ...more: readonly ScriptedLiveScript[]
+) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script]);
+  const model = new ScriptedLiveModel([script, ...more]);
   const agent = new LlmAgent({ name: 'bot', model });
   const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
   const queue = new LiveRequestQueue();
   const runConfig = { saveLiveBlob: true };
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { queue, stream, stored };
+  return { model, queue, stream, stored };
 }
 
 function speech(bytes: number, rate: number) {
@@ -73,7 +77,7 @@ test('audio of both sides is saved as files that last as long as what was said, 
   queue.sendActivityEnd();
   for await (const event of stream) if (event.turnComplete) queue.close();
   const events = await stored();
-  expect(events.map(told)).toEqual(['bot file', 'interrupted', 'bot file', 'user file', 'end']);
+  expect(events.map(told)).toEqual(['interrupted', 'bot file', 'bot file', 'user file', 'end']);
   const sizes = await files(artifactService, events);
   expect(sizes).toEqual([
     ['audio/wav', 24_000, 720],
@@ -135,6 +139,70 @@ test.each([
     ['audio/wav', rate, bytes],
     ['audio/wav', rate, piece],
   ]);
+});
+
+test('a store that is slow keeps nobody waiting who speaks, and has all of it when the turn is complete', async () => {
+  const gate = new Gate();
+  class SlowService extends InMemoryArtifactService {
+    override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
+      await gate.pass();
+      return super.saveArtifact(request);
+    }
+  }
+  const artifactService = new SlowService({ platform: fixedPlatform() });
+  const { queue, stream, stored } = await setup(
+    [
+      { heard: 'blob' },
+      said(480),
+      { interrupted: true },
+      { heard: 'activityEnd' },
+      said(96),
+      { generationComplete: true },
+      { usageMetadata: { totalTokenCount: 1 } },
+      { turnComplete: true },
+    ],
+    artifactService,
+  );
+  queue.sendRealtime(speech(320, 16_000));
+  for await (const event of stream) {
+    if (event.interrupted) {
+      // Another rate: what was said before is due.
+      queue.sendRealtime(speech(80, 8000));
+      queue.sendActivityEnd();
+    }
+    if (event.usageMetadata) gate.open();
+    if (event.turnComplete) queue.close();
+  }
+  expect((await stored()).map(told)).toEqual([
+    'interrupted',
+    'bot other',
+    'bot file',
+    'user file',
+    'bot file',
+    'user file',
+    'end',
+  ]);
+});
+
+test('what the model says on another connection is another file', async () => {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const lost: ScriptedLiveScript = [said(480), { ends: 1006 }];
+  const { queue, stream, stored } = await setup(lost, artifactService, [said(96), { turnComplete: true }]);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await files(artifactService, await stored())).map(([, , size]) => size)).toEqual([480, 96]);
+});
+
+test('a piece of nothing is no audio', async () => {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const { model, queue, stream, stored } = await setup(
+    [{ heard: 'activityEnd' }, said(0), { turnComplete: true }],
+    artifactService,
+  );
+  queue.sendRealtime(speech(0, 16_000));
+  queue.sendActivityEnd();
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map(told)).toEqual(['end']);
+  expect(model.connections[0]?.sent).toEqual([{ activityEnd: true }]);
 });
 
 test('audio that cannot be saved is told as an error, and the call goes on', async () => {

@@ -52,12 +52,12 @@ class FakeSocket implements LiveSocket {
 
 async function setup(
   steps: readonly ScriptedLiveStep[],
-  { isCapable = true, answersPings = false, maxWaiting = 1000 } = {},
+  { isCapable = true, answersPings = false, maxWaiting = 1000, others = [] as ScriptedLiveStep[][] } = {},
 ) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([steps]);
+  const model = new ScriptedLiveModel([steps, ...others]);
   const agent = new LlmAgent({ name: 'speaker', model });
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const reported: unknown[] = [];
@@ -67,7 +67,7 @@ async function setup(
   const call = calls.start({ key: KEY, runner, socket, runConfig: {}, isAudioBinary: true, answersPings });
   const connection = await model.connection(0);
   const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { platform, calls, call, socket, connection, model, stored, reported };
+  return { platform, runner, calls, call, socket, connection, model, stored, reported };
 }
 
 const ROOMY = { maxWaiting: 100_000 };
@@ -176,6 +176,30 @@ test('a client that is made to wait is not asked for a sign of life meanwhile: i
   call.closed();
   platform.advance(5000);
   await call.ended;
+});
+
+test('a client that is made to wait for very long may be gone, and is let go', async () => {
+  const { call, platform, socket, connection } = await setup([new Gate()]);
+  connection.sendRealtime = () => new Promise(() => undefined);
+  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
+  platform.advance(13 * BEAT_MS);
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: /) });
+  platform.advance(5000);
+  await call.ended;
+});
+
+test('a call that another one takes over stores what was said so far, and its client is told', async () => {
+  const { runner, calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was saying'], { others: [[]] });
+  call.message(say('Hi'));
+  await socket.has(2);
+  call.taken(socket.size);
+  const next = new FakeSocket(true);
+  const runConfig = { onBusy: 'interrupt' } as const;
+  const other = calls.start({ key: KEY, runner, socket: next, runConfig, isAudioBinary: true, answersPings: false });
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^STALE_WRITER: /) });
+  expect((await stored()).map(({ content }) => content?.parts?.[0]?.text)).toEqual(['Hi', 'I was saying']);
+  other.message('{"close": true}');
+  expect((await next.closed.promise).code).toBe(1000);
 });
 
 test('faults are forgiven when something right follows; too many in a row are not', async () => {

@@ -30,6 +30,8 @@ export interface LiveCallParams extends LiveWriterOptions {
 
 /** Beats without a sign of life, or with nothing taken, after which the client is let go. */
 const MAX_MISSED_BEATS = 2;
+/** Beats for which a client may be made to wait: whether it is still there cannot be seen meanwhile. */
+const MAX_PAUSED_BEATS = 10;
 /** What a run gets to put things away when its client is gone. */
 const GRACE_MS = 5000;
 
@@ -49,6 +51,7 @@ export class LiveCall implements LiveSocketEvents {
   #isSpeaking = false;
   #wasHeard = true;
   #missedBeats = 0;
+  #pausedBeats = 0;
   #callOff: (() => void) | undefined;
 
   constructor(params: LiveCallParams) {
@@ -113,7 +116,9 @@ export class LiveCall implements LiveSocketEvents {
     const { answersPings, socket } = this.#params;
     const took = this.#writer.tookSinceLastBeat();
     const isWatched = answersPings || socket.ping !== undefined;
-    const isWell = this.#writer.hasRoom ? this.#wasHeard || !isWatched || this.#input.isPaused : took;
+    this.#pausedBeats = this.#input.isPaused ? this.#pausedBeats + 1 : 0;
+    const isHeldUp = this.#input.isPaused && this.#pausedBeats <= MAX_PAUSED_BEATS;
+    const isWell = this.#writer.hasRoom ? this.#wasHeard || !isWatched || isHeldUp : took;
     this.#missedBeats = isWell ? 0 : this.#missedBeats + 1;
     this.#wasHeard = false;
     if (this.#missedBeats < MAX_MISSED_BEATS) this.#writer.ask();
