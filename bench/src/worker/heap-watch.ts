@@ -34,18 +34,19 @@ export class HeapWatch {
     return new HeapWatch(socket);
   }
 
-  /** Bytes in use, garbage included. */
-  async used(): Promise<number> {
+  /** Bytes in use without garbage. */
+  async live(): Promise<number> {
+    await this.#ask('HeapProfiler.collectGarbage');
     return (await this.#ask('Runtime.getHeapUsage')).usedSize ?? Number.NaN;
   }
 
-  /** The most bytes that were seen in use while work was done, garbage included. */
+  /** The most bytes that were seen in use while work was done. What is there within one turn of the event loop only is not seen. */
   async highest(work: () => Promise<void>): Promise<number> {
     let highest = 0;
     let isOver = false;
     const over = work().finally(() => (isOver = true));
     while (!isOver) {
-      highest = Math.max(highest, await this.used());
+      highest = Math.max(highest, await this.live());
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
     await over;

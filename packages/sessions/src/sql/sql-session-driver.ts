@@ -28,7 +28,7 @@ import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
 
-/** So much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
+/** At most so much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
 const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
 
 /**
@@ -110,6 +110,14 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
+  /** As `readSession`, without reading the state. */
+  readWithoutState(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined> {
+    return this.#read(() => {
+      const row = findSession(this.#sql, key);
+      return row && { ...describe(key.appName, row), state: [], events: this.#events.read(row, window) };
+    });
+  }
+
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined> {
     return this.#read(() => {
       const row = findSession(this.#sql, key);
@@ -120,9 +128,9 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   /** As `SqlEvents.countWithin`; of a session that is not there 1. */
-  countWithin(key: SessionKey, window: EventWindow, maxChars: number): number {
+  countWithin(key: SessionKey, window: EventWindow, maxBytes: number): number {
     const row = findSession(this.#sql, key);
-    return row ? this.#events.countWithin(row, window, maxChars) : 1;
+    return row ? this.#events.countWithin(row, window, maxBytes) : 1;
   }
 
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined> {
@@ -138,10 +146,11 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => {
       checkVersion(this.#sql);
       const states = this.#state.pageReader(page.appName);
+      const most = Math.min(MAX_PAGE_LENGTH, this.#connection.maxPageChars);
       const found: ListedSession[] = [];
       for (const row of this.#listing.readPage(page)) {
         const last = found.at(-1);
-        if (last && states.size > MAX_PAGE_LENGTH) return [...found.slice(0, -1), { ...last, isCut: true }];
+        if (last && states.size > most) return [...found.slice(0, -1), { ...last, isCut: true }];
         const state = states.read(row.user_id, row.pk);
         found.push({ ...describe(page.appName, row), state, events: [] });
       }

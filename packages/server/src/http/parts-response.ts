@@ -1,0 +1,56 @@
+import { jsonTextResponse } from './json-response.ts';
+
+/** A text of more characters is streamed. */
+const MAX_TEXT = 1024 * 1024;
+/** Parts of fewer characters go together. */
+const MIN_CHUNK = 64 * 1024;
+
+type Headers = Readonly<Record<string, string>>;
+
+/** An answer with JSON text: in one piece, or streamed part by part when it is long. */
+export function partsResponse(parts: Generator<string, void, undefined>, headers?: Headers): Response {
+  let text = '';
+  for (let next = parts.next(); next.done !== true; next = parts.next()) {
+    if (text.length + next.value.length > MAX_TEXT)
+      return streamedResponse(begunParts([text, next.value], parts), headers);
+    text += next.value;
+  }
+  return jsonTextResponse(text, headers);
+}
+
+/** An answer with JSON text whose parts are made as the client takes them. */
+export function streamedResponse(
+  parts: Generator<string, void, undefined> | AsyncGenerator<string, void, undefined>,
+  headers?: Headers,
+): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        let text = '';
+        while (text.length < MIN_CHUNK) {
+          const next = await parts.next();
+          if (next.done === true) {
+            if (text !== '') controller.enqueue(encoder.encode(text));
+            return controller.close();
+          }
+          // A large part is not copied to stand behind a small one.
+          if (text !== '' && next.value.length >= MIN_CHUNK) {
+            controller.enqueue(encoder.encode(text));
+            text = '';
+          }
+          text += next.value;
+        }
+        controller.enqueue(encoder.encode(text));
+      },
+      cancel: () => void parts.return(),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
+}
+
+function* begunParts(begun: string[], rest: Iterable<string>): Generator<string, void, undefined> {
+  for (let part = begun.shift(); part !== undefined; part = begun.shift()) yield part;
+  yield* rest;
+}
