@@ -27,21 +27,9 @@ export function streamedResponse(
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        let text = '';
-        while (text.length < MIN_CHUNK) {
-          const next = await parts.next();
-          if (next.done === true) {
-            if (text !== '') controller.enqueue(encoder.encode(text));
-            return controller.close();
-          }
-          // A large part is not copied to stand behind a small one.
-          if (text !== '' && next.value.length >= MIN_CHUNK) {
-            controller.enqueue(encoder.encode(text));
-            text = '';
-          }
-          text += next.value;
-        }
-        controller.enqueue(encoder.encode(text));
+        const next = await parts.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(encoder.encode(next.value));
       },
       cancel: () => void parts.return(),
     },

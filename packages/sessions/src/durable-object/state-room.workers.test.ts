@@ -29,9 +29,9 @@ function change(stateDelta: Record<string, unknown>, removedState: string[] = []
 }
 
 test.each([
-  { scope: "a session's own", prefix: '', most: 16, whose: 'the session' },
-  { scope: "a user's", prefix: 'user:', most: 3, whose: 'user "user"' },
-  { scope: "an app's", prefix: 'app:', most: 3, whose: 'app "app"' },
+  { scope: "a session's own", prefix: '', most: 16, whose: 'session' },
+  { scope: "a user's", prefix: 'user:', most: 3, whose: 'user' },
+  { scope: "an app's", prefix: 'app:', most: 3, whose: 'app' },
 ])('$scope state is bounded as a whole, however it is written', ({ prefix, most, whose }) =>
   inObject(async (service) => {
     const { state: _state, ...rest } = await service.createSession(KEY);
@@ -49,7 +49,7 @@ test.each([
     expect(before.length).toBe(most);
     for (const refused of [append('more'), append('0', '1')]) {
       await expect(refused).rejects.toThrow(SizeLimitError);
-      await expect(refused).rejects.toThrow(`the state of ${whose} would take`);
+      await expect(refused).rejects.toThrow(`the state of the ${whose} takes`);
     }
     const all = Object.fromEntries(ids.map((id) => [prefix + id, MEGABYTE]));
     const other = { ...KEY, sessionId: 'other' };

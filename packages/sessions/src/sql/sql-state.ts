@@ -96,18 +96,23 @@ export class SqlState {
   #write(set: ByScope, appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
     if (writes.length === 0) return;
     for (const scope of SCOPES) {
-      const ofScope = writes.filter((write) => write.scope === scope);
-      const texts = ofScope.map((write) => (write.value === undefined ? undefined : this.#toText(write)));
-      this.#room.keep(scope, [appName, userId, pk], texts, () => {
-        for (const [index, { key }] of ofScope.entries()) {
-          const text = texts[index];
-          if (text === undefined) {
-            // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
-            if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
-            this.#remove[scope].run(appName, userId, pk, key);
-          } else set[scope].run(appName, userId, pk, key, text);
-        }
-      });
+      const rows = writes
+        .filter((write) => write.scope === scope)
+        .map((write) => ({ key: write.key, text: write.value === undefined ? undefined : this.#toText(write) }));
+      this.#room.keep(
+        scope,
+        [appName, userId, pk],
+        rows.flatMap(({ text }) => text ?? []),
+        () => {
+          for (const { key, text } of rows) {
+            if (text === undefined) {
+              // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
+              if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
+              this.#remove[scope].run(appName, userId, pk, key);
+            } else set[scope].run(appName, userId, pk, key, text);
+          }
+        },
+      );
     }
   }
 

@@ -32,27 +32,27 @@ export class StateRoom {
 
   /**
    * Does writes to one scope, inside a transaction. What is too large already may be made smaller.
-   * @param texts what is set, as it lies in rows, undefined for a key that is removed
+   * @param texts what is set, as it lies in rows
    * @throws SizeLimitError when the state is too large then
    */
-  keep(scope: StateScope, owner: StateOwner, texts: readonly (string | undefined)[], write: () => void): void {
+  keep(scope: StateScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
     const most = this.#texts.maxState?.[scope];
-    if (most === undefined || texts.every((text) => text === undefined)) return write();
-    const [appName, userId, pk] = owner;
+    if (most === undefined || texts.length === 0) return write();
+    const name = JSON.stringify(scope === 'user' ? owner.slice(0, 2) : owner);
     // Of an app's it is not known what others wrote.
-    const name = scope === 'session' ? String(pk) : scope === 'user' ? JSON.stringify([appName, userId]) : undefined;
-    let room = (name !== undefined && this.#rooms.get(name)) || 0;
-    for (const text of texts) {
-      if (text !== undefined) room -= MAX_KEY_BYTES + this.#texts.sizeOf(text) * MOST_BYTES_A_UNIT;
-    }
+    let room = (scope !== 'app' && this.#rooms.get(name)) || 0;
+    for (const text of texts) room -= MAX_KEY_BYTES + this.#texts.sizeOf(text) * MOST_BYTES_A_UNIT;
     if (room < 0) {
       const before = this.#measure(scope, owner);
       write();
       const after = this.#measure(scope, owner);
-      if (after > most && after > before) throw tooLarge(scope, owner, after, most);
+      if (after > most && after > before) {
+        throw new SizeLimitError(
+          `the state of the ${scope} takes ${after} bytes in all, and at most ${most} can be stored; save what is large as an artifact`,
+        );
+      }
       room = most - Math.max(before, after);
     } else write();
-    if (name === undefined) return;
     if (this.#rooms.size === MAX_REMEMBERED) this.#rooms.clear();
     this.#rooms.set(name, room);
   }
@@ -60,15 +60,4 @@ export class StateRoom {
   #measure(scope: StateScope, owner: StateOwner): number {
     return Number(this.#sql.stateSize.get(...owner, scope)?.['size']);
   }
-}
-
-function tooLarge(scope: StateScope, [appName, userId]: StateOwner, size: number, most: number): SizeLimitError {
-  const whose = {
-    app: `app ${JSON.stringify(appName)}`,
-    user: `user ${JSON.stringify(userId)}`,
-    session: 'the session',
-  };
-  return new SizeLimitError(
-    `the state of ${whose[scope]} would take ${size} bytes in all, and at most ${most} can be stored; save what is large as an artifact`,
-  );
 }
