@@ -2,9 +2,6 @@ import { jsonTextResponse } from './json-response.ts';
 
 /** A text of more characters is streamed. */
 const MAX_TEXT = 1024 * 1024;
-/** Parts of fewer characters go together. */
-const MIN_CHUNK = 64 * 1024;
-
 type Headers = Readonly<Record<string, string>>;
 
 /** An answer with JSON text: in one piece, or streamed part by part when it is long. */

@@ -8,8 +8,7 @@ export function* sessionParts(session: Session): Generator<string, void, undefin
   yield* sessionHead(session);
   let before = '';
   for (const event of session.events) {
-    yield before;
-    yield serializeEvent(event);
+    yield before + serializeEvent(event);
     before = ',';
   }
   yield ']}';
@@ -26,8 +25,7 @@ export function* sessionHead({
   yield `${JSON.stringify({ id, appName, userId }).slice(0, -1)},"state":{`;
   let before = '';
   for (const [key, value] of Object.entries(state)) {
-    yield `${before}${JSON.stringify(key)}:`;
-    yield JSON.stringify(value);
+    yield `${before}${JSON.stringify(key)}:${JSON.stringify(value)}`;
     before = ',';
   }
   yield `},"lastUpdateTime":${lastUpdateTime},"events":[`;

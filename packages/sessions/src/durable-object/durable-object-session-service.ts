@@ -90,7 +90,7 @@ export class DurableObjectSessionService extends DriverSessionService {
   }
 
   override async getWithoutState({ config, ...key }: GetSessionRequest): Promise<Session | undefined> {
-    const stored = await this.#rows.readWithoutState(key, toEventWindow(config));
+    const stored = await this.#rows.readSession(key, toEventWindow(config), false);
     return stored && toSession(stored);
   }
 

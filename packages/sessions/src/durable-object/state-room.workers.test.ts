@@ -87,12 +87,13 @@ test('a state is measured when it may be too large, and not at every write', () 
     expect(queries).toEqual([]);
   }));
 
-test('what was undone does not count as room', () =>
+test('neither what was undone nor what other state has counts as room', () =>
   inObject(async (service) => {
     const session = await service.createSession(KEY);
     const keys = ids.slice(0, 16);
     for (const key of keys) await service.appendEvent({ session, event: change({ [key]: MEGABYTE }) });
     // Removes everything, and is refused for what it writes of the user's.
+    await service.appendEvent({ session, event: change({ 'app:small': 1, 'user:small': 1 }) });
     const event = change({ own: 1, 'user:large': [MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE] }, keys);
     await expect(service.appendEvent({ session, event })).rejects.toThrow(SizeLimitError);
     const more = service.appendEvent({ session, event: change({ more: MEGABYTE }) });

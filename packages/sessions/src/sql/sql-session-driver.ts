@@ -103,18 +103,13 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined> {
+  /** @param hasState false for one whose state is not read */
+  readSession(key: SessionKey, window: EventWindow, hasState = true): MaybePromise<StoredSession | undefined> {
     return this.#read(() => {
       const row = findSession(this.#sql, key);
-      return row && { ...this.#describe(key.appName, row), events: this.#events.read(row, window) };
-    });
-  }
-
-  /** As `readSession`, without reading the state. */
-  readWithoutState(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined> {
-    return this.#read(() => {
-      const row = findSession(this.#sql, key);
-      return row && { ...describe(key.appName, row), state: [], events: this.#events.read(row, window) };
+      if (!row) return undefined;
+      const state = hasState ? this.#state.read(key.appName, row.user_id, row.pk) : [];
+      return { ...describe(key.appName, row), state, events: this.#events.read(row, window) };
     });
   }
 
@@ -138,7 +133,8 @@ export class SqlSessionDriver implements SessionDriver {
       const row = findSession(this.#sql, key);
       if (!row) return undefined;
       const initialState = this.#state.readInitial(row.pk);
-      return { ...this.#describe(key.appName, row), initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
+      const state = this.#state.read(key.appName, row.user_id, row.pk);
+      return { ...describe(key.appName, row), state, initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
     });
   }
 
@@ -234,10 +230,6 @@ export class SqlSessionDriver implements SessionDriver {
     const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
     if (!row) checkVersion(this.#sql);
     return row && Number(row['pk']);
-  }
-
-  #describe(appName: string, row: SessionRow): Omit<StoredSession, 'events'> {
-    return { ...describe(appName, row), state: this.#state.read(appName, row.user_id, row.pk) };
   }
 }
 

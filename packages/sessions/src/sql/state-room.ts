@@ -37,15 +37,16 @@ export class StateRoom {
    */
   keep(scope: StateScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
     const most = this.#texts.maxState?.[scope];
-    if (most === undefined || texts.length === 0) return write();
-    const name = JSON.stringify(scope === 'user' ? owner.slice(0, 2) : owner);
+    if (most === undefined) return write();
+    const name = JSON.stringify([scope, ...(scope === 'user' ? owner.slice(0, 2) : owner)]);
     // Of an app's it is not known what others wrote.
     let room = (scope !== 'app' && this.#rooms.get(name)) || 0;
     for (const text of texts) room -= MAX_KEY_BYTES + this.#texts.sizeOf(text) * MOST_BYTES_A_UNIT;
     if (room < 0) {
-      const before = this.#measure(scope, owner);
+      const measure = (): number => Number(this.#sql.stateSize.get(...owner, scope)?.['size']);
+      const before = measure();
       write();
-      const after = this.#measure(scope, owner);
+      const after = measure();
       if (after > most && after > before) {
         throw new SizeLimitError(
           `the state of the ${scope} takes ${after} bytes in all, and at most ${most} can be stored; save what is large as an artifact`,
@@ -55,9 +56,5 @@ export class StateRoom {
     } else write();
     if (this.#rooms.size === MAX_REMEMBERED) this.#rooms.clear();
     this.#rooms.set(name, room);
-  }
-
-  #measure(scope: StateScope, owner: StateOwner): number {
-    return Number(this.#sql.stateSize.get(...owner, scope)?.['size']);
   }
 }
