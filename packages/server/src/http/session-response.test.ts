@@ -156,5 +156,5 @@ test('a session with much state is streamed, a value after the other, and has th
   expect(text === JSON.stringify({ id, appName, userId, state: (await read()).state, lastUpdateTime, events })).toBe(
     true,
   );
-  expect([chunks.length, chunks.includes(2_000_002)]).toEqual([3, true]);
+  expect([chunks.length, Math.max(...chunks) < 2_000_100]).toEqual([5, true]);
 });

@@ -9,12 +9,6 @@ type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
 
 const SCOPES = ['app', 'user', 'session'] as const;
 
-/** State as a page of a listing has it, and how many characters of JSON it was. */
-interface SizedEntries {
-  readonly entries: readonly StateEntry[];
-  readonly chars: number;
-}
-
 /** State in its three tables, a key a row. Called inside a transaction. */
 export class SqlState {
   readonly #sql: Statements;
@@ -51,23 +45,20 @@ export class SqlState {
 
   /**
    * Reads the states of one app's sessions. What they share is read once and is the same object in all of them; `size` is how much
-   * all of them have, in characters of JSON.
+   * was read, in characters of JSON.
    */
   pageReader(appName: string): { read(userId: string, pk: number): StateEntry[]; readonly size: number } {
     let size = 0;
-    const toEntries = (rows: SqlRow[]): SizedEntries => {
-      let chars = 0;
-      for (const { value } of rows) chars += this.#texts.sizeOf(value);
-      return { entries: this.#toEntries(rows), chars };
+    const toEntries = (rows: SqlRow[]): StateEntry[] => {
+      for (const { value } of rows) size += this.#texts.sizeOf(value);
+      return this.#toEntries(rows);
     };
     const ofApp = toEntries(this.#sql.appState.all(appName));
-    const ofUsers = new Map<string, SizedEntries>();
+    const ofUsers = new Map<string, StateEntry[]>();
     const read = (userId: string, pk: number): StateEntry[] => {
       let ofUser = ofUsers.get(userId);
       if (!ofUser) ofUsers.set(userId, (ofUser = toEntries(this.#sql.userState.all(appName, userId))));
-      const own = toEntries(this.#sql.sessionState.all(pk));
-      size += ofApp.chars + ofUser.chars + own.chars;
-      return [...ofApp.entries, ...ofUser.entries, ...own.entries];
+      return [...ofApp, ...ofUser, ...toEntries(this.#sql.sessionState.all(pk))];
     };
     return {
       read,
