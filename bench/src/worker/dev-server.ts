@@ -9,13 +9,22 @@ export interface DevServer {
   readonly stop: () => Promise<void>;
 }
 
+/** What an isolate may have where Workers are deployed, in MB: over that it ends, as it does there. */
+const HEAP_MB = 128;
+
 /** @param state the folder of what it stores */
 export async function startDevServer(state: string): Promise<DevServer> {
   const inspectorPort = await freePort();
   const ports = ['--ip', '127.0.0.1', '--port', '0', '--inspector-port', String(inspectorPort)];
   const child = spawn('wrangler', ['dev', '--local', ...ports, '--persist-to', state], {
     cwd: import.meta.dirname,
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' },
+    env: {
+      ...process.env,
+      MINIFLARE_WORKERD_V8_FLAGS: `--max-heap-size=${HEAP_MB}`,
+      WRANGLER_SEND_METRICS: 'false',
+      CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+      CI: 'true',
+    },
     // A group of its own: the runtime is a child of a child.
     detached: true,
   });

@@ -9,6 +9,11 @@ export class HeapWatch {
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
+    // The isolate ended: what is asked for is not known any more.
+    socket.addEventListener('close', () => {
+      for (const resolve of this.#waiting.values()) resolve({});
+      this.#waiting.clear();
+    });
     socket.addEventListener('message', ({ data }) => {
       const { id, result } = JSON.parse(String(data)) as { id?: number; result?: { usedSize?: number } };
       if (id === undefined) return;
@@ -39,13 +44,13 @@ export class HeapWatch {
     return (await this.#ask('Runtime.getHeapUsage')).usedSize ?? Number.NaN;
   }
 
-  /** The most bytes that were seen in use while work was done, garbage included. */
+  /** The most bytes that were seen in use while work was done, garbage included. What is there within one turn of the event loop only is not seen. */
   async highest(work: () => Promise<void>): Promise<number> {
     let highest = 0;
     let isOver = false;
     const over = work().finally(() => (isOver = true));
     while (!isOver) {
-      highest = Math.max(highest, await this.used());
+      highest = Math.max(highest, (await this.used()) || 0);
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
     await over;
@@ -57,6 +62,7 @@ export class HeapWatch {
   }
 
   #ask(method: string): Promise<{ usedSize?: number }> {
+    if (this.#socket.readyState !== WebSocket.OPEN) return Promise.resolve({});
     const id = ++this.#lastId;
     const { promise, resolve } = Promise.withResolvers<{ usedSize?: number }>();
     this.#waiting.set(id, resolve);

@@ -18,12 +18,14 @@ class Talker extends BaseAgent {
   }
 }
 
-/** Apps over one kind of agent: two that read the whole of a session, and one that reads its newest 200 events. */
+/** Apps over one kind of agent, which read the whole of a session; but one reads its newest 200 events. */
 const server = createCloudflareServer({
-  appNames: ['whole', 'large', 'window'],
+  appNames: ['whole', 'large', 'window', 'state', 'wide'],
   runners: (_env, services) => [
     new Runner({ appName: 'whole', agent: new Talker({ name: 'talker' }), ...services }),
     new Runner({ appName: 'large', agent: new Talker({ name: 'talker' }), ...services }),
+    new Runner({ appName: 'state', agent: new Talker({ name: 'talker' }), ...services }),
+    new Runner({ appName: 'wide', agent: new Talker({ name: 'talker' }), ...services }),
     new Runner({
       appName: 'window',
       agent: new Talker({ name: 'talker' }),

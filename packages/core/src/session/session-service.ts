@@ -121,11 +121,14 @@ export abstract class BaseSessionService {
   abstract getSession(request: GetSessionRequest): Promise<Session | undefined>;
 
   /**
-   * How many events of a window have together at most so many characters as JSON: its newest with `numRecentEvents`, else its oldest, and
+   * How many events of a window have together at most so many bytes as JSON: its newest with `numRecentEvents`, else its oldest, and
    * always at least 1. Times of the window do not count. To be asked before a window is read that memory may not hold. Absent
    * where there is memory enough for any.
    */
-  countWithin?(request: GetSessionRequest, maxChars: number): Promise<number>;
+  countWithin?(request: GetSessionRequest, maxBytes: number): Promise<number>;
+
+  /** As `getSession`, with no state: it is not read. To be asked where only the events count. Absent where reading it costs little. */
+  getWithoutState?(request: GetSessionRequest): Promise<Session | undefined>;
 
   /**
    * A page of the sessions of a user or an app.

@@ -2,8 +2,9 @@ import { createEvent, type GetSessionConfig, type Session, SessionNotFoundError 
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { sessionResponse } from './session-response.ts';
-import { sessionText } from './session-text.ts';
+import { sessionParts } from './session-text.ts';
 
+const sessionText = (session: Session): string => [...sessionParts(session)].join('');
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 /** A session of so many events, and which windows of it were read. */
@@ -22,7 +23,7 @@ async function subject(events: number, text = 'x') {
     counts.push(found.events.length);
     return found;
   };
-  return { service, read, counts };
+  return { service, read, readEvents: read, counts };
 }
 
 const WINDOWS: readonly GetSessionConfig[] = [
@@ -40,10 +41,10 @@ const WINDOWS: readonly GetSessionConfig[] = [
 test.each([0, 1, 99, 100, 101, 250, 2300])(
   'a session of %i events has the text of a session that is read at once',
   async (events) => {
-    const { service, read } = await subject(events);
+    const { service, ...source } = await subject(events);
     for (const config of WINDOWS) {
       const whole = await service.getSession({ ...KEY, config });
-      const response = await sessionResponse({ read }, config);
+      const response = await sessionResponse(source, config);
       expect(response.headers.get('content-type')).toBe('application/json');
       expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
     }
@@ -71,12 +72,14 @@ test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }
       await service.appendEvent({ session, event: createEvent({ author: 'a', timestamp: index, content }) });
     }
     const sizes: number[][] = [];
+    const read = async (each: GetSessionConfig) => {
+      const found = (await service.getSession({ ...KEY, config: each })) ?? session;
+      sizes.push(found.events.map((event) => JSON.stringify(event).length));
+      return found;
+    };
     const source = {
-      read: async (each: GetSessionConfig) => {
-        const found = (await service.getSession({ ...KEY, config: each })) ?? session;
-        sizes.push(found.events.map((event) => JSON.stringify(event).length));
-        return found;
-      },
+      read,
+      readEvents: read,
       countWithin: async (each: GetSessionConfig, maxChars: number) => {
         const found = (await service.getSession({ ...KEY, config: each }))?.events ?? [];
         if (each.numRecentEvents !== undefined) found.reverse();
@@ -93,25 +96,65 @@ test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }
 );
 
 test('nothing more is read than the reader takes', async () => {
-  const { read, counts } = await subject(3000);
-  const response = await sessionResponse({ read });
+  const { counts, ...source } = await subject(3000);
+  const response = await sessionResponse(source);
   expect(counts).toEqual([100]);
   await response.body?.cancel();
   expect(counts).toEqual([100]);
 });
 
 test('what is appended while a session is read is not in it', async () => {
-  const { service, read } = await subject(300);
+  const { service, ...source } = await subject(300);
   const whole = await service.getSession(KEY);
-  const response = await sessionResponse({ read });
-  await service.appendEvent({ session: await read({}), event: createEvent({ id: 'late', author: 'a', timestamp: 1 }) });
+  const response = await sessionResponse(source);
+  await service.appendEvent({
+    session: await source.read({}),
+    event: createEvent({ id: 'late', author: 'a', timestamp: 1 }),
+  });
   expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
 });
 
 test('the stream of a session that is deleted and made anew breaks off', async () => {
-  const { service, read } = await subject(300);
-  const response = await sessionResponse({ read });
+  const { service, ...source } = await subject(300);
+  const response = await sessionResponse(source);
   await service.deleteSession(KEY);
   await service.createSession(KEY);
   await expect(response.text()).rejects.toThrow(SessionNotFoundError);
+});
+
+test('the state of a session that is streamed is read once, whatever of it is shown', async () => {
+  const { service, read, readEvents } = await subject(300);
+  const whole = await service.getSession(KEY);
+  let reads = 0;
+  const source = {
+    read: (config: GetSessionConfig) => {
+      reads++;
+      return read(config);
+    },
+    readEvents: async (config: GetSessionConfig) => ({ ...(await readEvents(config)), state: {} }),
+  };
+  expect((await (await sessionResponse(source)).text()) === (whole && sessionText(whole))).toBe(true);
+  await (await sessionResponse(source, { afterTimestamp: 2, numRecentEvents: 150 })).text();
+  expect(reads).toBe(2);
+});
+
+test('a session with much state is streamed, a value after the other, and has the text of one that is read at once', async () => {
+  const service = new InMemorySessionService();
+  const state = { small: 1, large: 'x'.repeat(2_000_000), 'user:last': ['é'.repeat(900_000), null] };
+  const session = await service.createSession({ ...KEY, state });
+  await service.appendEvent({ session, event: createEvent({ author: 'a', timestamp: 1 }) });
+  const read = async () => (await service.getSession(KEY)) ?? session;
+  const response = await sessionResponse({ read, readEvents: read });
+  const chunks: number[] = [];
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk.length);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  const { id, appName, userId, events, lastUpdateTime } = await read();
+  expect(text === JSON.stringify({ id, appName, userId, state: (await read()).state, lastUpdateTime, events })).toBe(
+    true,
+  );
+  expect([chunks.length, Math.max(...chunks) < 2_000_100]).toEqual([5, true]);
 });

@@ -1,24 +1,26 @@
 import { type GetSessionConfig, serializeEvent, type Session, SessionNotFoundError } from '@eventloom/core';
-import { jsonTextResponse } from './json-response.ts';
-import { sessionHead, sessionText } from './session-text.ts';
+import { partsResponse, streamedResponse } from './parts-response.ts';
+import { sessionHead, sessionParts } from './session-text.ts';
 
 /** So many events are read at first, and of most sessions that is all. */
 const FIRST_EVENTS = 100;
 const MAX_EVENTS = 1000;
-/** About how many characters a page of events should have. */
+/** About how many characters, or bytes where the service counts, a page of events should have. */
 const PAGE_CHARS = 1024 * 1024;
 
 /** A session to read. */
 export interface SessionSource {
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
+  /** As `read`, and may leave the state out. */
+  readEvents(config: GetSessionConfig): Promise<Session>;
   /** As of a session service; undefined where it does not say. */
-  countWithin?(config: GetSessionConfig, maxChars: number): Promise<number> | undefined;
+  countWithin?(config: GetSessionConfig, maxBytes: number): Promise<number> | undefined;
 }
 
 /**
- * An answer with a session as of one moment. A long or a large one is streamed a page of events after the other, so that not all of it
- * is in memory; one that is deleted meanwhile breaks the stream off.
+ * An answer with a session as of one moment. A long or a large one is streamed, a value of its state and a page of its events after the
+ * other, so that not all of it is in memory as text; its state is read once. One that is deleted meanwhile breaks the stream off.
  * @throws SessionNotFoundError
  */
 export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {
@@ -26,35 +28,22 @@ export async function sessionResponse(source: SessionSource, config: GetSessionC
   const count = await fitting(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
   const session = await source.read({ afterTimestamp, numRecentEvents: count });
   if (count === numRecentEvents || session.events.length < count || session.lastSeq === count) {
-    return jsonTextResponse(sessionText(session));
+    return partsResponse(sessionParts(session));
   }
-  const { lastSeq, incarnation } = session;
-  const parts = sessionParts(source, sessionHead(session), { lastSeq, incarnation }, config);
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = await parts.next();
-        if (next.done === true) controller.close();
-        else controller.enqueue(encoder.encode(next.value));
-      },
-      cancel: () => void parts.return(),
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(body, { headers: { 'content-type': 'application/json' } });
+  return streamedResponse(pagedParts(source, session, config));
 }
 
 /** What a session was when it was begun to read. */
 type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
 
-/** The text of a session behind its head. */
-async function* sessionParts(
+/** The text of a session, its events page by page. */
+async function* pagedParts(
   source: SessionSource,
-  head: string,
-  begun: Begun,
+  session: Session,
   { numRecentEvents = Infinity, afterTimestamp }: GetSessionConfig,
 ): AsyncGenerator<string, void, undefined> {
+  yield* sessionHead(session);
+  const begun: Begun = { lastSeq: session.lastSeq, incarnation: session.incarnation };
   let skipped = 0;
   let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
   if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
@@ -63,7 +52,7 @@ async function* sessionParts(
     for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) skipped += page.length;
     skipped = Math.max(0, skipped - numRecentEvents);
   }
-  let before = head;
+  let before = '';
   for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) {
     const shown = page.slice(skipped);
     skipped -= page.length - shown.length;
@@ -71,7 +60,7 @@ async function* sessionParts(
     yield before + shown.join(',');
     before = ',';
   }
-  yield before === head ? `${head}]}` : ']}';
+  yield ']}';
 }
 
 /** The events behind a sequence number that a session had when it was begun, as JSON. */
@@ -84,7 +73,7 @@ async function* pagesOf(
   let count = FIRST_EVENTS;
   for (let afterSeq = firstSeq; afterSeq < lastSeq;) {
     count = await fitting(source, { afterSeq, beforeSeq: Math.min(afterSeq + count, lastSeq) + 1 });
-    const page = await source.read({ afterTimestamp, afterSeq, beforeSeq: afterSeq + count + 1 });
+    const page = await source.readEvents({ afterTimestamp, afterSeq, beforeSeq: afterSeq + count + 1 });
     if (page.incarnation !== incarnation) throw new SessionNotFoundError('the session was deleted while it was read');
     const texts = page.events.map((event) => serializeEvent(event));
     afterSeq += count;

@@ -4,6 +4,7 @@ import { type Call, parseCount } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
 import { quotedName } from '../http/quoted-name.ts';
 import type { Route } from '../http/route.ts';
+import { readWithoutState } from '../sessions/read-without-state.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;
@@ -45,7 +46,7 @@ async function loadPart(call: Call, version: number | undefined): Promise<Part> 
 /** @throws SessionNotFoundError: artifacts are asked for through a session that is there */
 async function existingSession(call: Call): Promise<SessionKey> {
   const key = call.sessionKey();
-  const session = await call.runner().sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
+  const session = await readWithoutState(call.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });
   if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
   return key;
 }

@@ -5,19 +5,22 @@ import {
   InvalidRequestError,
   isUserArtifact,
   type ListSessionsRequest,
+  type Session,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
 import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
 import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
-import { jsonResponse, jsonTextResponse } from '../http/json-response.ts';
+import { jsonResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { NEXT_CURSOR } from '../http/next-cursor.ts';
 import { sessionResponse, type SessionSource } from '../http/session-response.ts';
-import { sessionText } from '../http/session-text.ts';
+import { partsResponse } from '../http/parts-response.ts';
+import { sessionListParts, sessionParts } from '../http/session-text.ts';
 import { createSession } from '../sessions/create-session.ts';
 import { patchState } from '../sessions/patch-state.ts';
+import { readWithoutState } from '../sessions/read-without-state.ts';
 
 const CREATE = {
   component: 'CreateSessionBody',
@@ -36,7 +39,7 @@ async function create(call: Call): Promise<Response> {
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   confineStart(call, state, events);
   const session = await createSession(runner, server.platform, { userId, sessionId, state, events });
-  return jsonTextResponse(sessionText(session));
+  return partsResponse(sessionParts(session));
 }
 
 async function createWithId(call: Call): Promise<Response> {
@@ -50,7 +53,7 @@ async function createWithId(call: Call): Promise<Response> {
   const { state, events } = body;
   confineStart(call, state, events);
   const session = await createSession(call.runner(), call.server.platform, { userId, sessionId, state, events });
-  return jsonTextResponse(sessionText(session));
+  return partsResponse(sessionParts(session));
 }
 
 /** What a session starts with is written like any other state. @throws ForbiddenError */
@@ -81,7 +84,7 @@ async function list(call: Call): Promise<Response> {
   };
   const { sessions, nextCursor } = await sessionService.listSessions(request);
   const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
-  return jsonTextResponse(`[${sessions.map(sessionText).join(',')}]`, headers);
+  return partsResponse(sessionListParts(sessions), headers);
 }
 
 async function get(call: Call): Promise<Response> {
@@ -120,15 +123,17 @@ async function deleteArtifacts(artifactService: BaseArtifactService, key: Sessio
 
 function sourceOf(call: Call, key: SessionKey): SessionSource {
   const { sessionService } = call.runner();
+  const present = async (found: Promise<Session | undefined>): Promise<Session> => {
+    const session = await found;
+    if (session) return session;
+    throw new SessionNotFoundError(
+      `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
+    );
+  };
   return {
-    read: async (config) => {
-      const session = await sessionService.getSession({ ...key, config });
-      if (session) return session;
-      throw new SessionNotFoundError(
-        `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
-      );
-    },
-    countWithin: (config, maxChars) => sessionService.countWithin?.({ ...key, config }, maxChars),
+    read: (config) => present(sessionService.getSession({ ...key, config })),
+    readEvents: (config) => present(readWithoutState(sessionService, { ...key, config })),
+    countWithin: (config, maxBytes) => sessionService.countWithin?.({ ...key, config }, maxBytes),
   };
 }
 

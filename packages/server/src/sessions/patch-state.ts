@@ -1,12 +1,13 @@
 import { checkStateDelta, createEvent, type SessionKey, SessionNotFoundError } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import { readWithoutState } from './read-without-state.ts';
 
 /** How long a change of state waits for a run to give the session back. */
 const WAIT_MS = 10_000;
 
 /**
  * Changes the state of a session by an event of its own, under a lease as a run takes one.
- * @throws SessionNotFoundError SessionBusyError StateKeyError StateValueError; nothing is changed then
+ * @throws SessionNotFoundError SessionBusyError StateKeyError StateValueError SizeLimitError; nothing is changed then
  */
 export async function patchState(
   { sessionService, platform }: Runner,
@@ -16,7 +17,7 @@ export async function patchState(
   const checked = checkStateDelta(stateDelta);
   const lease = await sessionService.acquireLease({ ...key, waitMs: WAIT_MS });
   try {
-    const session = await sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
+    const session = await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } });
     if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
     const event = createEvent({
       id: platform.newEventId(),

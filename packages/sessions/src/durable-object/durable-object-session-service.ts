@@ -1,6 +1,13 @@
-import { type AcquireLeaseRequest, type GetSessionRequest, type SessionLease, systemPlatform } from '@eventloom/core';
+import {
+  type AcquireLeaseRequest,
+  type GetSessionRequest,
+  type Session,
+  type SessionLease,
+  systemPlatform,
+} from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { toEventWindow } from '../event-window.ts';
+import { toSession } from '../session-view.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { LargeTexts, MAX_ROW_BYTES } from './large-texts.ts';
@@ -38,11 +45,15 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLeases` that its holders are gone.
  *
  * A row takes 2 MB: events, values of user and session state and the responses of tools that are larger than 1,950,000 bytes as JSON are
- * written to the bucket first and the row refers to them; to read them takes one more request each. What nothing refers
+ * written to the bucket first and the row refers to them; to read them takes one more request each. Calls made meanwhile overtake the
+ * one that waits for that: whoever needs an order waits for each call. What nothing refers
  * to any more is deleted by `sweep`, to be called now and then while `hasLoose`.
  *
  * Limits: an event, a state value or the response of a tool call takes up to 16 MiB as JSON, because an object has 128 MB of memory,
- * and a value of app state 1,950,000 bytes; more is a SizeLimitError. An object takes 10 GB; a write beyond is an error of the storage
+ * and a value of app state 1,950,000 bytes. A session's own state takes up to 17,000,000 bytes in all, that of a user and the copy of an
+ * app's 4,000,000 each, because all three are read at once; each key counts 100 bytes beside its name and its value. More is a
+ * SizeLimitError; state that is too large, as others made the app's or an earlier version let it become, can be read and made smaller.
+ * An object takes 10 GB; a write beyond is an error of the storage
  * that changes nothing. No statement has more than ten of the 100 parameters that may be bound.
  */
 export class DurableObjectSessionService extends DriverSessionService {
@@ -74,8 +85,13 @@ export class DurableObjectSessionService extends DriverSessionService {
     return this.#values.sweep();
   }
 
-  override async countWithin({ config, ...key }: GetSessionRequest, maxChars: number): Promise<number> {
-    return this.#rows.countWithin(key, toEventWindow(config), maxChars);
+  override async countWithin({ config, ...key }: GetSessionRequest, maxBytes: number): Promise<number> {
+    return this.#rows.countWithin(key, toEventWindow(config), maxBytes);
+  }
+
+  override async getWithoutState({ config, ...key }: GetSessionRequest): Promise<Session | undefined> {
+    const stored = await this.#rows.readSession(key, toEventWindow(config), false);
+    return stored && toSession(stored);
   }
 
   /**

@@ -9,6 +9,11 @@ export const MAX_ROW_BYTES = 1_950_000;
 /** Reading one takes a few times as much of the 128 MB that an object has. */
 const MAX_VALUE_BYTES = 16_777_216;
 
+/**
+ * What a session reads at once, of the 128 MB that an object has: its own state takes one value of the largest size and a little more.
+ */
+const MAX_STATE = { app: 4_000_000, user: 4_000_000, session: 17_000_000 };
+
 /** Stands for any value, while the rows are read for the first time. */
 const STAND_IN: unknown = { timestamp: Number.NaN, actions: {} };
 
@@ -31,6 +36,7 @@ type LoadedValues = Map<string, (() => unknown) | undefined>;
  */
 export class LargeTexts implements RowTexts {
   readonly maxBytes = MAX_ROW_BYTES;
+  readonly maxState = MAX_STATE;
   readonly #values: LargeValues;
   readonly #maxRowBytes: number;
   /** What the work at hand may refer to, and what it may read. */
@@ -67,7 +73,7 @@ export class LargeTexts implements RowTexts {
 
   sizeOf(text: unknown): number {
     const json = String(text);
-    return json.startsWith('@') ? Number.parseInt(json.slice(1), 10) : json.length;
+    return json.startsWith('@') ? Number.parseInt(json.slice(1), 10) || 0 : json.length;
   }
 
   /** To be called at the end of all work, inside its transaction. @throws SizeLimitError for `run`, when a value was lacking */

@@ -348,3 +348,38 @@ test('a value of more than 16 MiB is refused, and one of less is not', () =>
     await append(16_770_000);
     expect(await stored()).toBe(1);
   }));
+
+test('calls made while a large value is written overtake the one that waits for it, and each is whole', async () => {
+  const gate = Promise.withResolvers<void>();
+  await inObject(
+    async ({ service }) => {
+      const session = await service.createSession(KEY);
+      const other = await service.createSession({ ...KEY, sessionId: 'other' });
+      const large = service.appendEvent({ session, event: event('large', LARGE, { key: 'large' }) });
+      // A bucket that does not answer holds up nobody else.
+      await service.appendEvent({ session: other, event: event('other') });
+      await service.appendEvent({ session, event: event('small', '', { key: 'small' }) });
+      gate.resolve();
+      await large;
+      const stored = await service.getSession(KEY);
+      expect(stored?.events.map(({ id }) => id)).toEqual(['small', 'large']);
+      expect(stored?.state).toEqual({ key: 'large' });
+      expect([session.events.map(({ id }) => id), session.lastSeq]).toEqual([['small', 'large'], 2]);
+    },
+    {
+      put: async (key, value) => {
+        await gate.promise;
+        return env.ARTIFACTS.put(key, value);
+      },
+    },
+  );
+});
+
+test('events that are not asked for are not read to count those that fit', () =>
+  runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
+    const service = new DurableObjectSessionService({ storage });
+    const session = await service.createSession(KEY);
+    for (const id of ['1', '2', '3']) await service.appendEvent({ session, event: event(id, 'é'.repeat(500_000)) });
+    // Bytes are in the header of a row; characters would have to be counted.
+    expect(await service.countWithin({ ...KEY, config: { afterSeq: 0 } }, 2_100_000)).toBe(2);
+  }));

@@ -1,4 +1,6 @@
-import type { MaybePromise } from '../session-driver.ts';
+import type { MaybePromise, StateEntry } from '../session-driver.ts';
+
+type StateScope = StateEntry['scope'];
 
 /** What is bound to a parameter. Numbers may arrive as REAL whatever they are: SQL that needs an integer uses bit operators. */
 export type SqlValue = null | number | string;
@@ -29,6 +31,8 @@ export interface RowTexts {
   read(text: unknown): unknown;
   /** About how many characters the value's JSON has. */
   sizeOf(text: unknown): number;
+  /** How large the state of an app, a user and a session may be, each by itself, in bytes: all of it is read at once. Undefined: any. */
+  readonly maxState?: Readonly<Record<StateScope, number>>;
 }
 
 /** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */
@@ -36,7 +40,7 @@ export interface SqlConnection {
   /** True when other processes may write to the same database. */
   readonly shared: boolean;
   readonly texts: RowTexts;
-  /** About how many characters of events are read for one page: one event may have more. */
+  /** About how many characters of events or state are read for one page: one event or session may have more. */
   readonly maxPageChars: number;
   prepare(sql: string): SqlStatement;
   /** Runs statements that take and give nothing. */
@@ -50,6 +54,6 @@ export interface SqlConnection {
 /** How calls are answered: at once, or later where work has to be done again. What has to be done again changed nothing. */
 export interface SqlWork {
   read<T>(work: () => T): MaybePromise<T>;
-  /** Writes that wait are done in the order in which they were asked for. */
+  /** One that has to be done again may be overtaken by others that were asked for later: whoever needs an order waits for each. */
   write<T>(work: () => T): MaybePromise<T>;
 }

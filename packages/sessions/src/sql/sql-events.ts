@@ -90,15 +90,15 @@ export class SqlEvents {
   }
 
   /**
-   * How many events of a window have together at most so many characters as JSON: its newest with a limit, else its oldest. Counts
+   * How many events of a window have together at most so many bytes as JSON: its newest with a limit, else its oldest. Counts
    * by number, whatever the window says of times. At least 1: an event that is larger is read alone.
    */
-  countWithin({ pk, last_seq }: SessionRow, window: EventWindow, maxChars: number): number {
+  countWithin({ pk, last_seq }: SessionRow, window: EventWindow, maxBytes: number): number {
     const { afterSeq, beforeSeq = Infinity, limit } = window;
     const last = Math.min(beforeSeq - 1, last_seq);
     const first = Math.max(afterSeq + 1, last - (limit ?? Infinity) + 1);
     const isNewest = limit === undefined ? 0 : 1;
-    return Math.max(1, Number(this.#sql.eventsWithin.get(pk, first, last, maxChars, isNewest)?.['count']));
+    return Math.max(1, Number(this.#sql.eventsWithin.get(pk, first, last, maxBytes, isNewest)?.['count']));
   }
 
   /** As `read`, as many of them as `countWithin` allows. */

@@ -28,7 +28,7 @@ import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
 
-/** So much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
+/** At most so much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
 const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
 
 /**
@@ -103,10 +103,13 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined> {
+  /** @param hasState false for one whose state is not read */
+  readSession(key: SessionKey, window: EventWindow, hasState = true): MaybePromise<StoredSession | undefined> {
     return this.#read(() => {
       const row = findSession(this.#sql, key);
-      return row && { ...this.#describe(key.appName, row), events: this.#events.read(row, window) };
+      if (!row) return undefined;
+      const state = hasState ? this.#state.read(key.appName, row.user_id, row.pk) : [];
+      return { ...describe(key.appName, row), state, events: this.#events.read(row, window) };
     });
   }
 
@@ -120,9 +123,9 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   /** As `SqlEvents.countWithin`; of a session that is not there 1. */
-  countWithin(key: SessionKey, window: EventWindow, maxChars: number): number {
+  countWithin(key: SessionKey, window: EventWindow, maxBytes: number): number {
     const row = findSession(this.#sql, key);
-    return row ? this.#events.countWithin(row, window, maxChars) : 1;
+    return row ? this.#events.countWithin(row, window, maxBytes) : 1;
   }
 
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined> {
@@ -130,7 +133,8 @@ export class SqlSessionDriver implements SessionDriver {
       const row = findSession(this.#sql, key);
       if (!row) return undefined;
       const initialState = this.#state.readInitial(row.pk);
-      return { ...this.#describe(key.appName, row), initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
+      const state = this.#state.read(key.appName, row.user_id, row.pk);
+      return { ...describe(key.appName, row), state, initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
     });
   }
 
@@ -138,10 +142,11 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => {
       checkVersion(this.#sql);
       const states = this.#state.pageReader(page.appName);
+      const most = Math.min(MAX_PAGE_LENGTH, this.#connection.maxPageChars);
       const found: ListedSession[] = [];
       for (const row of this.#listing.readPage(page)) {
         const last = found.at(-1);
-        if (last && states.size > MAX_PAGE_LENGTH) return [...found.slice(0, -1), { ...last, isCut: true }];
+        if (last && states.size > most) return [...found.slice(0, -1), { ...last, isCut: true }];
         const state = states.read(row.user_id, row.pk);
         found.push({ ...describe(page.appName, row), state, events: [] });
       }
@@ -225,10 +230,6 @@ export class SqlSessionDriver implements SessionDriver {
     const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
     if (!row) checkVersion(this.#sql);
     return row && Number(row['pk']);
-  }
-
-  #describe(appName: string, row: SessionRow): Omit<StoredSession, 'events'> {
-    return { ...describe(appName, row), state: this.#state.read(appName, row.user_id, row.pk) };
   }
 }
 

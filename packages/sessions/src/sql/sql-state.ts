@@ -1,10 +1,13 @@
 import { prefixedKey, type StateWrite } from '@eventloom/core';
 import type { StateEntry } from '../session-driver.ts';
 import { withinLimit } from './size-limit.ts';
+import { StateRoom } from './state-room.ts';
 import type { RowTexts, SqlRow, SqlStatement } from './sql-connection.ts';
 import type { Statements } from './statements.ts';
 
 type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
+
+const SCOPES = ['app', 'user', 'session'] as const;
 
 /** State in its three tables, a key a row. Called inside a transaction. */
 export class SqlState {
@@ -14,10 +17,12 @@ export class SqlState {
   readonly #remove: ByScope;
   /** Of the app and the user: only where the key is not there. */
   readonly #add: ByScope;
+  readonly #room: StateRoom;
 
   constructor(sql: Statements, texts: RowTexts) {
     this.#sql = sql;
     this.#texts = texts;
+    this.#room = new StateRoom(sql, texts);
     this.#set = { app: sql.setAppState, user: sql.setUserState, session: sql.setSessionState };
     this.#remove = { app: sql.removeAppState, user: sql.removeUserState, session: sql.removeSessionState };
     this.#add = { app: sql.addAppState, user: sql.addUserState, session: sql.setSessionState };
@@ -25,7 +30,7 @@ export class SqlState {
 
   /** Everything that a session sees. `pk` is the session's row. */
   read(appName: string, userId: string, pk: number): StateEntry[] {
-    return this.#sql.state.all(appName, userId, pk).map(this.#toEntry);
+    return this.#toEntries(this.#sql.state.all(appName, userId, pk));
   }
 
   /** @throws SizeLimitError */
@@ -46,7 +51,7 @@ export class SqlState {
     let size = 0;
     const toEntries = (rows: SqlRow[]): StateEntry[] => {
       for (const { value } of rows) size += this.#texts.sizeOf(value);
-      return rows.map(this.#toEntry);
+      return this.#toEntries(rows);
     };
     const ofApp = toEntries(this.#sql.appState.all(appName));
     const ofUsers = new Map<string, StateEntry[]>();
@@ -64,7 +69,7 @@ export class SqlState {
   }
 
   readInitial(pk: number): StateEntry[] {
-    return this.#sql.initialState.all(pk).map(this.#toEntry);
+    return this.#toEntries(this.#sql.initialState.all(pk));
   }
 
   /** Makes the session's keys of now its initial state. */
@@ -80,13 +85,25 @@ export class SqlState {
   }
 
   #write(set: ByScope, appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
-    for (const write of writes) {
-      const { scope, key, value } = write;
-      if (value === undefined) {
-        // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
-        if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
-        this.#remove[scope].run(appName, userId, pk, key);
-      } else set[scope].run(appName, userId, pk, key, this.#toText(write));
+    if (writes.length === 0) return;
+    for (const scope of SCOPES) {
+      const rows = writes
+        .filter((write) => write.scope === scope)
+        .map((write) => ({ key: write.key, text: write.value === undefined ? undefined : this.#toText(write) }));
+      this.#room.keep(
+        scope,
+        [appName, userId, pk],
+        rows.flatMap(({ text }) => text ?? []),
+        () => {
+          for (const { key, text } of rows) {
+            if (text === undefined) {
+              // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
+              if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
+              this.#remove[scope].run(appName, userId, pk, key);
+            } else set[scope].run(appName, userId, pk, key, text);
+          }
+        },
+      );
     }
   }
 
@@ -97,6 +114,14 @@ export class SqlState {
     return scope === 'app'
       ? withinLimit(json, texts.maxBytes, 'state key', prefixedKey(scope, key))
       : texts.write(json, 'state key', prefixedKey(scope, key));
+  }
+
+  /** A row after the other lets go of its text: all of them and what they say are not in memory at once. Takes the rows. */
+  #toEntries(rows: SqlRow[]): StateEntry[] {
+    const entries: StateEntry[] = [];
+    rows.reverse();
+    for (let row = rows.pop(); row; row = rows.pop()) entries.push(this.#toEntry(row));
+    return entries;
   }
 
   readonly #toEntry = ({ scope, key, value }: SqlRow): StateEntry => ({

@@ -42,6 +42,13 @@ const page = (condition: string): string => `
   WHERE updated_at < ?3 OR (updated_at = ?3 AND (session_id, user_id) > (?4, ?5))
   ORDER BY updated_at DESC, session_id, user_id LIMIT ?6`;
 
+/** About how many bytes the JSON of a column has, here or elsewhere. Of a long one only the header of its row is read. */
+const sizeOf = (column: string): string =>
+  `iif(octet_length(${column}) < 64 AND ${column} GLOB '@*', CAST(substr(${column}, 2) AS INTEGER), octet_length(${column}))`;
+/** What a key of state takes beside its name and its value, when it is read: about so many bytes. */
+const KEY_BYTES = 100;
+const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS size`;
+
 /** A row of SESSION. */
 export interface SessionRow {
   readonly pk: number;
@@ -87,6 +94,12 @@ const SQL = {
     SELECT 'app' AS scope, key, value FROM eventloom_app_state WHERE app_name = ?1
     UNION ALL SELECT 'user', key, value FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2
     UNION ALL SELECT 'session', key, value FROM eventloom_session_state WHERE session = ?3`,
+  /** The size of one scope's, ?4. */
+  stateSize: `
+    SELECT coalesce(sum(size), 0) AS size FROM (
+      SELECT ${STATE_SIZE} FROM eventloom_app_state WHERE app_name = ?1 AND ?4 = 'app'
+      UNION ALL SELECT ${STATE_SIZE} FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2 AND ?4 = 'user'
+      UNION ALL SELECT ${STATE_SIZE} FROM eventloom_session_state WHERE session = ?3 AND ?4 = 'session')`,
   appState: "SELECT 'app' AS scope, key, value FROM eventloom_app_state WHERE app_name = ?1",
   userState: "SELECT 'user' AS scope, key, value FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2",
   sessionState: "SELECT 'session' AS scope, key, value FROM eventloom_session_state WHERE session = ?1",
@@ -108,13 +121,12 @@ const SQL = {
   events: `
     SELECT event FROM eventloom_events
     WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
-  /** How many events of such a range have together at most ?4 characters, from its oldest on, or from its newest back if ?5. */
+  /** How many events of such a range have together at most ?4 bytes, from its oldest on, or from its newest back if ?5. */
   eventsWithin: `
     SELECT count(*) AS count FROM (
-      SELECT sum(iif(event GLOB '@*', CAST(substr(event, 2) AS INTEGER), length(event)))
-        OVER (ORDER BY iif(?5, -pk, pk)) AS chars
+      SELECT sum(${sizeOf('event')}) OVER (ORDER BY iif(?5, -pk, pk)) AS bytes
       FROM eventloom_events WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')}
-    ) WHERE chars <= ?4`,
+    ) WHERE bytes <= ?4`,
   highTimestamp: `SELECT high_timestamp FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
   /**
    * Of such a range, the events that are later than ?4 and not before ?5, and the compactions not before ?5 if ?6; the newest ?7. All
