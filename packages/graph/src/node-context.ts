@@ -4,7 +4,6 @@ import {
   CallbackContext,
   ConfigurationError,
   copyJson,
-  createEventActions,
   type InputRequestParams,
   InvalidEventError,
   type JsonValue,
@@ -64,15 +63,17 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
   /**
    * Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. The state is
-   * as the step found it, with what this node and those that it runs changed; one that is run again in another process sees in it what
-   * others of its step stored.
+   * as the step found it, with what this attempt changed and what is stored of the nodes that it runs; what an attempt that failed changed is
+   * gone. One that is run again in another process sees in it what others of its step stored. State and artifacts of an attempt that
+   * is over cannot be written: that is a RunAbortedError.
    */
   get callbackContext(): CallbackContext {
     if (this.#callbackContext) return this.#callbackContext;
-    const { run } = this.#attempt;
-    const eventActions = createEventActions();
-    const state = run.sessionView.stateFor(eventActions);
-    return (this.#callbackContext = new CallbackContext({ invocationContext: run.context, eventActions, state }));
+    const { context } = this.#attempt;
+    return (this.#callbackContext = new CallbackContext({
+      invocationContext: context,
+      checkWrite: () => this.#attempt.check(),
+    }));
   }
 
   /**

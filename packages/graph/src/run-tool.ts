@@ -1,7 +1,6 @@
 import {
   type AbortGuard,
   type BaseTool,
-  createEventActions,
   type EventActions,
   type FunctionCall,
   inputRequestPart,
@@ -12,6 +11,7 @@ import {
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
   REQUEST_INPUT,
+  RunAbortedError,
   toError,
   ToolContext,
   type ToolConfirmation,
@@ -36,7 +36,7 @@ export async function runTool(
   input: JsonValue | undefined,
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
-  const { context, questions } = run;
+  const { questions } = run;
   if (questions.some(({ answer }) => answer === undefined)) return { isWaiting: true };
   const args = toArgs(run.node.name, input);
   const confirmation = confirmationIn(questions);
@@ -50,11 +50,13 @@ export async function runTool(
     return { isWaiting: false, output: INTERRUPTED };
   }
   if (!recorded) await run.ledger.record(call);
-  const eventActions = createEventActions();
+  const context = run.beginAttempt();
+  let isOver = false;
   const toolContext = new ToolContext({
     invocationContext: context,
-    eventActions,
-    state: run.sessionView.stateFor(eventActions),
+    checkWrite: () => {
+      if (isOver) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
+    },
     functionCallId: run.id,
     toolConfirmation: confirmation,
     inputs: inputsIn(questions),
@@ -63,7 +65,7 @@ export async function runTool(
       event: (event) => run.post(event),
     },
   });
-  const result = await answer(run, tool, args, toolContext, guard);
+  const result = await answer(run, tool, args, toolContext, guard).finally(() => (isOver = true));
   const { actions } = toolContext;
   const asked = requestsOf({ id: run.id, name: tool.name, args }, actions, () => `adk-${context.platform.newUuid()}`);
   if (toolContext.isPaused || asked.length > 0) {

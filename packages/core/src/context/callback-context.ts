@@ -14,8 +14,8 @@ export interface CallbackContextParams {
   readonly invocationContext: InvocationContext;
   /** The actions of the event to come; new ones when absent. */
   readonly eventActions?: EventActions;
-  /** What `state` is, over the same actions; by default the session's, where the writes of everybody show at once. */
-  readonly state?: State;
+  /** Asked before state is written and before an artifact is saved: it throws when that is not to be done any more. */
+  readonly checkWrite?: (() => void) | undefined;
 }
 
 /** How to look for memories. */
@@ -25,11 +25,12 @@ export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSes
 export class CallbackContext extends ReadonlyContext {
   /** Side effects and signals of the next event. */
   readonly actions: EventActions;
+  readonly #checkWrite: (() => void) | undefined;
   #state: State | undefined;
 
-  constructor({ invocationContext, eventActions, state }: CallbackContextParams) {
+  constructor({ invocationContext, eventActions, checkWrite }: CallbackContextParams) {
     super(invocationContext);
-    this.#state = state;
+    this.#checkWrite = checkWrite;
     this.actions = eventActions ?? createEventActions();
   }
 
@@ -39,7 +40,7 @@ export class CallbackContext extends ReadonlyContext {
   }
 
   override get state(): State {
-    return (this.#state ??= new State(this.invocationContext.session.state, this.actions));
+    return (this.#state ??= new State(this.invocationContext.session.state, this.actions, this.#checkWrite));
   }
 
   /** Fires when the run is aborted, or nobody wants its result any more. */
@@ -49,6 +50,7 @@ export class CallbackContext extends ReadonlyContext {
 
   /** Saves a new version; the next event's `artifactDelta` tells. @throws InvalidArtifactNameError @throws ConfigurationError without an artifact service */
   async saveArtifact(filename: string, artifact: Part): Promise<number> {
+    this.#checkWrite?.();
     const version = await this.#artifacts().saveArtifact({
       ...sessionKeyOf(this.invocationContext.session),
       filename,
