@@ -1,4 +1,4 @@
-import { type Event, RunAbortedError } from '@eventloom/core';
+import { type Event, RunAbortedError, type ToolContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
@@ -160,41 +160,44 @@ test.each([false, true])(
   },
 );
 
-test('what a tool writes after its time is refused, and nobody reads what it wrote before', async () => {
-  const late = new Gate();
-  const refused = new Gate();
-  let calls = 0;
+test('an attempt of a tool begins without what those before it changed, and these write no more', async () => {
+  const contexts: ToolContext[] = [];
   const tool = new FunctionTool({
     name: 'tool',
     description: '',
     idempotent: true,
-    execute: async (_, context) => {
-      if (++calls > 1) return { found: context.state.get('early', 'nothing') };
-      context.state.set('early', 1);
-      context.abortSignal.addEventListener('abort', () => late.open());
-      await late.pass();
-      await Promise.resolve();
-      try {
-        context.state.set('late', 1);
-      } catch {
-        refused.open();
-      }
-      return {};
+    execute: (_, context) => {
+      const [first] = contexts;
+      contexts.push(context);
+      const found = context.state.get('phantom', 'nothing');
+      context.state.set('phantom', 1);
+      if (!first) throw new Error('no');
+      context.state.remove('phantom');
+      expect(() => first.state.set('late', 1)).toThrow(RunAbortedError);
+      return { found };
     },
   });
   const agent = new StateGraph({ name: 'g' })
     .addNode('before', () => ({}))
-    .addNode('tool', tool, { timeoutMs: 5, retry: { maxAttempts: 2, initialDelayMs: 0 } })
-    .addNode('after', async (given: unknown, { callbackContext: { state } }) => {
-      await refused.pass();
-      return [given, state.has('early'), state.has('late')];
-    })
+    .addNode('tool', tool, { retry: { maxAttempts: 2, initialDelayMs: 0 } })
+    .addNode('after', (given: unknown, { callbackContext: { state } }) => [given, state.toRecord()])
     .addEdge(START, 'before')
     .addEdge('before', 'tool')
     .addEdge('tool', 'after')
     .addEdge('after', END)
     .compile();
-  expect(await outputOf(agent)).toEqual([{ found: 'nothing' }, false, false]);
+  expect(await outputOf(agent)).toEqual([{ found: 'nothing' }, {}]);
+});
+
+test('an attempt that is over saves no artifact', async () => {
+  let held: NodeContext | undefined;
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('work', (_: unknown, context) => void (held = context))
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile();
+  await run(agent);
+  await expect(held?.callbackContext.saveArtifact('a.txt', { text: 'x' })).rejects.toThrow(RunAbortedError);
 });
 
 test('temporary state can be changed in every node, and the nodes behind it read it', async () => {
