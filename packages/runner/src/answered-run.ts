@@ -100,7 +100,9 @@ export async function findAnsweredRun(
 ): Promise<string | undefined> {
   if (callIds.length === 0) return undefined;
   if (tries > MAX_TRIES)
-    throw new SessionBusyError('newMessage: while it waited, the run that it answers changed again and again');
+    throw new SessionBusyError(
+      'newMessage: which run it answers was not the same before the session was taken and afterwards, again and again; send it later',
+    );
   const events = await readNewest(service, key, (read) => callIds.every((callId) => isKnown(read, callId)));
   return answeredRun(events, callIds);
 }
