@@ -265,6 +265,7 @@ export {
   PluginManager,
   prefixedKey,
   readNewest,
+  recordedActions,
   ReadonlyContext,
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
