@@ -1,7 +1,7 @@
 import {
   type BaseAgent,
   type BaseTool,
-  CallbackContext,
+  type CallbackContext,
   ConfigurationError,
   copyJson,
   type InputRequestParams,
@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
+import { AttemptCallbackContext } from './attempt-context.ts';
 import { describeFault } from './describe-fault.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
@@ -70,10 +71,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   get callbackContext(): CallbackContext {
     if (this.#callbackContext) return this.#callbackContext;
     const { context } = this.#attempt;
-    return (this.#callbackContext = new CallbackContext({
-      invocationContext: context,
-      checkWrite: () => this.#attempt.check(),
-    }));
+    return (this.#callbackContext = new AttemptCallbackContext(context, () => this.#attempt.check()));
   }
 
   /**

@@ -1,6 +1,7 @@
 import {
   type AbortGuard,
   type BaseTool,
+  type Event,
   type EventActions,
   type FunctionCall,
   inputRequestPart,
@@ -13,9 +14,10 @@ import {
   REQUEST_INPUT,
   RunAbortedError,
   toError,
-  ToolContext,
+  type ToolContext,
   type ToolConfirmation,
 } from '@eventloom/core';
+import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import type { AskedQuestion } from './graph-record.ts';
@@ -52,19 +54,20 @@ export async function runTool(
   if (!recorded) await run.ledger.record(call);
   const context = run.beginAttempt();
   let isOver = false;
-  const toolContext = new ToolContext({
+  const check = (): void => {
+    if (isOver) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
+  };
+  const params = {
     invocationContext: context,
-    checkWrite: () => {
-      if (isOver) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
-    },
     functionCallId: run.id,
     toolConfirmation: confirmation,
     inputs: inputsIn(questions),
     listener: {
-      progress: (output) => run.voice.emitToolProgress(run.id, tool.name, output),
-      event: (event) => run.post(event),
+      progress: (output: JsonValue) => run.voice.emitToolProgress(run.id, tool.name, output),
+      event: (event: Event) => run.post(event),
     },
-  });
+  };
+  const toolContext = new AttemptToolContext(params, check);
   const result = await answer(run, tool, args, toolContext, guard).finally(() => (isOver = true));
   const { actions } = toolContext;
   const asked = requestsOf({ id: run.id, name: tool.name, args }, actions, () => `adk-${context.platform.newUuid()}`);

@@ -101,7 +101,7 @@ export async function findAnsweredRun(
   if (callIds.length === 0) return undefined;
   if (tries > MAX_TRIES)
     throw new SessionBusyError(
-      'newMessage: which run it answers was not the same before the session was taken and afterwards, again and again; send it later',
+      'newMessage: the run that it answers was another one each time that it was looked up; send it later',
     );
   const events = await readNewest(service, key, (read) => callIds.every((callId) => isKnown(read, callId)));
   return answeredRun(events, callIds);

@@ -14,8 +14,8 @@ export interface CallbackContextParams {
   readonly invocationContext: InvocationContext;
   /** The actions of the event to come; new ones when absent. */
   readonly eventActions?: EventActions;
-  /** Asked before state is written and before an artifact is saved: it throws when that is not to be done any more. */
-  readonly checkWrite?: (() => void) | undefined;
+  /** What `state` is, over the same actions and the session's state; by default one that may always be written. */
+  readonly state?: State;
 }
 
 /** How to look for memories. */
@@ -25,12 +25,11 @@ export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSes
 export class CallbackContext extends ReadonlyContext {
   /** Side effects and signals of the next event. */
   readonly actions: EventActions;
-  readonly #checkWrite: (() => void) | undefined;
   #state: State | undefined;
 
-  constructor({ invocationContext, eventActions, checkWrite }: CallbackContextParams) {
+  constructor({ invocationContext, eventActions, state }: CallbackContextParams) {
     super(invocationContext);
-    this.#checkWrite = checkWrite;
+    this.#state = state;
     this.actions = eventActions ?? createEventActions();
   }
 
@@ -40,7 +39,7 @@ export class CallbackContext extends ReadonlyContext {
   }
 
   override get state(): State {
-    return (this.#state ??= new State(this.invocationContext.session.state, this.actions, this.#checkWrite));
+    return (this.#state ??= new State(this.invocationContext.session.state, this.actions));
   }
 
   /** Fires when the run is aborted, or nobody wants its result any more. */
@@ -50,7 +49,6 @@ export class CallbackContext extends ReadonlyContext {
 
   /** Saves a new version; the next event's `artifactDelta` tells. @throws InvalidArtifactNameError @throws ConfigurationError without an artifact service */
   async saveArtifact(filename: string, artifact: Part): Promise<number> {
-    this.#checkWrite?.();
     const version = await this.#artifacts().saveArtifact({
       ...sessionKeyOf(this.invocationContext.session),
       filename,

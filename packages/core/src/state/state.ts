@@ -17,17 +17,14 @@ export class State {
   static readonly TEMP_PREFIX = TEMP_PREFIX;
   readonly #view: Record<string, unknown>;
   readonly #actions: EventActions;
-  readonly #checkWrite: (() => void) | undefined;
 
   /**
    * @param view the merged state of the session as this invocation sees it; writes show in it at once
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
-   * @param checkWrite asked before each write: it throws when nothing is to be written any more
    */
-  constructor(view: Record<string, unknown>, actions: EventActions, checkWrite?: () => void) {
+  constructor(view: Record<string, unknown>, actions: EventActions) {
     this.#view = view;
     this.#actions = actions;
-    this.#checkWrite = checkWrite;
   }
 
   /** The value of a key, or `defaultValue` when it is not there. Null is a value. */
@@ -50,7 +47,6 @@ export class State {
    * @throws StateValueError for a value that is not JSON, undefined included (`remove` removes)
    */
   set(key: string, value: unknown): void {
-    this.#checkWrite?.();
     checkStateKey(key);
     const copied = toStateValue(key, value);
     setOwn(this.#view, key, copied);
@@ -62,7 +58,6 @@ export class State {
 
   /** Removes a key. Removing one that is not there is no error. */
   remove(key: string): void {
-    this.#checkWrite?.();
     checkStateKey(key);
     delete this.#view[key];
     delete this.#actions.stateDelta[key];
