@@ -31,6 +31,7 @@ import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
 import type { Slots } from './slots.ts';
 import { toNodeError } from './to-node-error.ts';
+import { withState } from './with-state.ts';
 
 /** What belongs to a run that another one started. */
 interface InnerPlace {
@@ -96,10 +97,11 @@ export class NodeRun {
    */
   beginAttempt(): InvocationContext {
     const { context, sessionState } = this.#graph;
-    this.#found ??= (this.#inner?.outer ?? context).withState(
+    this.#found ??= withState(
+      this.#inner?.outer ?? context,
       this.#inner?.sessionState ?? sessionState ?? context.session.state,
     );
-    return this.#found.withState(this.#found.session.state);
+    return withState(this.#found, this.#found.session.state);
   }
 
   /** What it asked before. */
@@ -145,7 +147,7 @@ export class NodeRun {
   async #commit(outcome: NodeOutcome, onFailure?: (error: unknown) => void): Promise<void> {
     try {
       const event = await this.#graph.commit(this, outcome);
-      if (event) this.#inner?.outer.noteStored(event);
+      if (event) this.#inner?.outer.invocation.onStored?.(event);
     } catch (thrown) {
       const error = toNodeError(this.node.name, thrown);
       if (!this.#graph.guard.signal.aborted)

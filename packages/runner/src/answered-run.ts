@@ -99,10 +99,7 @@ export async function findAnsweredRun(
   tries = 1,
 ): Promise<string | undefined> {
   if (callIds.length === 0) return undefined;
-  if (tries > MAX_TRIES)
-    throw new SessionBusyError(
-      'newMessage: the run that it answers was another one each time that it was looked up; send it later',
-    );
+  if (tries > MAX_TRIES) throw new SessionBusyError('newMessage: at each look it answered another run; send it later');
   const events = await readNewest(service, key, (read) => callIds.every((callId) => isKnown(read, callId)));
   return answeredRun(events, callIds);
 }

@@ -25,7 +25,7 @@ export async function storeMessage(
   { goesOn, stateDelta, branch: picked }: StoreMessage,
 ): Promise<void> {
   const { runConfig, session, artifactService } = invocation;
-  let actions: Partial<EventActions> = goesOn ? { stateDelta, ...GOES_ON } : { stateDelta };
+  let actions: Partial<EventActions> = { stateDelta, ...(goesOn && GOES_ON) };
   if (runConfig.saveInputBlobsAsArtifacts && !goesOn) {
     const { saveInputBlobs } = await loadDeferred();
     const { content, artifactDelta } = await saveInputBlobs(

@@ -13,7 +13,6 @@ import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session } from '../session/session.ts';
-import { applyStateDelta } from '../state/state-scope.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { Invocation } from './invocation.ts';
@@ -43,8 +42,6 @@ interface Place extends AgentPlace {
   readonly isHeard: boolean;
   readonly parent?: InvocationContext | undefined;
   readonly past?: AgentPast | undefined;
-  /** True where the session's state is one that `withState` made. */
-  readonly ownsState?: boolean;
 }
 
 const NONE: readonly never[] = [];
@@ -303,21 +300,9 @@ export class InvocationContext {
     return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, abort });
   }
 
-  /**
-   * This place with a session's state of its own, which begins as the one given: what is written from here on and further in shows in it
-   * at once and nowhere else, and so does what is stored of those who run further in; what others change does not show. For those
-   * who run agents beside each other.
-   */
-  withState(state: Readonly<Record<string, unknown>>): InvocationContext {
-    const own: Record<string, unknown> = Object.assign(Object.create(null), state);
-    const invocation = { ...this.invocation, session: { ...this.session, state: own } };
-    return new InvocationContext({ ...this.#place, invocation, isHeard: this.#isHeard, parent: this, ownsState: true });
-  }
-
-  /** Shows what a stored event changed in the states of `withState` here and around. For those who commit events. */
-  noteStored({ actions: { stateDelta, removedState } }: Event): void {
-    for (let at: InvocationContext | undefined = this; at; at = at.#parent)
-      if (at.#place.ownsState === true) applyStateDelta(at.session.state, stateDelta, removedState);
+  /** This place in an invocation that differs from its own: for those who run agents beside each other, each with a session of its own. */
+  withInvocation(invocation: Invocation): InvocationContext {
+    return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, invocation, parent: this });
   }
 
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */

@@ -7,7 +7,6 @@ export function recordedActions(
   context: InvocationContext,
   actions: Partial<EventActions>,
 ): Partial<EventActions> | undefined {
-  if (isEmptyActions(actions)) return undefined;
   const { requestedAuthConfigs: auths, stateDelta = {}, removedState } = actions;
   const service = context.invocation.credentialService;
   if (auths && service) for (const id of Object.keys(auths)) setOwn(auths, id, service.describe(auths[id]));
@@ -15,6 +14,6 @@ export function recordedActions(
   const kept = Object.entries(stateDelta).filter(([key]) => isKept(key));
   const recorded: Partial<EventActions> = { ...actions, stateDelta: Object.fromEntries(kept) };
   if (removedState) recorded.removedState = removedState.filter(isKept);
-  if (auths && !service) delete recorded.requestedAuthConfigs;
+  if (!service) delete recorded.requestedAuthConfigs;
   return isEmptyActions(recorded) ? undefined : recorded;
 }

@@ -8,6 +8,5 @@ import type { Event } from './event.ts';
 export function hasBeginOfRun(events: readonly Event[], invocationId: string): boolean {
   const first = events.find((event) => event.invocationId === invocationId);
   // An agent that is called, as a tool or in a node, is told what it is to do as by a user.
-  if (first?.author !== 'user' || enclosureOf(first.branch) !== '') return false;
-  return first.actions.agentState?.['goesOn'] !== true;
+  return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['goesOn'];
 }
