@@ -7,13 +7,25 @@ import {
 } from '@eventloom/core';
 
 /** The artifacts of a session as events left them: the last version of each, by its name. Those of the user are left out. */
-export function artifactsOf(events: readonly Event[]): ReadonlyMap<string, number> {
+export function artifactsOf(events: readonly Event[]): Map<string, number> {
   const artifacts = new Map<string, number>();
   for (const { actions } of events) {
     for (const [filename, version] of Object.entries(actions.artifactDelta))
       if (!filename.startsWith(USER_PREFIX)) artifacts.set(filename, version);
   }
   return artifacts;
+}
+
+/** Adds what the session has that none of its events names, which an app saved itself: when that was nobody knows, so as it is now. */
+export async function addUnnamed(
+  service: BaseArtifactService,
+  artifacts: Map<string, number>,
+  events: readonly Event[],
+  session: SessionKey,
+): Promise<void> {
+  const named = artifactsOf(events);
+  for (const filename of await service.listArtifactKeys(session))
+    if (!filename.startsWith(USER_PREFIX) && !named.has(filename)) artifacts.set(filename, Infinity);
 }
 
 /** @throws ConfigurationError when there are artifacts to copy and nothing to copy them with */

@@ -126,3 +126,27 @@ test('a fork changes nothing that other sessions see, and what they see is in it
   expect((await sessionService.getSession(KEY))?.state).toEqual({ 'user:mine': 2, 'app:all': 1 });
   expect((await agent.fork({ ...params, step: 1 })).state).toEqual({ 'user:mine': 2, 'app:all': 1 });
 });
+
+test('a fork has the artifacts that the app saved itself, and leaves out those that later steps saved and those of the user', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', () => 1)
+    .addNode('two', (_: unknown, { callbackContext }) => callbackContext.saveArtifact('later.txt', { text: 'later' }))
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const { params, artifactService } = await setUp(agent);
+  const save = (filename: string, text: string) =>
+    artifactService.saveArtifact({ ...KEY, filename, artifact: { text }, customMetadata: { of: text } });
+  await save('upload.txt', 'first');
+  await save('upload.txt', 'second');
+  await save('user:own.txt', 'own');
+  await agent.fork({ ...params, artifactService, step: 1 });
+  expect(await artifactService.listVersions({ ...FORK, filename: 'upload.txt' })).toEqual([0, 1]);
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'upload.txt' })).toEqual({ text: 'second' });
+  expect(await artifactService.getArtifactVersion({ ...FORK, filename: 'upload.txt', version: 0 })).toMatchObject({
+    customMetadata: { of: 'first' },
+  });
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'later.txt' })).toBeUndefined();
+  expect(await artifactService.listVersions({ ...FORK, filename: 'user:own.txt' })).toEqual([0]);
+});

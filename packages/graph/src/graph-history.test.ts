@@ -537,3 +537,47 @@ test('what a run that failed asked is no open question any more', async () => {
   const [history] = agent.history({ events, invocationId: stream.invocationId });
   expect(history).toMatchObject({ status: 'failed', questions: [] });
 });
+
+test('a history has what others wrote and removed under the key of a channel', async () => {
+  const write = new FunctionTool({
+    name: 'write',
+    description: '',
+    execute: (_, { state }) => state.set('k', ['agent']),
+  });
+  const remove = new FunctionTool({ name: 'remove', description: '', execute: (_, { state }) => state.remove('k') });
+  const model = new ScriptedModel([{ calls: [{ name: 'write' }] }, 'done']);
+  const agent = new StateGraph({
+    name: 'g',
+    channels: { k: channel(z.array(z.string()), { stateKey: 'k', default: [], reducer: append }) },
+  })
+    .addNode('agent', new LlmAgent({ name: 'a', model, tools: [write] }))
+    .addNode('more', (_: unknown, context) => context.update({ k: ['more'] }), { writes: ['k'] })
+    .addNode('keep', () => ({}))
+    .addNode('remove', remove)
+    .addEdge(START, 'agent')
+    .addEdge('agent', 'more')
+    .addEdge('more', 'keep')
+    .addEdge('keep', 'remove')
+    .addEdge('remove', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const [run] = agent.history({ events, invocationId: events[0]?.invocationId ?? '' });
+  expect(run?.steps.map(({ changed, added, removed }) => ({ changed, added, removed }))).toEqual([
+    { changed: { k: ['agent'] }, added: {}, removed: undefined },
+    { changed: {}, added: { k: ['more'] }, removed: undefined },
+    { changed: {}, added: {}, removed: undefined },
+    { changed: {}, added: {}, removed: ['k'] },
+  ]);
+  expect(run?.state).toEqual({});
+  expect([0, 1, 2, 3, 4].map((step) => run && stateAfter(run, step))).toEqual([
+    { k: [] },
+    { k: ['agent'] },
+    { k: ['agent', 'more'] },
+    { k: ['agent', 'more'] },
+    {},
+  ]);
+});
