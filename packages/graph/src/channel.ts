@@ -58,10 +58,12 @@ export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
         : unknown;
     };
 
-/** The type of what a schema is given. */
+/** The type of what a schema gives, where it takes that as well, and otherwise of what it takes: one that makes a number of a text takes texts. */
 type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer Input }
-    ? Input
+    ? InferSchema<S> extends Input
+      ? InferSchema<S>
+      : Input
     : unknown
   : Record<string, unknown>;
 

@@ -111,6 +111,8 @@ async function answer(
     result = instead;
   }
   if (toolContext.isPaused || !plugins.has('afterToolCallback')) return result;
+  // What a graph gave that is a tool is frozen, and plugins may change what they are given.
+  if (tool.calledAgent && Object.isFrozen(result)) result = structuredClone(result);
   const record = typeof result === 'object' && result !== null ? (result as Record<string, unknown>) : { result };
   return (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: record })) ?? result;
 }
