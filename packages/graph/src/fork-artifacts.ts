@@ -16,16 +16,20 @@ export function artifactsOf(events: readonly Event[]): Map<string, number> {
   return artifacts;
 }
 
-/** Adds what the session has that none of its events names, which an app saved itself: when that was nobody knows, so as it is now. */
+/**
+ * Adds what the session has that none of the events names which are kept, because an app saved it itself: as it is now, or as it was before
+ * the events that are left out saved it, because when it was saved nobody knows.
+ */
 export async function addUnnamed(
   service: BaseArtifactService,
   artifacts: Map<string, number>,
-  events: readonly Event[],
+  leftOut: readonly Event[],
   session: SessionKey,
 ): Promise<void> {
-  const named = artifactsOf(events);
+  const later = artifactsOf([...leftOut].reverse());
   for (const filename of await service.listArtifactKeys(session))
-    if (!filename.startsWith(USER_PREFIX) && !named.has(filename)) artifacts.set(filename, Infinity);
+    if (!filename.startsWith(USER_PREFIX) && !artifacts.has(filename))
+      artifacts.set(filename, (later.get(filename) ?? Infinity) - 1);
 }
 
 /** @throws ConfigurationError when there are artifacts to copy and nothing to copy them with */

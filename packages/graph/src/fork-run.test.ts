@@ -12,7 +12,7 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const FORK = { ...KEY, sessionId: 'fork' };
 
 /** Runs an agent to its end. */
-async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = []) {
+async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = [], savedBefore: readonly string[] = []) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   const artifactService = new InMemoryArtifactService({ platform });
@@ -21,6 +21,8 @@ async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = []) {
     await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'gone' } });
     await artifactService.deleteArtifact({ ...KEY, filename });
   }
+  for (const filename of savedBefore)
+    await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'before' } });
   const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform, resumable: true });
   const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
   for await (const _ of stream);
@@ -130,12 +132,15 @@ test('a fork changes nothing that other sessions see, and what they see is in it
 test('a fork has the artifacts that the app saved itself, and leaves out those that later steps saved and those of the user', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('one', () => 1)
-    .addNode('two', (_: unknown, { callbackContext }) => callbackContext.saveArtifact('later.txt', { text: 'later' }))
+    .addNode('two', async (_: unknown, { callbackContext }) => {
+      await callbackContext.saveArtifact('later.txt', { text: 'later' });
+      await callbackContext.saveArtifact('both.txt', { text: 'later' });
+    })
     .addEdge(START, 'one')
     .addEdge('one', 'two')
     .addEdge('two', END)
     .compile();
-  const { params, artifactService } = await setUp(agent);
+  const { params, artifactService } = await setUp(agent, [], ['both.txt']);
   const save = (filename: string, text: string) =>
     artifactService.saveArtifact({ ...KEY, filename, artifact: { text }, customMetadata: { of: text } });
   await save('upload.txt', 'first');
@@ -147,6 +152,7 @@ test('a fork has the artifacts that the app saved itself, and leaves out those t
   expect(await artifactService.getArtifactVersion({ ...FORK, filename: 'upload.txt', version: 0 })).toMatchObject({
     customMetadata: { of: 'first' },
   });
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'both.txt' })).toEqual({ text: 'before' });
   expect(await artifactService.loadArtifact({ ...FORK, filename: 'later.txt' })).toBeUndefined();
   expect(await artifactService.listVersions({ ...FORK, filename: 'user:own.txt' })).toEqual([0]);
 });

@@ -60,7 +60,8 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
   const kept = events.slice(0, events.indexOf(last) + 1);
   const delta = update && (await checkedUpdate(plan, update));
   const artifacts = artifactsOf(kept);
-  if (artifactService) await addUnnamed(artifactService, artifacts, events, { appName, userId, sessionId });
+  if (artifactService)
+    await addUnnamed(artifactService, artifacts, events.slice(kept.length), { appName, userId, sessionId });
   checkCopied(artifacts, artifactService);
   const copied = keptRecords(records, kept, last);
   const fork = await sessionService.importSession({ records: copied, sessionId: newSessionId });
