@@ -1,5 +1,11 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type BaseAgent, ConfigurationError, contentText, InvalidRequestError } from '@eventloom/core';
+import {
+  type BaseAgent,
+  ConfigurationError,
+  contentText,
+  InvalidRequestError,
+  type SaveArtifactRequest,
+} from '@eventloom/core';
 import { LoopAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -155,4 +161,22 @@ test('a fork has the artifacts that the app saved itself, and leaves out those t
   expect(await artifactService.loadArtifact({ ...FORK, filename: 'both.txt' })).toEqual({ text: 'before' });
   expect(await artifactService.loadArtifact({ ...FORK, filename: 'later.txt' })).toBeUndefined();
   expect(await artifactService.listVersions({ ...FORK, filename: 'user:own.txt' })).toEqual([0]);
+});
+
+test('a fork whose artifacts cannot be copied leaves no session', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', () => 1)
+    .addEdge(START, 'one')
+    .addEdge('one', END)
+    .compile();
+  const { params, sessionService } = await setUp(agent);
+  class Full extends InMemoryArtifactService {
+    override saveArtifact(request: SaveArtifactRequest): Promise<number> {
+      return request.sessionId === 'fork' ? Promise.reject(new Error('full')) : super.saveArtifact(request);
+    }
+  }
+  const artifactService = new Full();
+  await artifactService.saveArtifact({ ...KEY, filename: 'a.txt', artifact: { text: 'a' } });
+  await expect(agent.fork({ ...params, artifactService, step: 1 })).rejects.toThrow('full');
+  expect(await sessionService.getSession(FORK)).toBeUndefined();
 });

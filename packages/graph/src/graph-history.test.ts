@@ -581,3 +581,38 @@ test('a history has what others wrote and removed under the key of a channel', a
     {},
   ]);
 });
+
+test('a list that is added to, replaced and added to again is in a history what the channel holds', async () => {
+  const l = channel(z.array(z.string()), {
+    default: [],
+    reducer: (current, [first = '', ...more]: string[]) =>
+      first === 'new' ? more : [...(current ?? []), first, ...more],
+  });
+  const agent = new StateGraph({ name: 'g', channels: { l } })
+    .addNode('a', (_: unknown, context) => context.update({ l: ['a'] }), { writes: ['l'] })
+    .addNode('b', (_: unknown, context) => context.update({ l: ['b'] }), { writes: ['l'] })
+    .addNode('anew', (_: unknown, context) => context.update({ l: ['new', 'x'] }), { writes: ['l'] })
+    .addNode('c', (_: unknown, context) => context.update({ l: ['c'] }), { writes: ['l'] })
+    .addEdge(START, 'a')
+    .addEdge('a', ['b', 'anew'])
+    .addJoin('both')
+    .addEdge('b', 'both')
+    .addEdge('anew', 'both')
+    .addEdge('both', 'c')
+    .addEdge('c', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const [run] = agent.history({ events, invocationId: events[0]?.invocationId ?? '' });
+  expect(run?.steps.map(({ changed, added }) => ({ changed, added }))).toEqual([
+    { changed: { l: ['a'] }, added: {} },
+    { changed: { l: ['x'] }, added: {} },
+    { changed: {}, added: {} },
+    { changed: {}, added: { l: ['c'] } },
+  ]);
+  expect(run?.state).toEqual({ l: ['x', 'c'] });
+  expect(run && stateAfter(run, 4)).toEqual({ l: ['x', 'c'] });
+});
