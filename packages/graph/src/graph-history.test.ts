@@ -616,3 +616,13 @@ test('a list that is added to, replaced and added to again is in a history what 
   expect(run?.state).toEqual({ l: ['x', 'c'] });
   expect(run && stateAfter(run, 4)).toEqual({ l: ['x', 'c'] });
 });
+
+test('what was added to a list before it was replaced is not in the state after that', () => {
+  const step = { nodes: [], open: [], changed: {}, added: {} };
+  const steps = [
+    { ...step, step: 1, added: { l: ['a'] } },
+    { ...step, step: 2, changed: { l: ['x'] } },
+    { ...step, step: 3, added: { l: ['c'] } },
+  ];
+  expect(stateAfter({ initialState: { l: [] }, steps }, 3)).toEqual({ l: ['x', 'c'] });
+});
