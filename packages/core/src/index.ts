@@ -95,6 +95,7 @@ export { AbortGuard } from './context/abort-guard.ts';
 export type { Invocation, MessageAnswers, MessageWithAnswers } from './context/invocation.ts';
 export type { AgentPlace } from './context/invocation-context.ts';
 export { InvocationContext } from './context/invocation-context.ts';
+export { recordedActions } from './context/recorded-actions.ts';
 export { requestInput } from './context/request-input.ts';
 export type { InvocationProgress } from './context/invocation-progress.ts';
 export { type AgentPast, type InvocationPast, LOOP_COUNT, type PastExecution } from './context/invocation-past.ts';

@@ -266,6 +266,7 @@ export {
   PluginManager,
   prefixedKey,
   readNewest,
+  recordedActions,
   ReadonlyContext,
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,

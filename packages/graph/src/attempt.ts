@@ -5,6 +5,7 @@ import {
   ConfigurationError,
   type InputRequest,
   type InputRequestParams,
+  type InvocationContext,
   type JsonValue,
   RunAbortedError,
   toInputRequest,
@@ -35,6 +36,7 @@ export class Attempt {
   fault: ConfigurationError | undefined;
   readonly turns: Turns;
   readonly slots: Slots;
+  #context: InvocationContext | undefined;
   readonly #inner: Promise<unknown>[] = [];
   readonly #questions = new Set<string>();
   readonly #runs = new Set<string>();
@@ -47,6 +49,11 @@ export class Attempt {
     const { platform } = run.context;
     this.turns = new Turns(run.maxConcurrency, (begin) => void platform.schedule(0, begin));
     this.slots = new Slots(run.maxConcurrency);
+  }
+
+  /** Where it stands, with the session's state as it sees it. */
+  get context(): InvocationContext {
+    return (this.#context ??= this.run.beginAttempt());
   }
 
   /** @throws RunAbortedError when the attempt is over */

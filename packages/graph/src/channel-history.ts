@@ -9,6 +9,8 @@ export interface StateChanges {
   readonly changed: Readonly<Record<string, JsonValue>>;
   /** The channels that are lists and only became longer, with what was added. */
   readonly added: Readonly<Record<string, readonly JsonValue[]>>;
+  /** The channels that hold nothing any more, because their key of the session's state was removed; absent for none. */
+  readonly removed?: readonly string[];
 }
 
 /** The channels of a run of a graph as its events make them, one after the other. What is added to a list is added, not copied. */
@@ -19,16 +21,25 @@ export class ChannelHistory {
   readonly #lists = new Map<string, JsonValue[]>();
   #changed = new Set<string>();
   #added = new Map<string, JsonValue[]>();
+  #removed = new Set<string>();
 
   constructor(plan: GraphPlan) {
     this.#plan = plan;
   }
 
-  add({ state = {}, added = {} }: Checkpoint, { actions: { stateDelta } }: Event): void {
+  /** An event of the graph's own. */
+  add({ state = {}, added = {} }: Checkpoint, event: Event): void {
     for (const [name, value] of Object.entries(state)) this.#set(name, value);
     for (const [name, items] of Object.entries(added)) this.#append(name, items);
+    this.noteKeys(event);
+  }
+
+  /** What an event, whoever's it is, changed of the session's state. */
+  noteKeys({ actions: { stateDelta, removedState } }: Event): void {
     for (const [name, { stateKey }] of this.#plan.channels) {
-      if (stateKey === undefined || !Object.hasOwn(stateDelta, stateKey)) continue;
+      if (stateKey === undefined) continue;
+      if (removedState?.includes(stateKey)) this.#remove(name);
+      if (!Object.hasOwn(stateDelta, stateKey)) continue;
       // What is stored is JSON.
       const value = stateDelta[stateKey] as JsonValue;
       const items = listAdditions(this.#values.get(name), value);
@@ -42,6 +53,15 @@ export class ChannelHistory {
     this.#lists.delete(name);
     this.#added.delete(name);
     this.#changed.add(name);
+    this.#removed.delete(name);
+  }
+
+  #remove(name: string): void {
+    if (!this.#values.delete(name)) return;
+    this.#lists.delete(name);
+    this.#added.delete(name);
+    this.#changed.delete(name);
+    this.#removed.add(name);
   }
 
   #append(name: string, items: readonly JsonValue[]): void {
@@ -71,7 +91,9 @@ export class ChannelHistory {
     for (const [name, items] of this.#added) setOwn(added, name, items);
     this.#changed = new Set();
     this.#added = new Map();
-    return { changed, added };
+    const removed = [...this.#removed];
+    this.#removed = new Set();
+    return removed.length > 0 ? { changed, added, removed } : { changed, added };
   }
 
   #pick(names: Iterable<string>): Record<string, JsonValue> {

@@ -312,3 +312,25 @@ test('a schema fills in and cleans what is written: once where there is no reduc
   ];
   expect(outputOf(await (await setUp(agent)).send())).toEqual({ last: 'x!', all });
 });
+
+test('a schema that makes another type of what it takes has a default and is written as it takes it', async () => {
+  const length = channel(
+    z.string().transform((text) => text.length),
+    { default: 'four' },
+  );
+  const agent = new StateGraph({ name: 'g', channels: { length } })
+    .addNode(
+      'say',
+      (_: unknown, context) => {
+        context.update({ length: 'sixsix' });
+        return context.state.length;
+      },
+      { writes: ['length'] },
+    )
+    .addNode('read', (before: number, context) => [before, context.state.length])
+    .addEdge(START, 'say')
+    .addEdge('say', 'read')
+    .addEdge('read', END)
+    .compile();
+  expect(outputOf(await (await setUp(agent)).send())).toEqual([4, 6]);
+});

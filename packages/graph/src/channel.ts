@@ -9,11 +9,12 @@ import { checkOptions } from './check-options.ts';
 export type Reducer<Value, Update = Value> = (current: Value | undefined, update: Update) => Value;
 
 /** How a channel behaves. */
-export interface ChannelOptions<Value, Update = Value> {
+export interface ChannelOptions<Value, Update = Value, Default = Value> {
   /** Without one a channel has one writer, and what that writes takes the place of what was there. */
   readonly reducer?: Reducer<Value, Update>;
-  /** What the channel holds when a run of the graph begins. Without one: nothing, or what the session has under `stateKey`. */
-  readonly default?: Value;
+  /** What the channel holds when a run of the graph begins. Without one: nothing, or what the session has under `stateKey`. The schema
+   * makes the value of it. */
+  readonly default?: Default;
   /**
    * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
    * and what they write there is what the channel holds. What the schema refuses of that is a ConfigurationError at the next step. Runs of
@@ -57,19 +58,28 @@ export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
         : unknown;
     };
 
+/** The type of what a schema gives, where it takes that as well, and otherwise of what it takes: one that makes a number of a text takes texts. */
+type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly input: infer Input }
+    ? InferSchema<S> extends Input
+      ? InferSchema<S>
+      : Input
+    : unknown
+  : Record<string, unknown>;
+
 /**
  * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
  * gives is checked as well, all of it, and what the session holds under a `stateKey`: with one of these the schema must leave what it made
  * itself as it is, which is checked with each write that it changes.
  * @throws ConfigurationError for a schema of no known kind, an option that there is not, and a reducer that is no function
  */
-export function channel<S extends SchemaLike, Update = InferSchema<S>>(
+export function channel<S extends SchemaLike, Update = InferInput<S>>(
   schema: S,
-  options: ChannelOptions<InferSchema<S>, Update> & { readonly default: InferSchema<S> },
+  options: ChannelOptions<InferSchema<S>, Update, InferInput<S>> & { readonly default: InferInput<S> },
 ): Channel<InferSchema<S>, Update>;
-export function channel<S extends SchemaLike, Update = InferSchema<S>>(
+export function channel<S extends SchemaLike, Update = InferInput<S>>(
   schema: S,
-  options?: ChannelOptions<InferSchema<S>, Update>,
+  options?: ChannelOptions<InferSchema<S>, Update, InferInput<S>>,
 ): Channel<InferSchema<S> | undefined, Update>;
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
   checkOptions('channel', options, OPTIONS);

@@ -7,13 +7,29 @@ import {
 } from '@eventloom/core';
 
 /** The artifacts of a session as events left them: the last version of each, by its name. Those of the user are left out. */
-export function artifactsOf(events: readonly Event[]): ReadonlyMap<string, number> {
+export function artifactsOf(events: readonly Event[]): Map<string, number> {
   const artifacts = new Map<string, number>();
   for (const { actions } of events) {
     for (const [filename, version] of Object.entries(actions.artifactDelta))
       if (!filename.startsWith(USER_PREFIX)) artifacts.set(filename, version);
   }
   return artifacts;
+}
+
+/**
+ * Adds what the session has that none of the events names which are kept, because an app saved it itself: as it is now, or as it was before
+ * the events that are left out saved it, because when it was saved nobody knows.
+ */
+export async function addUnnamed(
+  service: BaseArtifactService,
+  artifacts: Map<string, number>,
+  leftOut: readonly Event[],
+  session: SessionKey,
+): Promise<void> {
+  const later = artifactsOf([...leftOut].reverse());
+  for (const filename of await service.listArtifactKeys(session))
+    if (!filename.startsWith(USER_PREFIX) && !artifacts.has(filename))
+      artifacts.set(filename, (later.get(filename) ?? Infinity) - 1);
 }
 
 /** @throws ConfigurationError when there are artifacts to copy and nothing to copy them with */

@@ -1,5 +1,11 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type BaseAgent, ConfigurationError, contentText, InvalidRequestError } from '@eventloom/core';
+import {
+  type BaseAgent,
+  ConfigurationError,
+  contentText,
+  InvalidRequestError,
+  type SaveArtifactRequest,
+} from '@eventloom/core';
 import { LoopAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -12,7 +18,7 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const FORK = { ...KEY, sessionId: 'fork' };
 
 /** Runs an agent to its end. */
-async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = []) {
+async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = [], savedBefore: readonly string[] = []) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   const artifactService = new InMemoryArtifactService({ platform });
@@ -21,6 +27,8 @@ async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = []) {
     await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'gone' } });
     await artifactService.deleteArtifact({ ...KEY, filename });
   }
+  for (const filename of savedBefore)
+    await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'before' } });
   const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform, resumable: true });
   const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
   for await (const _ of stream);
@@ -125,4 +133,50 @@ test('a fork changes nothing that other sessions see, and what they see is in it
     await expect(agent.fork({ ...params, step: 1, update })).rejects.toThrow(InvalidRequestError);
   expect((await sessionService.getSession(KEY))?.state).toEqual({ 'user:mine': 2, 'app:all': 1 });
   expect((await agent.fork({ ...params, step: 1 })).state).toEqual({ 'user:mine': 2, 'app:all': 1 });
+});
+
+test('a fork has the artifacts that the app saved itself, and leaves out those that later steps saved and those of the user', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', () => 1)
+    .addNode('two', async (_: unknown, { callbackContext }) => {
+      await callbackContext.saveArtifact('later.txt', { text: 'later' });
+      await callbackContext.saveArtifact('both.txt', { text: 'later' });
+    })
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const { params, artifactService } = await setUp(agent, [], ['both.txt']);
+  const save = (filename: string, text: string) =>
+    artifactService.saveArtifact({ ...KEY, filename, artifact: { text }, customMetadata: { of: text } });
+  await save('upload.txt', 'first');
+  await save('upload.txt', 'second');
+  await save('user:own.txt', 'own');
+  await agent.fork({ ...params, artifactService, step: 1 });
+  expect(await artifactService.listVersions({ ...FORK, filename: 'upload.txt' })).toEqual([0, 1]);
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'upload.txt' })).toEqual({ text: 'second' });
+  expect(await artifactService.getArtifactVersion({ ...FORK, filename: 'upload.txt', version: 0 })).toMatchObject({
+    customMetadata: { of: 'first' },
+  });
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'both.txt' })).toEqual({ text: 'before' });
+  expect(await artifactService.loadArtifact({ ...FORK, filename: 'later.txt' })).toBeUndefined();
+  expect(await artifactService.listVersions({ ...FORK, filename: 'user:own.txt' })).toEqual([0]);
+});
+
+test('a fork whose artifacts cannot be copied leaves no session', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', () => 1)
+    .addEdge(START, 'one')
+    .addEdge('one', END)
+    .compile();
+  const { params, sessionService } = await setUp(agent);
+  class Full extends InMemoryArtifactService {
+    override saveArtifact(request: SaveArtifactRequest): Promise<number> {
+      return request.sessionId === 'fork' ? Promise.reject(new Error('full')) : super.saveArtifact(request);
+    }
+  }
+  const artifactService = new Full();
+  await artifactService.saveArtifact({ ...KEY, filename: 'a.txt', artifact: { text: 'a' } });
+  await expect(agent.fork({ ...params, artifactService, step: 1 })).rejects.toThrow('full');
+  expect(await sessionService.getSession(FORK)).toBeUndefined();
 });

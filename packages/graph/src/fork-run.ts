@@ -15,7 +15,7 @@ import {
   USER_PREFIX,
 } from '@eventloom/core';
 import { checkpointOf, toAgentState, UPDATE } from './checkpoint.ts';
-import { artifactsOf, checkCopied, copyArtifacts } from './fork-artifacts.ts';
+import { addUnnamed, artifactsOf, checkCopied, copyArtifacts } from './fork-artifacts.ts';
 import { graphHistories } from './graph-history.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { START } from './names.ts';
@@ -23,7 +23,10 @@ import { START } from './names.ts';
 /** Where a run is forked, and where to. */
 export interface ForkParams {
   readonly sessionService: BaseSessionService;
-  /** Where the session's artifacts are. Needed when some were saved before the step: the fork has them as they were then. */
+  /**
+   * Where the session's artifacts are. Needed when some were saved before the step: the fork has them as they were then. Those that no event
+   * of the session names, because the app saved them itself, it has as they are now; versions that were deleted since, it has not.
+   */
   readonly artifactService?: BaseArtifactService | undefined;
   readonly appName: string;
   readonly userId: string;
@@ -57,6 +60,8 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
   const kept = events.slice(0, events.indexOf(last) + 1);
   const delta = update && (await checkedUpdate(plan, update));
   const artifacts = artifactsOf(kept);
+  if (artifactService)
+    await addUnnamed(artifactService, artifacts, events.slice(kept.length), { appName, userId, sessionId });
   checkCopied(artifacts, artifactService);
   const copied = keptRecords(records, kept, last);
   const fork = await sessionService.importSession({ records: copied, sessionId: newSessionId });

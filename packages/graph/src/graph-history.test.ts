@@ -537,3 +537,92 @@ test('what a run that failed asked is no open question any more', async () => {
   const [history] = agent.history({ events, invocationId: stream.invocationId });
   expect(history).toMatchObject({ status: 'failed', questions: [] });
 });
+
+test('a history has what others wrote and removed under the key of a channel', async () => {
+  const write = new FunctionTool({
+    name: 'write',
+    description: '',
+    execute: (_, { state }) => state.set('k', ['agent']),
+  });
+  const remove = new FunctionTool({ name: 'remove', description: '', execute: (_, { state }) => state.remove('k') });
+  const model = new ScriptedModel([{ calls: [{ name: 'write' }] }, 'done']);
+  const agent = new StateGraph({
+    name: 'g',
+    channels: { k: channel(z.array(z.string()), { stateKey: 'k', default: [], reducer: append }) },
+  })
+    .addNode('agent', new LlmAgent({ name: 'a', model, tools: [write] }))
+    .addNode('more', (_: unknown, context) => context.update({ k: ['more'] }), { writes: ['k'] })
+    .addNode('keep', () => ({}))
+    .addNode('remove', remove)
+    .addEdge(START, 'agent')
+    .addEdge('agent', 'more')
+    .addEdge('more', 'keep')
+    .addEdge('keep', 'remove')
+    .addEdge('remove', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const [run] = agent.history({ events, invocationId: events[0]?.invocationId ?? '' });
+  expect(run?.steps.map(({ changed, added, removed }) => ({ changed, added, removed }))).toEqual([
+    { changed: { k: ['agent'] }, added: {}, removed: undefined },
+    { changed: {}, added: { k: ['more'] }, removed: undefined },
+    { changed: {}, added: {}, removed: undefined },
+    { changed: {}, added: {}, removed: ['k'] },
+  ]);
+  expect(run?.state).toEqual({});
+  expect([0, 1, 2, 3, 4].map((step) => run && stateAfter(run, step))).toEqual([
+    { k: [] },
+    { k: ['agent'] },
+    { k: ['agent', 'more'] },
+    { k: ['agent', 'more'] },
+    {},
+  ]);
+});
+
+test('a list that is added to, replaced and added to again is in a history what the channel holds', async () => {
+  const l = channel(z.array(z.string()), {
+    default: [],
+    reducer: (current, [first = '', ...more]: string[]) =>
+      first === 'new' ? more : [...(current ?? []), first, ...more],
+  });
+  const agent = new StateGraph({ name: 'g', channels: { l } })
+    .addNode('a', (_: unknown, context) => context.update({ l: ['a'] }), { writes: ['l'] })
+    .addNode('b', (_: unknown, context) => context.update({ l: ['b'] }), { writes: ['l'] })
+    .addNode('anew', (_: unknown, context) => context.update({ l: ['new', 'x'] }), { writes: ['l'] })
+    .addNode('c', (_: unknown, context) => context.update({ l: ['c'] }), { writes: ['l'] })
+    .addEdge(START, 'a')
+    .addEdge('a', ['b', 'anew'])
+    .addJoin('both')
+    .addEdge('b', 'both')
+    .addEdge('anew', 'both')
+    .addEdge('both', 'c')
+    .addEdge('c', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const [run] = agent.history({ events, invocationId: events[0]?.invocationId ?? '' });
+  expect(run?.steps.map(({ changed, added }) => ({ changed, added }))).toEqual([
+    { changed: { l: ['a'] }, added: {} },
+    { changed: { l: ['x'] }, added: {} },
+    { changed: {}, added: {} },
+    { changed: {}, added: { l: ['c'] } },
+  ]);
+  expect(run?.state).toEqual({ l: ['x', 'c'] });
+  expect(run && stateAfter(run, 4)).toEqual({ l: ['x', 'c'] });
+});
+
+test('what was added to a list before it was replaced is not in the state after that', () => {
+  const step = { nodes: [], open: [], changed: {}, added: {} };
+  const steps = [
+    { ...step, step: 1, added: { l: ['a'] } },
+    { ...step, step: 2, changed: { l: ['x'] } },
+    { ...step, step: 3, added: { l: ['c'] } },
+  ];
+  expect(stateAfter({ initialState: { l: [] }, steps }, 3)).toEqual({ l: ['x', 'c'] });
+});

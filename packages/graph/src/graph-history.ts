@@ -92,6 +92,8 @@ function isBegin(plan: GraphPlan, event: Event): boolean {
 function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: Stretch): GraphHistory {
   const { executionId = '', branch } = begin;
   const own = events.ofExecution(executionId, stretch);
+  const keys = [...plan.channels.values()].flatMap(({ stateKey }) => stateKey ?? []);
+  const told = keys.length === 0 ? own : events.ofExecutionAndKeys(executionId, keys, until(own, events, stretch));
   const record = new GraphRecord(plan);
   const channels = new ChannelHistory(plan);
   const steps: (Mutable<StepHistory> & { readonly nodes: NodeHistory[] })[] = [];
@@ -112,7 +114,11 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     if (last?.step !== step) steps.push((last = { step, nodes: [], open: [], changed: {}, added: {} }));
     return last;
   };
-  for (const event of own) {
+  for (const event of told) {
+    if (event.executionId !== executionId || event.author === 'user') {
+      channels.noteKeys(event);
+      continue;
+    }
     const { step, tasks } = record.progress;
     record.add(event);
     const checkpoint = checkpointOf(event);
@@ -156,6 +162,12 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     // Nobody can answer them any more.
     questions: status === 'failed' || status === 'finished' ? [] : questions,
   };
+}
+
+/** A stretch up to the end of a graph that is finished: what others change then is not of its run. */
+function until(own: readonly Event[], { all }: RunEvents, stretch: Stretch): Stretch {
+  const last = own.at(-1);
+  return last && checkpointOf(last)?.run === FINISH ? { ...stretch, to: all.indexOf(last, stretch.from) + 1 } : stretch;
 }
 
 /** The run of a step by which another one was started; undefined for one of a step. */

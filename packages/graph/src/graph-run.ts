@@ -187,14 +187,15 @@ export class GraphRun {
     };
   }
 
-  async #commit(run: NodeRun, outcome: NodeOutcome): Promise<void> {
+  async #commit(run: NodeRun, outcome: NodeOutcome): Promise<Event | undefined> {
     const event = outcome.isWaiting
       ? questionEvent(this.#context, run, outcome)
       : await this.#commits.completion(run, outcome);
-    if (!event) return;
+    if (!event) return undefined;
     await run.post(event);
     this.#record.add(event);
     if (event.actions.transferToAgent !== undefined) this.#isLeft = true;
+    return event;
   }
 
   async #readLedger(): Promise<ReadonlyMap<string, ToolLedgerEntry>> {

@@ -1,4 +1,4 @@
-import type { AbortGuard, InvocationContext, ToolLedgerEntry } from '@eventloom/core';
+import type { AbortGuard, Event, InvocationContext, ToolLedgerEntry } from '@eventloom/core';
 import type { GraphRecord } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
@@ -21,8 +21,8 @@ export interface GraphStep {
   readonly tellsLifecycle: boolean;
   /** What came of functions that are done and have to wait for their turn: when who runs them is tried again, they are not. */
   readonly finished: Map<string, NodeOutcome>;
-  /** Commits what came of a run, when it is its turn. */
-  commit(run: NodeRun, outcome: NodeOutcome): Promise<void>;
+  /** Commits what came of a run, when it is its turn; the event, undefined for one that only waits on. */
+  commit(run: NodeRun, outcome: NodeOutcome): Promise<Event | undefined>;
   ledgerId(call: string): string;
   recorded(call: string): Promise<ToolLedgerEntry | undefined>;
 }

@@ -1,10 +1,9 @@
 import {
   type BaseAgent,
   type BaseTool,
-  CallbackContext,
+  type CallbackContext,
   ConfigurationError,
   copyJson,
-  createEventActions,
   type InputRequestParams,
   InvalidEventError,
   type JsonValue,
@@ -12,6 +11,7 @@ import {
 } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
+import { AttemptCallbackContext } from './attempt-context.ts';
 import { describeFault } from './describe-fault.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
@@ -64,15 +64,14 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
   /**
    * Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. The state is
-   * as the step found it, with what this node and those that it runs changed; one that is run again in another process sees in it what
-   * others of its step stored.
+   * as the step found it, with what this attempt changed and what is stored of the nodes that it runs; what an attempt that failed changed is
+   * gone. One that is run again in another process sees in it what others of its step stored. State and artifacts of an attempt that
+   * is over cannot be written: that is a RunAbortedError.
    */
   get callbackContext(): CallbackContext {
     if (this.#callbackContext) return this.#callbackContext;
-    const { run } = this.#attempt;
-    const eventActions = createEventActions();
-    const state = run.sessionView.stateFor(eventActions);
-    return (this.#callbackContext = new CallbackContext({ invocationContext: run.context, eventActions, state }));
+    const { context } = this.#attempt;
+    return (this.#callbackContext = new AttemptCallbackContext(context, () => this.#attempt.check()));
   }
 
   /**

@@ -3,6 +3,7 @@ import {
   type EventActions,
   type JsonObject,
   type JsonValue,
+  recordedActions,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import type { GraphStep } from './graph-step.ts';
@@ -27,16 +28,18 @@ export class NodeLedger {
     return this.#graph.recorded(call);
   }
 
-  /** Writes that a call begins, or, with a response, that it is finished. */
+  /** Writes that a call begins, or, with a response, that it is finished: of its actions what is not temporary. */
   record(call: string, response?: JsonObject, actions?: Partial<EventActions>): Promise<void> {
-    const { invocation, invocationId } = this.#graph.context;
+    const { context } = this.#graph;
+    const { invocation, invocationId } = context;
+    const changed = actions && recordedActions(context, actions);
     return invocation.recordToolCall({
       invocationId,
       callId: this.#graph.ledgerId(call),
       name: this.#nodeName,
       status: response ? 'finished' : 'started',
       ...(response ? { response: { ...response, ...(this.#given === undefined ? {} : { given: this.#given }) } } : {}),
-      ...(actions ? { actions } : {}),
+      ...(changed ? { actions: changed } : {}),
     });
   }
 

@@ -29,13 +29,16 @@ import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
-import { SessionView } from './session-view.ts';
 import type { Slots } from './slots.ts';
 import { toNodeError } from './to-node-error.ts';
+import { withState } from './with-state.ts';
 
 /** What belongs to a run that another one started. */
 interface InnerPlace {
-  readonly sessionView: SessionView;
+  /** Where the attempt stands that started it. */
+  readonly outer: InvocationContext;
+  /** The session's state as that saw it then. */
+  readonly sessionState: Readonly<Record<string, unknown>>;
   /** The channels that the node may write that runs this one. */
   readonly writes: ReadonlySet<string>;
   /** The digest of the input. */
@@ -53,10 +56,11 @@ export class NodeRun {
   readonly given: string | undefined;
   readonly ledger: NodeLedger;
   readonly voice: NodeVoice;
-  /** The session's state as this run sees it. */
-  readonly sessionView: SessionView;
   readonly #graph: GraphStep;
   readonly #seat: Seat;
+  readonly #inner: InnerPlace | undefined;
+  /** The run with the session's state as it found it, and what is stored of it since. Made when it is wanted. */
+  #found: InvocationContext | undefined;
 
   constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, inner?: InnerPlace) {
     this.#graph = graph;
@@ -64,7 +68,7 @@ export class NodeRun {
     this.id = id;
     this.#seat = seat;
     this.given = inner?.given;
-    this.sessionView = inner?.sessionView ?? new SessionView(this.context.session.state, graph.sessionState);
+    this.#inner = inner;
     this.ledger = new NodeLedger(graph, node.name, this.given);
     this.voice = new NodeVoice(graph, node.name);
     this.writes = inner?.writes ?? new Set(node.writes);
@@ -85,6 +89,19 @@ export class NodeRun {
   /** How many of the nodes that it runs work at the same time. */
   get maxConcurrency(): number {
     return this.#graph.maxConcurrency;
+  }
+
+  /**
+   * Where an attempt stands that begins now. The session's state is its own there: as the run found it, with what is stored of the run since
+   * and what the attempt changes. So nothing is left of an attempt that failed but what it stored.
+   */
+  beginAttempt(): InvocationContext {
+    const { context, sessionState } = this.#graph;
+    this.#found ??= withState(
+      this.#inner?.outer ?? context,
+      this.#inner?.sessionState ?? sessionState ?? context.session.state,
+    );
+    return withState(this.#found, this.#found.session.state);
   }
 
   /** What it asked before. */
@@ -129,7 +146,8 @@ export class NodeRun {
   /** What reducers and routers throw is the node's failure. */
   async #commit(outcome: NodeOutcome, onFailure?: (error: unknown) => void): Promise<void> {
     try {
-      await this.#graph.commit(this, outcome);
+      const event = await this.#graph.commit(this, outcome);
+      if (event) this.#inner?.outer.invocation.onStored?.(event);
     } catch (thrown) {
       const error = toNodeError(this.node.name, thrown);
       if (!this.#graph.guard.signal.aborted)
@@ -204,7 +222,7 @@ export class NodeRun {
     work: GraphNode | BaseAgent | BaseTool,
     input: JsonValue,
     key: string,
-    { guard, turns, slots }: Attempt,
+    { context: outer, guard, turns, slots }: Attempt,
   ): Promise<NodeOutcome> {
     const node = isGraphNode(work) ? work : createNode(work.name, work);
     const unsaid = node.writes.find((name) => !this.writes.has(name));
@@ -214,7 +232,8 @@ export class NodeRun {
       );
     const graph = { ...this.#graph, guard };
     const id = innerRunId(this.id, node.name, key);
-    const place = { sessionView: this.sessionView.begin(), writes: this.writes, given: inputDigest(input) };
+    const sessionState = { ...outer.session.state };
+    const place = { outer, sessionState, writes: this.writes, given: inputDigest(input) };
     const done = this.#graph.record.inner.get(id);
     if (!done) return new NodeRun(graph, node, id, new Seat(turns, guard, this.#seat), place).run(input, slots);
     new NodeLedger(graph, node.name, place.given).checkGiven(done.given);
@@ -223,10 +242,7 @@ export class NodeRun {
 
   /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
   async post(event: Event): Promise<true> {
-    if (await this.#graph.outbox.post(event)) {
-      this.sessionView.note(event);
-      return true;
-    }
+    if (await this.#graph.outbox.post(event)) return true;
     throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
   }
 

@@ -26,7 +26,7 @@ export async function runAgent(
   attempt: number,
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
-  const { context } = run;
+  const context = run.beginAttempt();
   const callId = attempt === 1 ? run.id : `${run.id}!${attempt}`;
   const enclosure = enclosedBranch(context.branch, agent.name, callId);
   const answer = new AgentAnswer(agent);

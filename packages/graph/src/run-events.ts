@@ -26,6 +26,15 @@ export class RunEvents {
     return this.#pick(this.#byExecution.get(executionId), stretch).filter(({ author }) => author !== 'user');
   }
 
+  /** What agents say in one execution, and what others say in that stretch that changes one of these keys of the session's state, in order. */
+  ofExecutionAndKeys(executionId: string, keys: readonly string[], stretch: Stretch): Event[] {
+    const changes = ({ actions: { stateDelta, removedState = [] } }: Event): boolean =>
+      keys.some((key) => Object.hasOwn(stateDelta, key) || removedState.includes(key));
+    return this.all
+      .slice(stretch.from, stretch.to)
+      .filter((event) => (event.executionId === executionId && event.author !== 'user') || changes(event));
+  }
+
   /** The index of the last such event on the branches of all attempts of a node, and not further in. @param branch of its first attempt */
   lastOnBranch(branch: string, { from, to }: Stretch, isSuch: (event: Event) => boolean): number | undefined {
     const indices = this.#byPlace.get(placeOf(branch)) ?? [];

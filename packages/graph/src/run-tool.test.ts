@@ -1,4 +1,5 @@
-import { BaseTool, type Event, RunAbortedError, type RunAsyncToolRequest } from '@eventloom/core';
+import { BasePlugin, BaseTool, type Event, RunAbortedError, type RunAsyncToolRequest } from '@eventloom/core';
+import { AgentTool } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
@@ -66,4 +67,30 @@ test('a tool is told that nobody reads its events any more', async () => {
   await stopped(tool, gate.reached);
   gate.open();
   expect(await told.promise).toBeInstanceOf(RunAbortedError);
+});
+
+test('a plugin may change what it is given of a tool that is a graph', async () => {
+  const inner = new StateGraph({ name: 'inner' })
+    .addNode('a', () => ({ of: 'inner' }))
+    .addEdge(START, 'a')
+    .addEdge('a', END)
+    .compile();
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('args', () => ({ request: 'go' }))
+    .addNode('call', new AgentTool({ agent: inner }))
+    .addEdge(START, 'args')
+    .addEdge('args', 'call')
+    .addEdge('call', END)
+    .compile();
+  class Adds extends BasePlugin {
+    override afterToolCallback({ result }: { readonly result: Record<string, unknown> }): undefined {
+      result['extra'] = 1;
+    }
+  }
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, plugins: [new Adds('adds')] });
+  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
+  expect(events.some(({ errorCode }) => errorCode !== undefined)).toBe(false);
+  expect(events.at(-1)?.actions.agentState?.['run']).toBe('end');
 });

@@ -1,7 +1,7 @@
 import {
   type AbortGuard,
   type BaseTool,
-  createEventActions,
+  type Event,
   type EventActions,
   type FunctionCall,
   inputRequestPart,
@@ -12,10 +12,12 @@ import {
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
   REQUEST_INPUT,
+  RunAbortedError,
   toError,
-  ToolContext,
+  type ToolContext,
   type ToolConfirmation,
 } from '@eventloom/core';
+import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
 import type { AskedQuestion } from './graph-record.ts';
@@ -36,7 +38,7 @@ export async function runTool(
   input: JsonValue | undefined,
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
-  const { context, questions } = run;
+  const { questions } = run;
   if (questions.some(({ answer }) => answer === undefined)) return { isWaiting: true };
   const args = toArgs(run.node.name, input);
   const confirmation = confirmationIn(questions);
@@ -50,20 +52,23 @@ export async function runTool(
     return { isWaiting: false, output: INTERRUPTED };
   }
   if (!recorded) await run.ledger.record(call);
-  const eventActions = createEventActions();
-  const toolContext = new ToolContext({
+  const context = run.beginAttempt();
+  let isOver = false;
+  const check = (): void => {
+    if (isOver) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
+  };
+  const params = {
     invocationContext: context,
-    eventActions,
-    state: run.sessionView.stateFor(eventActions),
     functionCallId: run.id,
     toolConfirmation: confirmation,
     inputs: inputsIn(questions),
     listener: {
-      progress: (output) => run.voice.emitToolProgress(run.id, tool.name, output),
-      event: (event) => run.post(event),
+      progress: (output: JsonValue) => run.voice.emitToolProgress(run.id, tool.name, output),
+      event: (event: Event) => run.post(event),
     },
-  });
-  const result = await answer(run, tool, args, toolContext, guard);
+  };
+  const toolContext = new AttemptToolContext(params, check);
+  const result = await answer(run, tool, args, toolContext, guard).finally(() => (isOver = true));
   const { actions } = toolContext;
   const asked = requestsOf({ id: run.id, name: tool.name, args }, actions, () => `adk-${context.platform.newUuid()}`);
   if (toolContext.isPaused || asked.length > 0) {
@@ -106,6 +111,8 @@ async function answer(
     result = instead;
   }
   if (toolContext.isPaused || !plugins.has('afterToolCallback')) return result;
+  // What a graph gave that is a tool is frozen, and plugins may change what they are given.
+  if (tool.calledAgent && Object.isFrozen(result)) result = structuredClone(result);
   const record = typeof result === 'object' && result !== null ? (result as Record<string, unknown>) : { result };
   return (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: record })) ?? result;
 }

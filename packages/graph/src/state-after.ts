@@ -12,7 +12,11 @@ export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, st
     throw new InvalidRequestError(`stateAfter: the run has ${run.steps.length} steps, and no step ${step}`);
   const state = new Map(Object.entries(run.initialState));
   const lists = new Map<string, JsonValue[]>();
-  for (const { changed, added } of run.steps.slice(0, step)) {
+  for (const { changed, added, removed = [] } of run.steps.slice(0, step)) {
+    for (const name of removed) {
+      state.delete(name);
+      lists.delete(name);
+    }
     for (const [name, value] of Object.entries(changed)) {
       state.set(name, value);
       lists.delete(name);

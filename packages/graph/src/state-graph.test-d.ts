@@ -165,3 +165,22 @@ test('an answer is what its schema makes of it', () => {
     expectTypeOf(await context.requestInput({ message: 'Well?' })).toEqualTypeOf<unknown>();
   });
 });
+
+test('a channel is written, and begins, as its schema takes it, and is read as what that makes of it', () => {
+  const size = channel(
+    z.string().transform((text) => text.length),
+    { default: '' },
+  );
+  // @ts-expect-error -- the schema takes a text
+  channel(z.string().transform(Number), { default: 0 });
+  new StateGraph({ name: 'g', channels: { size } }).addNode(
+    'a',
+    (_: string, context) => {
+      expectTypeOf(context.state.size).toEqualTypeOf<number>();
+      context.update({ size: 'four' });
+      // @ts-expect-error -- the schema takes a text
+      context.update({ size: 4 });
+    },
+    { writes: ['size'] },
+  );
+});

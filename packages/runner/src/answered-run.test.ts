@@ -1,8 +1,16 @@
-import { type Event, getFunctionCalls, type ListEventsRequest, SessionBusyError } from '@eventloom/core';
+import {
+  type Content,
+  type Event,
+  getFunctionCalls,
+  hasBeginOfRun,
+  type ListEventsRequest,
+  readNewest,
+  SessionBusyError,
+} from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 
@@ -33,3 +41,37 @@ test('an answer whose run is never the one that was looked up is refused, with t
   await expect(runner.run({ ...IDS, newMessage: { parts: [answer] } })).rejects.toThrow(SessionBusyError);
   await sessionService.acquireLease({ appName: 'app', ...IDS, ttlMs: 1000, onBusy: 'reject' });
 });
+
+test.each([12, 13, 14, 15])(
+  'an answer goes on with a run that was answered %s rounds before, when another run has a call of that id as well',
+  async (rounds) => {
+    const sessionService = new InMemorySessionService();
+    await sessionService.createSession({ appName: 'app', ...IDS });
+    const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
+    const work = new FunctionTool({ name: 'work', description: '', execute: () => 1 });
+    const calls = (name: string, id: string) => ({ calls: [{ id, name }] });
+    const model = new ScriptedModel([
+      calls('ask', 'call_0'),
+      calls('ask', 'call_0'),
+      ...Array.from({ length: rounds }, (_, index) => calls('work', `work_${index}`)),
+      calls('ask', 'call_1'),
+      'done',
+    ]);
+    const agent = new LlmAgent({ name: 'a', model, tools: [ask, work] });
+    const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform(), resumable: true });
+    const answer = (id: string): Content => ({
+      parts: [{ functionResponse: { id, name: 'ask', response: { result: 1 } } }],
+    });
+    const [begun] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'one' }] } });
+    const invocationId = begun?.invocationId ?? '';
+    await runner.run({ ...IDS, newMessage: { parts: [{ text: 'two' }] } });
+    await runner.run({ ...IDS, invocationId, newMessage: answer('call_0') });
+    const key = { appName: 'app', ...IDS };
+    const read = await readNewest(sessionService, key, (events) => hasBeginOfRun(events, invocationId));
+    expect(read.some((event) => event.actions.agentState?.['resumable'] && event.invocationId === invocationId)).toBe(
+      true,
+    );
+    const last = await runner.run({ ...IDS, newMessage: answer('call_1') });
+    expect(last.at(-1)?.invocationId).toBe(invocationId);
+  },
+);

@@ -99,8 +99,7 @@ export async function findAnsweredRun(
   tries = 1,
 ): Promise<string | undefined> {
   if (callIds.length === 0) return undefined;
-  if (tries > MAX_TRIES)
-    throw new SessionBusyError('newMessage: while it waited, the run that it answers changed again and again');
+  if (tries > MAX_TRIES) throw new SessionBusyError('newMessage: at each look it answered another run; send it later');
   const events = await readNewest(service, key, (read) => callIds.every((callId) => isKnown(read, callId)));
   return answeredRun(events, callIds);
 }

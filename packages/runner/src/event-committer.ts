@@ -130,6 +130,7 @@ export class EventCommitter {
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
     const stored = await outer.#append(event);
     this.#context.session.events.push(stored);
+    this.#context.invocation.onStored?.(event);
     const told = outer.#innerChanges?.toldIn(stored, this.#context.session.state) ?? stored;
     this.noteInner(told);
     this.#context.progress.noteCommitted(told);

@@ -4,6 +4,9 @@ import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
 import type { MatchedMessage } from './match-answers.ts';
 
+/** What says of an event that its run did not begin with it: who reads back to the begin of the run reads on. */
+const GOES_ON: Partial<EventActions> = { agentState: { goesOn: true } };
+
 /** How a message is stored. */
 export interface StoreMessage {
   /** True for answers with which a run goes on. */
@@ -22,7 +25,7 @@ export async function storeMessage(
   { goesOn, stateDelta, branch: picked }: StoreMessage,
 ): Promise<void> {
   const { runConfig, session, artifactService } = invocation;
-  let actions: Partial<EventActions> = { stateDelta };
+  let actions: Partial<EventActions> = { stateDelta, ...(goesOn && GOES_ON) };
   if (runConfig.saveInputBlobsAsArtifacts && !goesOn) {
     const { saveInputBlobs } = await loadDeferred();
     const { content, artifactDelta } = await saveInputBlobs(
@@ -42,7 +45,7 @@ export async function storeMessage(
   for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked)) {
     const place = branch === undefined ? {} : { branch };
     await committer.appendNew({ author: 'user', content: { ...content, parts }, actions, ...place });
-    actions = {};
+    actions = GOES_ON;
   }
 }
 

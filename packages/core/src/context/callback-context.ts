@@ -14,7 +14,7 @@ export interface CallbackContextParams {
   readonly invocationContext: InvocationContext;
   /** The actions of the event to come; new ones when absent. */
   readonly eventActions?: EventActions;
-  /** What `state` is, over the same actions; by default the session's, where the writes of everybody show at once. */
+  /** What `state` is, over the same actions and the session's state; by default one that may always be written. */
   readonly state?: State;
 }
 

@@ -300,6 +300,11 @@ export class InvocationContext {
     return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, abort });
   }
 
+  /** This place in an invocation that differs from its own: for those who run agents beside each other, each with a session of its own. */
+  withInvocation(invocation: Invocation): InvocationContext {
+    return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, invocation, parent: this });
+  }
+
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */
   markReported(error: unknown): void {
     this.progress.reportedError = error;

@@ -71,6 +71,8 @@ export interface Invocation {
    * order is kept.
    */
   readonly inTurn?: InTurn | undefined;
+  /** Told of each event that is stored of an agent that is run as a world of its own, before its reader has it. */
+  readonly onStored?: ((event: Event) => void) | undefined;
   /** Runs the context's agent and then whomever it hands over to. Without one, nobody is handed over to. */
   readonly driveAgent?: ((context: InvocationContext) => AsyncGenerator<Event, void, void>) | undefined;
   /** Runs an agent as a world of its own; see `InvocationContext.runSubInvocation`. */

@@ -85,7 +85,7 @@ export function createEventActions(actions?: Partial<EventActions>): EventAction
 }
 
 /** True when the actions change or signal nothing. */
-export function isEmptyActions(actions: EventActions): boolean {
+export function isEmptyActions(actions: Partial<EventActions>): boolean {
   for (const key in actions) {
     const value = actions[key as keyof EventActions];
     if (value === undefined || value === null || value === false || value === '') continue;

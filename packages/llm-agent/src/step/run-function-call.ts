@@ -5,6 +5,7 @@ import {
   firstAnswer,
   type FunctionCall,
   getOwn,
+  recordedActions,
   type ResponseScheduling,
   toError,
   ToolContext,
@@ -16,7 +17,6 @@ import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { callListener } from './call-listener.ts';
 import { findEarlierRun, INTERRUPTED, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
-import { recordedActions } from './recorded-actions.ts';
 import type { ResumedCall } from './resumed-calls.ts';
 import { toToolResponse } from './tool-response.ts';
 

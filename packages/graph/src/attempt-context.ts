@@ -1,0 +1,67 @@
+import {
+  CallbackContext,
+  createEventActions,
+  type EventActions,
+  type InvocationContext,
+  type Part,
+  State,
+  ToolContext,
+  type ToolContextParams,
+} from '@eventloom/core';
+
+/** Throws when an attempt is over. */
+type Check = () => void;
+
+/** What the function of a node has for an attempt: nothing is written any more when that is over. */
+export class AttemptCallbackContext extends CallbackContext {
+  readonly #check: Check;
+
+  constructor(invocationContext: InvocationContext, check: Check) {
+    super({ invocationContext, ...writtenWhile(invocationContext, check) });
+    this.#check = check;
+  }
+
+  override async saveArtifact(filename: string, artifact: Part): Promise<number> {
+    this.#check();
+    return super.saveArtifact(filename, artifact);
+  }
+}
+
+/** What the tool of a node has for an attempt, likewise. */
+export class AttemptToolContext extends ToolContext {
+  readonly #check: Check;
+
+  constructor(params: Omit<ToolContextParams, 'eventActions' | 'state'>, check: Check) {
+    super({ ...params, ...writtenWhile(params.invocationContext, check) });
+    this.#check = check;
+  }
+
+  override async saveArtifact(filename: string, artifact: Part): Promise<number> {
+    this.#check();
+    return super.saveArtifact(filename, artifact);
+  }
+}
+
+function writtenWhile({ session }: InvocationContext, check: Check): { eventActions: EventActions; state: State } {
+  const eventActions = createEventActions();
+  return { eventActions, state: new AttemptState(session.state, eventActions, check) };
+}
+
+class AttemptState extends State {
+  readonly #check: Check;
+
+  constructor(view: Record<string, unknown>, actions: EventActions, check: Check) {
+    super(view, actions);
+    this.#check = check;
+  }
+
+  override set(key: string, value: unknown): void {
+    this.#check();
+    super.set(key, value);
+  }
+
+  override remove(key: string): void {
+    this.#check();
+    super.remove(key);
+  }
+}
