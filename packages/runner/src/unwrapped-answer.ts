@@ -1,4 +1,4 @@
-import { InvalidMessageError } from '@eventloom/core';
+import { InvalidMessageError, isRecord } from '@eventloom/core';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -7,7 +7,7 @@ export function unwrappedAnswer(id: string, response: JsonRecord): JsonRecord {
   const text = response['response'];
   if (typeof text !== 'string' || Object.keys(response).length > 1) return response;
   const value = parseJson(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonRecord;
+  if (isRecord(value)) return value;
   return failAnswer(id, 'has an answer whose response is not the JSON of an object');
 }
 

@@ -1,4 +1,4 @@
-import { copyJson } from '@eventloom/core';
+import { copyJson, isRecord } from '@eventloom/core';
 
 /** A tool's result as the object that a function response holds: an object as it is, anything else under `result`. */
 export function toToolResponse(toolName: string, result: unknown): Record<string, unknown> {
@@ -11,5 +11,5 @@ export function toToolResponse(toolName: string, result: unknown): Record<string
     };
   }
   const { value } = copied;
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { result: value };
+  return isRecord(value) ? value : { result: value };
 }

@@ -57,7 +57,7 @@ export class RunChunks {
 
   /** Puts the first events of a chunk in the place of the chunk and of all behind it. */
   cutOff(pk: number, { firstSeq, texts }: KeptChunk): void {
-    this.#delete('first_seq >= CAST(?2 AS INTEGER)', pk, firstSeq);
+    this.#delete('first_seq >= ?2', pk, firstSeq);
     this.#write(pk, firstSeq, texts);
   }
 
@@ -66,9 +66,9 @@ export class RunChunks {
     for (let last = afterSeq; ;) {
       const rows = this.#all(
         `SELECT first_seq, last_seq, texts FROM eventloom_kept_run_chunks
-         WHERE run = CAST(?1 AS INTEGER) AND first_seq = (
+         WHERE run = ?1 AND first_seq = (
            SELECT min(first_seq) FROM eventloom_kept_run_chunks
-           WHERE run = CAST(?1 AS INTEGER) AND last_seq > CAST(?2 AS INTEGER) AND first_seq < CAST(?3 AS INTEGER))
+           WHERE run = ?1 AND last_seq > ?2 AND first_seq < ?3)
          ORDER BY part`,
         pk,
         last,
@@ -93,10 +93,10 @@ export class RunChunks {
   #extend(pk: number, firstSeq: number, lastSeq: number, text: string): boolean {
     const extended = this.#all(
       `UPDATE eventloom_kept_run_chunks
-       SET last_seq = CAST(?3 AS INTEGER), chars = chars + CAST(?4 AS INTEGER), texts = texts || char(10) || ?5
-       WHERE run = CAST(?1 AS INTEGER) AND part = 0
-         AND first_seq = (SELECT max(first_seq) FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER))
-         AND last_seq = CAST(?2 AS INTEGER) - 1 AND chars + CAST(?4 AS INTEGER) <= ${ROW_CHARS} RETURNING 1`,
+       SET last_seq = ?3, chars = chars + ?4, texts = texts || char(10) || ?5
+       WHERE run = ?1 AND part = 0
+         AND first_seq = (SELECT max(first_seq) FROM eventloom_kept_run_chunks WHERE run = ?1)
+         AND last_seq = ?2 - 1 AND chars + ?4 <= ${ROW_CHARS} RETURNING 1`,
       pk,
       firstSeq,
       lastSeq,
@@ -111,14 +111,14 @@ export class RunChunks {
     const [row] = this.#all(
       `SELECT last_seq FROM (
          SELECT last_seq, sum(sum(chars)) OVER newer - max(sum(chars)) OVER newer AS total
-         FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) GROUP BY first_seq
+         FROM eventloom_kept_run_chunks WHERE run = ?1 GROUP BY first_seq
          WINDOW newer AS (ORDER BY first_seq DESC)
        ) WHERE total > ${MAX_RUN_CHARS} ORDER BY last_seq DESC LIMIT 1`,
       pk,
     );
     if (!row) return undefined;
     const goneSeq = Number(row['last_seq']);
-    this.#delete('last_seq <= CAST(?2 AS INTEGER)', pk, goneSeq);
+    this.#delete('last_seq <= ?2', pk, goneSeq);
     return goneSeq;
   }
 
@@ -130,8 +130,7 @@ export class RunChunks {
       const piece = text.slice(start, end);
       start = end;
       this.#all(
-        `INSERT INTO eventloom_kept_run_chunks VALUES (CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER),
-           CAST(?4 AS INTEGER), CAST(?5 AS INTEGER), ?6)`,
+        'INSERT INTO eventloom_kept_run_chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6)',
         pk,
         firstSeq,
         part,
@@ -143,7 +142,7 @@ export class RunChunks {
   }
 
   #delete(where: string, pk: number, seq: number): void {
-    this.#all(`DELETE FROM eventloom_kept_run_chunks WHERE run = CAST(?1 AS INTEGER) AND ${where}`, pk, seq);
+    this.#all(`DELETE FROM eventloom_kept_run_chunks WHERE run = ?1 AND ${where}`, pk, seq);
   }
 
   #all(query: string, ...bindings: (number | string)[]): Record<string, unknown>[] {

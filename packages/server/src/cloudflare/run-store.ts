@@ -59,7 +59,7 @@ export class RunStore {
       this.#delete('invocation_id = ?1', invocationId);
       const [row] = this.#all(
         `INSERT INTO eventloom_kept_runs (app_name, user_id, session_id, invocation_id, begin_seq)
-         VALUES (?1, ?2, ?3, ?4, CAST(?5 AS INTEGER)) RETURNING pk`,
+         VALUES (?1, ?2, ?3, ?4, ?5) RETURNING pk`,
         appName,
         userId,
         sessionId,
@@ -92,8 +92,7 @@ export class RunStore {
       }
       this.#chunks.cutOff(pk, committed);
       this.#all(
-        `UPDATE eventloom_kept_runs SET begin_seq = CAST(?2 AS INTEGER), ended_at = NULL, is_lost = 0, failure = NULL
-         WHERE pk = CAST(?1 AS INTEGER)`,
+        'UPDATE eventloom_kept_runs SET begin_seq = ?2, ended_at = NULL, is_lost = 0, failure = NULL WHERE pk = ?1',
         pk,
         beginSeq,
       );
@@ -106,7 +105,7 @@ export class RunStore {
     this.#storage.transactionSync(() => {
       const goneSeq = this.#chunks.append(pk, firstSeq, texts);
       if (goneSeq === undefined) return;
-      const query = 'UPDATE eventloom_kept_runs SET gone_seq = CAST(?2 AS INTEGER) WHERE pk = CAST(?1 AS INTEGER)';
+      const query = 'UPDATE eventloom_kept_runs SET gone_seq = ?2 WHERE pk = ?1';
       this.#all(query, pk, goneSeq);
     });
   }
@@ -117,7 +116,7 @@ export class RunStore {
   }
 
   end(pk: number, nowMs: number, failureText: string | undefined): void {
-    const query = 'UPDATE eventloom_kept_runs SET ended_at = ?2, failure = ?3 WHERE pk = CAST(?1 AS INTEGER)';
+    const query = 'UPDATE eventloom_kept_runs SET ended_at = ?2, failure = ?3 WHERE pk = ?1';
     this.#all(query, pk, nowMs, failureText ?? null);
   }
 

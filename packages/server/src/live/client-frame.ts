@@ -5,6 +5,7 @@ import {
   InvalidEventError,
   InvalidRequestError,
   isBase64,
+  isRecord,
   parseContent,
 } from '@eventloom/core';
 import { parseJson } from '../http/parse-json.ts';
@@ -44,7 +45,7 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
  */
 export function parseTextFrame(text: string): ClientFrame {
   const frame = parseJson('frame', text);
-  if (!isObject(frame)) throw new InvalidRequestError('frame: must be an object');
+  if (!isRecord(frame)) throw new InvalidRequestError('frame: must be an object');
   const said = Object.keys(frame).filter((key) => isSaid(frame[key]));
   const known = said.filter((key) => Object.hasOwn(READERS, key));
   const [key = '', second] = known;
@@ -71,17 +72,13 @@ function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function readClose(value: unknown): ClientFrame {
   if (value !== true) throw new InvalidRequestError('close: must be true');
   return { close: true };
 }
 
 function readBlob(value: unknown): Blob {
-  if (!isObject(value)) throw new InvalidRequestError('blob: must be an object');
+  if (!isRecord(value)) throw new InvalidRequestError('blob: must be an object');
   const { data, mimeType = value['mime_type'] } = value;
   if (typeof mimeType !== 'string' || !mimeType.includes('/')) {
     throw new InvalidRequestError('blob.mimeType: must be a type such as audio/pcm;rate=16000');

@@ -3,6 +3,7 @@ import {
   type Event,
   type GetSessionConfig,
   InvalidRequestError,
+  isRecord,
   isUserArtifact,
   type ListSessionsRequest,
   type Session,
@@ -69,7 +70,7 @@ const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
 
 /** The ADK's clients send the state itself as the body of this route; ours what the other route takes. */
 function toCreateBody(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  if (!isRecord(body)) return body;
   return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };
 }
 

@@ -29,8 +29,26 @@ async function sentBy(create: (options: GeminiClientOptions) => GenAiClient, opt
   await client.models.generateContent({ model, contents: 'Hi', config });
   for await (const chunk of await client.models.generateContentStream({ model, contents: 'Hi', config }))
     expect(chunk.candidates).toHaveLength(1);
-  await client.caches?.create({ model, config: { ttl: '60s', contents: 'Hi' } });
-  await client.caches?.delete({ name: 'cachedContents/c1' });
+  await client.caches?.create({ model, config: { ttl: '60s', contents: 'Hi', httpOptions } });
+  await client.caches?.create({
+    model: `models/${model}`,
+    config: {
+      contents: [
+        { role: 'user', parts: [{ text: 'Look.' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] },
+        { role: 'model', parts: [{ functionCall: { name: 'look', args: { at: 1 } }, thoughtSignature: 'c2ln' }] },
+        { role: 'user', parts: [{ functionResponse: { name: 'look', response: { seen: true } } }] },
+      ],
+      systemInstruction: 'Be kind.',
+      tools: [
+        { functionDeclarations: [{ name: 'look', parameters: { type: Type.OBJECT, properties: {} } }] },
+        { googleSearch: {} },
+      ],
+      toolConfig: { functionCallingConfig: { allowedFunctionNames: ['look'] } },
+      displayName: 'begin',
+      ttl: '60s',
+    },
+  });
+  await client.caches?.delete({ name: 'cachedContents/c1', config: { httpOptions } });
   return sent;
 }
 
@@ -77,7 +95,7 @@ async function saidBy(create: (options: GeminiClientOptions) => GenAiClient, opt
 
 async function expectSame(options: GeminiClientOptions): Promise<void> {
   const sent = await sentBy(createGenAiClient, options);
-  expect(sent).toHaveLength(4);
+  expect(sent).toHaveLength(5);
   expect(sent).toEqual(await sentBy(createWholeClient, options));
   const said = await saidBy(createGenAiClient, options);
   expect(said).toHaveLength(6);
@@ -106,6 +124,31 @@ test
   ])('in a project %j it sends what the whole client sends on node', (options) =>
   expectSame({ vertexai: true, ...options }),
 );
+
+test('a cache holds tools as a request says them, and what is given stays as it is', async () => {
+  const bodies: { readonly tools?: unknown }[] = [];
+  const { models, caches } = createGenAiClient({
+    apiKey: 'key',
+    httpOptions: {
+      fetch: async (input, init) => {
+        bodies.push(await new Request(input, init).json());
+        return Response.json(wireResponse('Hello!'));
+      },
+    },
+  });
+  const toolsOf = () => [
+    {
+      functionDeclarations: [{ name: 'look', parameters: { type: 'object', properties: { at: { type: 'integer' } } } }],
+    },
+  ];
+  const given = toolsOf() as object[];
+  const model = 'gemini-2.5-flash';
+  await caches?.create({ model, config: { contents: 'Hi', tools: given } });
+  await models.generateContent({ model, contents: 'Hi', config: { tools: toolsOf() as object[] } });
+  expect(bodies[0]?.tools).toBeDefined();
+  expect(bodies[0]?.tools).toEqual(bodies[1]?.tools);
+  expect(given).toEqual(toolsOf());
+});
 
 test('without a key there is no client', () => {
   expect(() => createGenAiClient({ vertexai: true, project: 'p' })).toThrow(ConfigurationError);

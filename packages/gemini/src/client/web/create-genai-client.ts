@@ -1,9 +1,10 @@
 // Stands in for ../create-genai-client.ts wherever there is no node: see `imports` in the manifest.
 import { ConfigurationError } from '@eventloom/core';
-import { Caches, Live, Models } from '@google/genai';
+import { Live, Models } from '@google/genai';
 import { type GeminiClientOptions, LIVE_API_VERSION } from '../client-options.ts';
 import type { OwnGenAiClient } from '../genai-client.ts';
 import { KeyedApi, type KeyedApiOptions } from './keyed-api.ts';
+import { WebCaches } from './web-caches.ts';
 import { WebSocketFactory } from './web-socket-factory.ts';
 
 /** What these parts of @google/genai are made of. They take any object that answers as it does; its class is not exported. */
@@ -17,12 +18,12 @@ export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient 
   const { apiKey, vertexai = false, apiVersion, httpOptions } = options;
   if (!apiKey) throw new ConfigurationError("Google's default credentials are on node only; pass an apiKey");
   const keyed = { ...options, apiKey };
-  const { client } = toApi(keyed);
+  const { api, client } = toApi(keyed);
   const isVersionOpen = !vertexai && (apiVersion || httpOptions?.apiVersion) === undefined;
   return {
     vertexai,
     models: new Models(client),
-    caches: new Caches(client),
+    caches: new WebCaches(api),
     get live() {
       const live = toApi(isVersionOpen ? { ...keyed, apiVersion: LIVE_API_VERSION } : keyed);
       return new Live(live.client, live.api, new WebSocketFactory());

@@ -11,8 +11,8 @@ export interface ApiRequest {
   readonly body: string;
   readonly httpMethod: string;
   /** Win over those of the options. */
-  readonly httpOptions?: HttpOptions;
-  readonly abortSignal?: AbortSignal;
+  readonly httpOptions?: HttpOptions | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
 }
 
 /** An answer, or one piece of it. */
@@ -28,7 +28,7 @@ export interface KeyedApiOptions extends GeminiClientOptions {
 const KEY_HEADER = 'x-goog-api-key';
 
 /**
- * The Gemini API or Vertex AI, asked with a key: what `Models`, `Caches` and `Live` of @google/genai ask of its client and of its
+ * The Gemini API or Vertex AI, asked with a key: what `Models` and `Live` of @google/genai ask of its client and of its
  * authentication. Requests are what that client makes of them, and errors are told alike: the tests of this package run with either.
  */
 export class KeyedApi {

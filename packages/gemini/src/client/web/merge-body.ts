@@ -1,4 +1,4 @@
-import { setOwn } from '@eventloom/core';
+import { isRecord, setOwn } from '@eventloom/core';
 
 type JsonRecord = Record<string, unknown>;
 
@@ -14,8 +14,4 @@ function merge(own: JsonRecord, extra: JsonRecord): JsonRecord {
     setOwn(merged, name, isRecord(known) && isRecord(value) ? merge(known, value) : value);
   }
   return merged;
-}
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
