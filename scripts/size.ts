@@ -26,9 +26,9 @@ const workerd: BuildOptions = {
   outfile: 'bundle.js',
 };
 const workers = [
-  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_800 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 115_900 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 169_200 },
+  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_900 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 116_600 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 169_900 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
