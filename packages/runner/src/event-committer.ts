@@ -85,7 +85,10 @@ export class EventCommitter {
   }
 
   async #commitAsAsked(event: Event): Promise<Event> {
-    const changed = await this.#context.plugins.first('onEventCallback', { invocationContext: this.#context, event });
+    const context = this.#context;
+    const changed = await context.untilLetGo(
+      context.plugins.first('onEventCallback', { invocationContext: context, event }),
+    );
     return this.#store(changed ? this.complete(withIdentityOf(event, changed)) : event);
   }
 

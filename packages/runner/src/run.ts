@@ -100,6 +100,11 @@ export class Run {
     return this.#resumedId ?? this.#newId;
   }
 
+  /** True for a live run that was let go of when its client had hung up: nobody is told of a failure. */
+  get isLetGo(): boolean {
+    return this.#queue?.isLetGo === true;
+  }
+
   /** As it was given; of a run that goes on, once that is read, with what it began with. */
   get config(): RunConfig {
     return this.#config;
@@ -263,7 +268,7 @@ export class Run {
     context.throwIfAborted();
     this.#isPulling = true;
     const pending = events.next();
-    return this.#params.abortSignal ? context.untilAborted(pending) : pending;
+    return this.#params.abortSignal || this.#queue ? context.untilLetGo(pending) : pending;
   }
 
   /** The agent answered: its generator waits at a yield, or is done. */

@@ -216,7 +216,7 @@ export class Runner {
       let failure: EventloomError | undefined;
       try {
         const instead = plugins.has('beforeRunCallback')
-          ? await plugins.first('beforeRunCallback', { invocationContext: context })
+          ? await context.untilLetGo(plugins.first('beforeRunCallback', { invocationContext: context }))
           : undefined;
         if (instead) {
           const author = scope.picked.agent.name;
@@ -243,7 +243,9 @@ export class Runner {
           }
           if (context.isEnded) await route.events.return(undefined);
         }
-        if (plugins.has('afterRunCallback')) await plugins.all('afterRunCallback', { invocationContext: context });
+        if (plugins.has('afterRunCallback')) {
+          await context.untilLetGo(plugins.all('afterRunCallback', { invocationContext: context }));
+        }
         if (context.isResumable && !context.isPaused) await storeEnd(scope);
         outcome = 'over';
         if (this.#compactor) await this.#compact(this.#compactor, scope);
@@ -259,7 +261,7 @@ export class Runner {
         const { completionEvent } = await loadDeferred();
         yield completionEvent(this, run, failure);
       }
-      if (failure) throw failure;
+      if (failure && !run.isLetGo) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
       if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error)) {

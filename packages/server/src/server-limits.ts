@@ -39,6 +39,12 @@ export interface ServerLimits {
    * for two heartbeats. Default 1 MiB: 20 seconds of speech.
    */
   readonly maxLiveWaitingBytes: number;
+  /**
+   * What calls may be sent in all while they last, when nobody can say what their clients took: on Workers, and the client does not say
+   * `ping=text`. All of it may still wait in memory. A call that comes to it ends with SLOW_READER when the model has said its sentence. Default 48 MiB: eleven
+   * minutes of speech.
+   */
+  readonly maxLiveUnconfirmedBytes: number;
 }
 
 /** The limits of what is not given. */
@@ -58,6 +64,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxLiveCalls: 1000,
   maxLiveFrameBytes: 2 * 1024 * 1024,
   maxLiveWaitingBytes: 1024 * 1024,
+  maxLiveUnconfirmedBytes: 48 * 1024 * 1024,
 };
 
 /** The limits that are given, over others; undefined gives none. */

@@ -286,6 +286,11 @@ export class InvocationContext {
     return this.#abort.until(work);
   }
 
+  /** As `untilAborted`; in a live run whose client hung up, for some seconds at most. For what applications do. */
+  untilLetGo<T>(work: Promise<T>): Promise<T> {
+    return this.liveRequestQueue?.until(work, this) ?? this.untilAborted(work);
+  }
+
   /** An abort for a part of what this agent does, to be given to the agents of that part. `dropAbort` it when the part is over. */
   forkAbort(): AbortGuard {
     return this.#abort.fork();

@@ -190,6 +190,15 @@ export abstract class BaseLiveRequestQueue {
   /** One agent's part of a live run whose model is spoken with by this queue. @throws ConfigurationError for an agent that is no LlmAgent */
   abstract runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void>;
 
+  /**
+   * A wait of the run for what the application does, outside of the conversation: as `context.untilAborted`, and some seconds at most when the queue is closed.
+   * Then the run is let go of, and ends.
+   */
+  abstract until<T>(work: Promise<T>, context: InvocationContext): Promise<T>;
+
+  /** True when the run was let go of, because the application did not settle after the client hung up. It ends without an error. */
+  abstract get isLetGo(): boolean;
+
   /** True for an event of the run that its reader gets and no session: raw media, and handles of the service's. */
   isOnlyStreamed(event: Event): boolean {
     return isLiveMedia(event) || isResumptionUpdate(event);

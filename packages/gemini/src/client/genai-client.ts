@@ -1,7 +1,9 @@
 import type {
   CachedContent,
+  Content,
   CreateCachedContentParameters,
   DeleteCachedContentParameters,
+  FunctionResponse,
   GenerateContentParameters,
   GenerateContentResponse,
   HttpOptions,
@@ -25,8 +27,11 @@ export interface GenAiClient {
   readonly live?: { connect(parameters: LiveConnectParameters): Promise<LiveSession> };
 }
 
-/** What is used of a live session of the client. */
-export type LiveSession = Pick<Session, 'sendClientContent' | 'sendRealtimeInput' | 'sendToolResponse' | 'close'>;
+/** What is used of a live session of the client, and with what. */
+export interface LiveSession extends Pick<Session, 'close' | 'sendRealtimeInput'> {
+  sendClientContent(parameters: { readonly turns?: Content[]; readonly turnComplete?: boolean }): void;
+  sendToolResponse(parameters: { readonly functionResponses: FunctionResponse[] }): void;
+}
 
 /** A client that was made here, so that its fetch is known and can be watched. Another's may have a fetch of its own. */
 export interface OwnGenAiClient extends GenAiClient {

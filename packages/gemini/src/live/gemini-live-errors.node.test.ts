@@ -135,7 +135,7 @@ describe('a setup', () => {
 
   test('that the client refuses fails without a retry, with the socket', async () => {
     server.live.enqueue({ setup: null });
-    await expect(gemini().connect(requestWith({ explicitVadSignal: true }))).rejects.toMatchObject({
+    await expect(gemini().connect(requestWith({ tools: [{ retrieval: {} }] }))).rejects.toMatchObject({
       code: 'LIVE_CONNECTION',
       isRetryable: false,
     });

@@ -60,7 +60,7 @@ export class LiveFlow {
     });
     this.#connecting = waiting;
     this.#ending = ending;
-    const patience = new Patience(context, queue, () => this.#ending.end('closed'));
+    const patience = new Patience({ context, queue, onOver: () => this.#ending.end('closed') });
     const recordings = recordingsOf({ context, emit, patience, fail });
     this.#patience = patience;
     this.#recordings = recordings;

@@ -4,9 +4,11 @@ import {
   ConfigurationError,
   type Event,
   type InvocationContext,
+  RunAbortedError,
 } from '@eventloom/core';
 import { isLlmAgent } from '../is-llm-agent.ts';
 import { checkLiveAgents } from './check-live-agents.ts';
+import { Patience } from './patience.ts';
 import { runLive } from './run-live.ts';
 
 /**
@@ -14,6 +16,14 @@ import { runLive } from './run-live.ts';
  * end `close`. One queue serves one run of `Runner.runLive`. Bounded: a send that does not fit throws LiveQueueFullError.
  */
 export class LiveRequestQueue extends BaseLiveRequestQueue {
+  #patience: Patience | undefined;
+  #isSpeaking = false;
+  #isLetGo = false;
+
+  override get isLetGo(): boolean {
+    return this.#isLetGo;
+  }
+
   override createInput(): LiveRequestQueue {
     return new LiveRequestQueue({ maxChars: this.maxChars });
   }
@@ -24,6 +34,20 @@ export class LiveRequestQueue extends BaseLiveRequestQueue {
 
   override runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
     if (!isLlmAgent(agent)) throw new ConfigurationError(`agent "${agent.name}": has no model to speak with`);
-    return runLive(agent, context);
+    return runLive(agent, context, (isSpeaking) => (this.#isSpeaking = isSpeaking));
+  }
+
+  override async until<T>(work: Promise<T>, context: InvocationContext): Promise<T> {
+    this.#patience ??= new Patience({
+      context,
+      queue: this,
+      onOver: () => (this.#isLetGo = true),
+      isSpeaking: () => this.#isSpeaking,
+    });
+    try {
+      return await this.#patience.until(work);
+    } catch (error) {
+      throw this.#isLetGo ? new RunAbortedError('the client hung up', { cause: error }) : error;
+    }
   }
 }

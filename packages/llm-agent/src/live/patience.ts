@@ -8,23 +8,32 @@ import {
 /** What callbacks and stores get when the client has hung up. */
 const GRACE_MS = 4000;
 
+/** How patience ends. */
+export interface PatienceParams {
+  readonly context: InvocationContext;
+  readonly queue: BaseLiveRequestQueue;
+  /** Told when work is abandoned, before who waits for it is. */
+  readonly onOver: () => void;
+  /** True while what is waited for is a conversation, which has patience of its own and comes to its end. */
+  readonly isSpeaking?: () => boolean;
+}
+
 /** Waits for what the application does: as long as it takes while there is a client, and not for ever when it has closed its queue. */
 export class Patience {
-  readonly #context: InvocationContext;
-  readonly #onOver: () => void;
+  readonly #params: PatienceParams;
   /** Aborted when the client hangs up. */
   readonly #listening: AbortGuard;
 
-  /** @param onOver told when work is abandoned, before who waits for it is */
-  constructor(context: InvocationContext, queue: BaseLiveRequestQueue, onOver: () => void) {
-    this.#context = context;
-    this.#onOver = onOver;
-    this.#listening = context.forkAbort();
-    void queue.whenClosed().then(() => this.#listening.abort(new DOMException('the client hung up', 'AbortError')));
+  constructor(params: PatienceParams) {
+    this.#params = params;
+    this.#listening = params.context.forkAbort();
+    void params.queue
+      .whenClosed()
+      .then(() => this.#listening.abort(new DOMException('the client hung up', 'AbortError')));
   }
 
   /**
-   * What comes of the work. What it does when it is waited for no more is nobody's concern.
+   * What comes of the work. What it does when it is waited for no more is nobody's concern: that it was abandoned is told to the platform.
    * @throws ConfigurationError when it is abandoned @throws RunAbortedError
    */
   async until<T>(work: T | Promise<T>): Promise<T> {
@@ -34,20 +43,34 @@ export class Patience {
     } catch (error) {
       if (!this.#listening.signal.aborted) throw error;
     }
-    const due = Promise.withResolvers<never>();
-    const callOff = this.#context.platform.schedule(GRACE_MS, () => {
-      this.#onOver();
-      due.reject(new ConfigurationError(`it did not settle within ${GRACE_MS / 1000} seconds of the end of the call`));
-    });
+    const over = Promise.withResolvers<never>();
+    let callOff = (): void => undefined;
+    const wait = (): void => {
+      callOff = this.#params.context.platform.schedule(GRACE_MS, () => {
+        if (this.#params.isSpeaking?.()) wait();
+        else over.reject(this.#abandon());
+      });
+    };
+    wait();
     try {
-      return await this.#context.untilAborted(Promise.race([work, due.promise]));
+      return await this.#params.context.untilAborted(Promise.race([work, over.promise]));
     } finally {
       callOff();
     }
   }
 
+  #abandon(): ConfigurationError {
+    const { context, onOver } = this.#params;
+    const error = new ConfigurationError(
+      `agent "${context.agent.name}": a callback, a plugin, a store or an agent of one's own did not settle within ${GRACE_MS / 1000} seconds of the end of the call, and is left to itself`,
+    );
+    onOver();
+    context.platform.background(Promise.reject(error));
+    return error;
+  }
+
   /** Lets go of the run. */
   end(): void {
-    this.#context.dropAbort(this.#listening);
+    this.#params.context.dropAbort(this.#listening);
   }
 }

@@ -1,5 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { BasePlugin, type Event } from '@eventloom/core';
+import { BaseAgent, BasePlugin, type Event, type InvocationContext } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel } from '@eventloom/testing';
@@ -23,16 +23,40 @@ interface Parts {
   readonly runner?: Partial<RunnerConfig>;
 }
 
-class EndlessPlugin extends BasePlugin {
+type Hook =
+  | 'onUserMessageCallback'
+  | 'onEventCallback'
+  | 'beforeRunCallback'
+  | 'afterRunCallback'
+  | 'beforeAgentCallback';
+
+/** A plugin of which one callback never settles. */
+function endlessPlugin(hook: Hook, asked: Gate): BasePlugin {
+  class EndlessPlugin extends BasePlugin {}
+  Object.defineProperty(EndlessPlugin.prototype, hook, { value: endless(asked) });
+  return new EndlessPlugin('endless');
+}
+
+/** An agent of the application's that never comes to its end. */
+class EndlessAgent extends BaseAgent {
   readonly #asked: Gate;
 
   constructor(asked: Gate) {
-    super('endless');
+    super({ name: 'endless' });
     this.#asked = asked;
   }
 
-  override onUserMessageCallback(): Promise<undefined> {
-    return endless(this.#asked)();
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return this.#wait(context);
+  }
+
+  protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return this.#wait(context);
+  }
+
+  async *#wait(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    await endless(this.#asked)();
+    yield context.createEvent();
   }
 }
 
@@ -70,7 +94,7 @@ async function setup(parts: (asked: Gate) => Parts) {
   queue.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
   const runConfig = { saveLiveBlob: wired?.artifactService !== undefined };
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  return { asked, platform, queue, stream };
+  return { asked, platform, queue, stream, sessionService };
 }
 
 async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
@@ -79,20 +103,99 @@ async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
   return events;
 }
 
-test.each<[string, (asked: Gate) => Parts]>([
-  ['an instruction', (asked) => ({ agent: { instruction: endless(asked) } })],
-  ['beforeModelCallback', (asked) => ({ agent: { beforeModelCallback: endless(asked) } })],
-  ['afterModelCallback', (asked) => ({ agent: { afterModelCallback: endless(asked) } })],
-  ['onUserMessageCallback', (asked) => ({ runner: { plugins: [new EndlessPlugin(asked)] } })],
-  ['saveArtifact', (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } })],
-])('a queue that is closed ends the run in peace where this never settles: %s', async (what, parts) => {
-  const { asked, platform, queue, stream } = await setup(parts);
+/** Closes the queue when what never settles is asked, or at once where it is asked at the end, and gives it its time. */
+async function hangUp(parts: (asked: Gate) => Parts, when: 'asked' | 'atOnce' = 'asked') {
+  const { asked, platform, queue, stream, sessionService } = await setup(parts);
   const reading = readAll(stream);
+  if (when === 'atOnce') queue.close();
   await asked.reached;
   queue.close();
   // All that can be done is done; the others of the application get some time.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-  platform.advance(GRACE_MS);
+  const pendingTimers = platform.pendingTimers;
+  platform.advance(GRACE_MS - 1);
+  expect(platform.pendingTimers).toBe(pendingTimers);
+  platform.advance(1);
+  return { events: await reading, platform, sessionService };
+}
+
+interface Unsettled {
+  readonly what: string;
+  readonly parts: (asked: Gate) => Parts;
+  /** For what is asked at the end of a run alone. */
+  readonly when?: 'atOnce';
+}
+
+const unsettled: readonly Unsettled[] = [
+  { what: 'an instruction', parts: (asked) => ({ agent: { instruction: endless(asked) } }) },
+  { what: 'beforeModelCallback', parts: (asked) => ({ agent: { beforeModelCallback: endless(asked) } }) },
+  { what: 'afterModelCallback', parts: (asked) => ({ agent: { afterModelCallback: endless(asked) } }) },
+  {
+    what: 'onUserMessageCallback',
+    parts: (asked) => ({ runner: { plugins: [endlessPlugin('onUserMessageCallback', asked)] } }),
+  },
+  { what: 'saveArtifact', parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }) },
+  { what: 'beforeAgentCallback', parts: (asked) => ({ agent: { beforeAgentCallback: endless(asked) } }) },
+  {
+    what: 'beforeAgentCallback of a plugin',
+    parts: (asked) => ({ runner: { plugins: [endlessPlugin('beforeAgentCallback', asked)] } }),
+  },
+  {
+    what: 'beforeRunCallback',
+    parts: (asked) => ({ runner: { plugins: [endlessPlugin('beforeRunCallback', asked)] } }),
+  },
+  { what: 'onEventCallback', parts: (asked) => ({ runner: { plugins: [endlessPlugin('onEventCallback', asked)] } }) },
+  { what: 'an agent', parts: (asked) => ({ runner: { agent: new EndlessAgent(asked) } }) },
+  { what: 'afterAgentCallback', parts: (asked) => ({ agent: { afterAgentCallback: endless(asked) } }), when: 'atOnce' },
+  {
+    what: 'afterRunCallback',
+    parts: (asked) => ({ runner: { plugins: [endlessPlugin('afterRunCallback', asked)] } }),
+    when: 'atOnce',
+  },
+];
+
+test.each(unsettled)(
+  'a queue that is closed ends the run in peace where this never settles: $what',
+  async ({ what, parts, when }) => {
+    const { events } = await hangUp(parts, when);
+    expect(events.flatMap(({ errorCode = [] }) => errorCode)).toEqual(
+      what === 'saveArtifact' ? ['AUDIO_NOT_SAVED'] : [],
+    );
+  },
+);
+
+test.each(unsettled)(
+  'what was abandoned is told to the platform, and the session is free: $what',
+  async ({ parts, when }) => {
+    const { platform, sessionService } = await hangUp(parts, when);
+    await expect(platform.drain()).rejects.toThrow(/did not settle within 4 seconds of the end of the call/);
+    const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
+    const liveRequestQueue = new LiveRequestQueue();
+    liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
+    liveRequestQueue.close();
+    const next = new Runner({ appName: 'app', agent, sessionService, platform });
+    const runConfig = { onBusy: 'reject' } as const;
+    const stored = await readAll(next.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }));
+    expect(stored[0]?.content?.parts).toEqual([{ text: 'again' }]);
+  },
+);
+
+test('a conversation is not cut short by the time that it takes after the client hung up', async () => {
+  const ending = new Gate();
+  const { platform, queue, stream } = await setup(() => ({
+    agent: {
+      afterModelCallback: async () => {
+        await ending.pass();
+        return undefined;
+      },
+    },
+  }));
+  const reading = readAll(stream);
+  await ending.reached;
+  queue.close();
+  platform.advance(GRACE_MS - 1);
+  ending.open();
   const events = await reading;
-  expect(events.flatMap(({ errorCode = [] }) => errorCode)).toEqual(what === 'saveArtifact' ? ['AUDIO_NOT_SAVED'] : []);
+  expect(events.some(({ content }) => content?.parts?.[0]?.text === 'hi')).toBe(true);
+  await platform.drain();
 });

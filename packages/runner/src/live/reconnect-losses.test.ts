@@ -8,6 +8,8 @@ import { Runner } from '../runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const END = { turnComplete: true };
+/** The longest wait for a connection. */
+const MAX_DELAY_MS = 2000;
 const RESUMED: RunConfig = { sessionResumption: {} };
 const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
 const REFUSED = new LiveConnectionError('refused', { closeCode: 1007, isRetryable: false });
@@ -18,9 +20,9 @@ async function setup(
 ) {
   const fixed = fixedPlatform();
   const delays: number[] = [];
-  // Whoever waits is let go at once.
+  // Whoever waits for a connection is let go at once, and who waits for the application is not.
   const schedule: Platform['schedule'] = (delayMs, callback, options) => {
-    if (options?.idle) return fixed.schedule(delayMs, callback, options);
+    if (options?.idle || delayMs > MAX_DELAY_MS) return fixed.schedule(delayMs, callback, options);
     delays.push(delayMs);
     queueMicrotask(callback);
     return () => undefined;

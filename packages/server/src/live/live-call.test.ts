@@ -5,6 +5,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
+import type { LiveCall } from './live-call.ts';
 import { LiveCalls } from './live-calls.ts';
 import type { LiveSocket } from './live-socket.ts';
 
@@ -19,6 +20,7 @@ class FakeSocket implements LiveSocket {
   readonly done: string[] = [];
   readonly tellsTaken: boolean;
   readonly closed = Promise.withResolvers<{ code: number; reason: string }>();
+  isClosed = false;
   ping?: () => void;
   pause?: () => void;
   resume?: () => void;
@@ -37,12 +39,18 @@ class FakeSocket implements LiveSocket {
   }
 
   close(code: number, reason: string): void {
+    this.isClosed = true;
     this.closed.resolve({ code, reason });
   }
 
   /** Settles when so many frames were sent. */
   async has(count: number): Promise<void> {
     while (this.sent.length < count) await this.#arrival.promise;
+  }
+
+  /** Settles when the client was told that the model's turn is over. */
+  async endsTurn(): Promise<void> {
+    for (let count = 1; !String(this.sent.at(-1)).includes('turnComplete'); count++) await this.has(count);
   }
 
   get size(): number {
@@ -52,7 +60,13 @@ class FakeSocket implements LiveSocket {
 
 async function setup(
   steps: readonly ScriptedLiveStep[],
-  { isCapable = true, answersPings = false, maxWaiting = 1000, others = [] as ScriptedLiveStep[][] } = {},
+  {
+    isCapable = true,
+    answersPings = false,
+    maxWaiting = 1000,
+    maxUnconfirmed = DEFAULT_LIMITS.maxLiveUnconfirmedBytes,
+    others = [] as ScriptedLiveStep[][],
+  } = {},
 ) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
@@ -61,7 +75,7 @@ async function setup(
   const agent = new LlmAgent({ name: 'speaker', model });
   const runner = new Runner({ appName: 'app', agent, sessionService, platform });
   const reported: unknown[] = [];
-  const limits = { ...DEFAULT_LIMITS, maxLiveWaitingBytes: maxWaiting };
+  const limits = { ...DEFAULT_LIMITS, maxLiveWaitingBytes: maxWaiting, maxLiveUnconfirmedBytes: maxUnconfirmed };
   const calls = new LiveCalls(platform, limits, (error) => reported.push(error));
   const socket = new FakeSocket(isCapable);
   const call = calls.start({ key: KEY, runner, socket, runConfig: {}, isAudioBinary: true, answersPings });
@@ -136,6 +150,87 @@ test.each([
     expect(connection.stepsLeft).toBeGreaterThan(90);
   },
 );
+
+/** Says something after every frame that it is sent, until it is told no more. */
+async function chat({ call, socket }: { call: LiveCall; socket: FakeSocket }): Promise<void> {
+  for (let count = 1; !socket.isClosed; count++) {
+    await Promise.race([socket.has(count), socket.closed.promise]);
+    call.message('{"activity_start": {}}');
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  }
+}
+
+const TRUSTED = { isCapable: false, maxUnconfirmed: 5000 };
+
+test('a client that speaks and of which nobody knows what it takes is sent so much on trust, to the end of a sentence', async () => {
+  const sentence = [...PIECES.slice(0, 12), END];
+  const set = await setup([...sentence, ...sentence, ...sentence], { ...TRUSTED, maxWaiting: 20_000 });
+  await chat(set);
+  const { socket, call } = set;
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: .*ping=text/) });
+  const frames = socket.sent.map(String);
+  expect(frames.filter((frame) => frame.includes('turnComplete'))).toHaveLength(1);
+  expect(frames.filter((frame) => frame.includes(PIECE)).length).toBeGreaterThanOrEqual(12);
+  await call.ended;
+});
+
+test('a sentence without an end does not prolong that: what comes after it waits, and the client is let go', async () => {
+  const set = await setup([...PIECES, END], TRUSTED);
+  const chatting = chat(set);
+  const { platform, socket, call, connection } = set;
+  for (let turn = 0; turn < 2000; turn++) await Promise.resolve();
+  expect(socket.isClosed).toBe(false);
+  expect(socket.size).toBeLessThan(7000);
+  for (let beat = 0; beat < 4; beat++) platform.advance(BEAT_MS);
+  expect((await socket.closed.promise).reason).toMatch(/^SLOW_READER/);
+  await chatting;
+  await call.ended;
+  expect(connection.stepsLeft).toBeGreaterThan(60);
+});
+
+test.each([
+  ['whose socket tells what it takes', { ...TRUSTED, isCapable: true }],
+  ['that answers pings', { ...TRUSTED, answersPings: true }],
+])('nothing is taken on trust of a client %s', async (_what, how) => {
+  const set = await setup([...PIECES, END], { ...how, maxWaiting: 1_000_000 });
+  const chatting = chat(set);
+  const { socket, call } = set;
+  await socket.endsTurn();
+  expect([socket.isClosed, socket.size > 30_000]).toEqual([false, true]);
+  call.closed();
+  socket.close(1000, '');
+  await Promise.all([chatting, call.ended]);
+});
+
+test('what was sent on trust counts for all calls of a server while they last', async () => {
+  const sentence = (pieces: number) => [...PIECES.slice(0, pieces), END];
+  const { runner, calls, call, socket, model } = await setup([...sentence(5), new Gate()], {
+    isCapable: false,
+    maxUnconfirmed: 6000,
+    maxWaiting: 100_000,
+    others: [sentence(3), [...sentence(3), new Gate()]],
+  });
+  await socket.endsTurn();
+  expect(socket.size).toBeLessThan(6000);
+  const begin = (sessionId: string, to: FakeSocket) =>
+    calls.start({ key: { ...KEY, sessionId }, runner, socket: to, runConfig: {}, isAudioBinary: true, answersPings: false });
+  await runner.sessionService.createSession({ ...KEY, sessionId: 'second' });
+  const second = new FakeSocket(false);
+  const other = begin('second', second);
+  expect((await second.closed.promise).reason).toMatch(/^SLOW_READER/);
+  await other.ended;
+  call.closed();
+  await call.ended;
+  await runner.sessionService.createSession({ ...KEY, sessionId: 'third' });
+  const third = new FakeSocket(false);
+  const last = begin('third', third);
+  await model.connection(2);
+  await third.endsTurn();
+  for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+  expect(third.isClosed).toBe(false);
+  last.closed();
+  await last.ended;
+});
 
 test('a client that takes it piece by piece gets all of it, however slow it is', async () => {
   const { platform, call, socket } = await setup([...PIECES, END]);

@@ -35,6 +35,9 @@ const MAX_PAUSED_BEATS = 10;
 /** What a run gets to put things away when its client is gone. */
 const GRACE_MS = 5000;
 
+/** Fits into the frame that closes a WebSocket. */
+const TRUST_USED_UP = 'so much was sent without a word of what arrived: call again, with ping=text';
+
 /** One WebSocket and the live run behind it: what the client says goes into the run's queue, what the run yields to the client. */
 export class LiveCall implements LiveSocketEvents {
   readonly key: SessionKey;
@@ -189,6 +192,7 @@ export class LiveCall implements LiveSocketEvents {
         this.#writer.write(event);
         if (event.turnComplete || event.interrupted) this.#isSpeaking = false;
         else if (event.content && event.author !== 'user') this.#isSpeaking = true;
+        if (this.#writer.isTrustUsedUp) this.#stopReason ??= new SlowReaderError(TRUST_USED_UP);
         if (this.#stopReason && !this.#isSpeaking) this.#input.queue.close();
         const room = this.#writer.room();
         if (room) await room;

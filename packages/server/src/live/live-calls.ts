@@ -5,9 +5,10 @@ import { within } from '../runs/within.ts';
 import { GRACE_MS } from '../runs/run-drain.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { LiveCall, type LiveCallParams } from './live-call.ts';
+import { UnconfirmedBytes } from './unconfirmed-bytes.ts';
 
 /** What the calls of a server have in common. */
-type OwnParams = Omit<LiveCallParams, 'platform' | 'maxFrame' | 'maxWaiting'>;
+type OwnParams = Omit<LiveCallParams, 'platform' | 'maxFrame' | 'maxWaiting' | 'unconfirmed'>;
 
 /** The calls of a server, while they last. A call is with one client, and nothing of it is kept for another one. */
 export class LiveCalls {
@@ -16,6 +17,7 @@ export class LiveCalls {
   readonly #report: (error: unknown) => void;
   readonly #heartbeat: Heartbeat<LiveCall>;
   readonly #calls = new Set<LiveCall>();
+  readonly #unconfirmed: UnconfirmedBytes;
   #isDraining = false;
 
   /** @param report told of each failure of a call */
@@ -24,6 +26,7 @@ export class LiveCalls {
     this.#limits = limits;
     this.#report = report;
     this.#heartbeat = new Heartbeat(platform, limits.heartbeatMs);
+    this.#unconfirmed = new UnconfirmedBytes(limits.maxLiveUnconfirmedBytes);
   }
 
   get size(): number {
@@ -37,8 +40,8 @@ export class LiveCalls {
     if (this.#calls.size >= maxLiveCalls) {
       throw new ServerBusyError(`the server has ${this.#calls.size} calls, as many as it takes; try again`);
     }
-    const maxima = { maxFrame: maxLiveFrameBytes, maxWaiting: maxLiveWaitingBytes };
-    const call = new LiveCall({ ...params, ...maxima, platform: this.#platform });
+    const bounds = { maxFrame: maxLiveFrameBytes, maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
+    const call = new LiveCall({ ...params, ...bounds, platform: this.#platform });
     this.#calls.add(call);
     this.#heartbeat.join(call);
     void call.ended.then(() => {

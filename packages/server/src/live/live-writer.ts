@@ -1,5 +1,6 @@
 import { decodeBase64, type Event, type Part, serializeEvent } from '@eventloom/core';
 import type { LiveSocket } from './live-socket.ts';
+import type { UnconfirmedBytes } from './unconfirmed-bytes.ts';
 
 /** How a client wants to be told, and how much may wait for it. */
 export interface LiveWriterOptions {
@@ -9,6 +10,8 @@ export interface LiveWriterOptions {
   readonly answersPings: boolean;
   /** Characters and bytes that may be under way. */
   readonly maxWaiting: number;
+  /** Counts what is sent when nobody says what of it is taken. */
+  readonly unconfirmed: UnconfirmedBytes;
 }
 
 /** What may be under way between two questions how far the client is. */
@@ -16,11 +19,13 @@ const PING_EVERY = 64 * 1024;
 
 /**
  * Writes to a client, and knows how much of it is still under way. The runtime tells that where it can; otherwise the client does, with
- * its answers to pings; and of a client that answers none, every frame of its own counts as a sign that it has all.
+ * its answers to pings. A client of which neither is told is believed to have all whenever it says something, until too much was sent on trust.
  */
 export class LiveWriter {
   readonly #socket: LiveSocket;
   readonly #options: LiveWriterOptions;
+  /** True where nobody says what is taken. */
+  readonly #isBlind: boolean;
   #sent = 0;
   #taken = 0;
   #askedAt = 0;
@@ -32,11 +37,17 @@ export class LiveWriter {
   constructor(socket: LiveSocket, options: LiveWriterOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#isBlind = !options.answersPings && !socket.tellsTaken;
   }
 
   /** False while more is under way than may be. */
   get hasRoom(): boolean {
     return this.#isClosed || this.#isUnbounded || this.#sent - this.#taken < this.#options.maxWaiting;
+  }
+
+  /** True when so much was sent on trust that the call is to end. */
+  get isTrustUsedUp(): boolean {
+    return this.#isBlind && this.#options.unconfirmed.isTooMuch;
   }
 
   /** Settles when there is room again; undefined while there is. For one who waits at a time. */
@@ -80,7 +91,7 @@ export class LiveWriter {
 
   /** The client said something. */
   heard(): void {
-    if (!this.#options.answersPings && !this.#socket.tellsTaken) this.#takenUpTo(this.#sent);
+    if (this.#isBlind && !this.isTrustUsedUp) this.#takenUpTo(this.#sent);
   }
 
   /** Whether the client took anything since this was last asked. */
@@ -104,6 +115,7 @@ export class LiveWriter {
 
   /** Nothing can be written any more. */
   closed(): void {
+    if (this.#isBlind && !this.#isClosed) this.#options.unconfirmed.remove(this.#sent);
     this.#isClosed = true;
     this.#room?.resolve();
   }
@@ -119,6 +131,7 @@ export class LiveWriter {
   #send(frame: string | Uint8Array<ArrayBuffer>, size: number): void {
     if (this.#isClosed) return;
     this.#sent += size;
+    if (this.#isBlind) this.#options.unconfirmed.add(size);
     this.#socket.send(frame);
   }
 

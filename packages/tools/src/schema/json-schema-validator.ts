@@ -1,6 +1,6 @@
 import { ConfigurationError, copyJson, toError } from '@eventloom/core';
 import { toValidatingSchema } from './json-schema.ts';
-import { schemaIssues } from './schema-check.ts';
+import { SchemaCheck } from './schema-check.ts';
 import { SchemaReferences } from './schema-references.ts';
 import type { JsonSchema } from './standard-schema.ts';
 
@@ -24,7 +24,7 @@ export class JsonSchemaValidator {
     const copied = copyJson(value);
     if ('fault' in copied) return [`${copied.fault.path || 'value'}: ${copied.fault.reason}`];
     try {
-      return schemaIssues(this.#references, this.#schema, copied.value);
+      return new SchemaCheck(this.#references, this.#schema, copied.value).issues;
     } catch (cause) {
       throw new ConfigurationError(`${this.#owner}: the schema cannot be used: ${toError(cause).message}`, { cause });
     }

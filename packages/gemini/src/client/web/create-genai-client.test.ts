@@ -1,12 +1,27 @@
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, LiveConnectionError } from '@eventloom/core';
 import { wireResponse } from '@eventloom/testing/fake-gemini';
-import { type HttpOptions, Modality, Type } from '@google/genai';
-import { expect, test } from 'vitest';
+import {
+  Behavior,
+  type Content,
+  HarmBlockThreshold,
+  HarmCategory,
+  type HttpOptions,
+  type LiveConnectConfig,
+  MediaResolution,
+  Modality,
+  type Schema,
+  type Tool,
+  Type,
+} from '@google/genai';
+import { beforeEach, expect, test, vi } from 'vitest';
 import type { GeminiClientOptions } from '../client-options.ts';
 import { createGenAiClient as createWholeClient } from '../create-genai-client.ts';
 import type { ClientSocketFactory } from '../../live/client-socket.ts';
 import type { GenAiClient } from '../genai-client.ts';
 import { createGenAiClient } from './create-genai-client.ts';
+
+// The whole client warns of what it may drop one day: of `generationConfig` and of tokens.
+beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined));
 
 /** How @google/genai says who it is. */
 const AGENT_HEADERS = ['user-agent', 'x-goog-api-client'];
@@ -52,8 +67,73 @@ async function sentBy(create: (options: GeminiClientOptions) => GenAiClient, opt
   return sent;
 }
 
-/** What a live connection sends: where to, the setup, and each kind of message. */
-async function saidBy(create: (options: GeminiClientOptions) => GenAiClient, options: GeminiClientOptions) {
+/** As it is when nothing is said of it, and with everything that a live connection can be told. */
+const LIVE_CONFIGS: readonly LiveConnectConfig[] = [
+  {},
+  {
+    responseModalities: [Modality.TEXT],
+    systemInstruction: 'Be kind.',
+    temperature: 0,
+    topP: 0.5,
+    topK: 3,
+    maxOutputTokens: 100,
+    mediaResolution: MediaResolution.MEDIA_RESOLUTION_LOW,
+    seed: 7,
+    speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } }, languageCode: 'de-DE' },
+    thinkingConfig: { thinkingBudget: 0 },
+    enableAffectiveDialog: true,
+    translationConfig: { targetLanguageCode: 'de' },
+    sessionResumption: { handle: 'h1' },
+    inputAudioTranscription: {},
+    outputAudioTranscription: {},
+    realtimeInputConfig: { automaticActivityDetection: { disabled: true } },
+    contextWindowCompression: { slidingWindow: {} },
+    proactivity: { proactiveAudio: true },
+    avatarConfig: { avatarName: 'Ann' },
+    safetySettings: [{ category: HarmCategory.HARM_CATEGORY_HARASSMENT, threshold: HarmBlockThreshold.BLOCK_NONE }],
+  },
+  {
+    systemInstruction: { role: 'system', parts: [{ text: 'Be kind.' }, { text: 'Be short.' }] },
+    generationConfig: {
+      candidateCount: 1,
+      topP: 0.1,
+      enableAffectiveDialog: false,
+      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+    },
+    temperature: 0.5,
+    // A field that is null is one that is not there.
+    ...({ topK: null, proactivity: null, contents: 'of no live connection', stopSequences: ['x'] } as object),
+  },
+];
+
+function liveTools(): Tool[] {
+  const at = { anyOf: [{ type: 'string' }, { type: 'null' }] };
+  const parameters = { type: 'object', properties: { at } } as unknown as Schema;
+  const declarations = [
+    { name: 'look', parameters, behavior: Behavior.NON_BLOCKING },
+    { name: 'find', parametersJsonSchema: { type: 'object' } },
+  ];
+  return [{ functionDeclarations: declarations }, { googleSearch: {} }, { codeExecution: {} }];
+}
+
+const TURNS: Content[] = [
+  { role: 'user', parts: [{ text: 'Look.' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] },
+  {
+    role: 'model',
+    parts: [
+      { text: 'Well', thought: true, ...({ unknown: 1 } as object) },
+      { functionCall: { id: 'c1', name: 'look', args: { at: null } }, thoughtSignature: 'c2ln' },
+    ],
+  },
+  { parts: [{ functionResponse: { id: 'c1', name: 'look', response: { seen: true } } }] },
+];
+
+/** What live connections send: where to, the setup, and each kind of message. */
+async function saidBy(
+  create: (options: GeminiClientOptions) => GenAiClient,
+  options: GeminiClientOptions,
+  config: LiveConnectConfig,
+) {
   const sent: unknown[] = [];
   const webSocketFactory: ClientSocketFactory = {
     create: (url, given, callbacks) => {
@@ -66,7 +146,7 @@ async function saidBy(create: (options: GeminiClientOptions) => GenAiClient, opt
           sent.push(JSON.parse(message));
           if (length === 1) callbacks.onmessage({ data: '{"setupComplete":{}}' });
         },
-        close: () => undefined,
+        close: () => sent.push('closed'),
       };
     },
   };
@@ -74,22 +154,31 @@ async function saidBy(create: (options: GeminiClientOptions) => GenAiClient, opt
   const heard = Object.create(live ?? {}, { webSocketFactory: { value: webSocketFactory } }) as typeof live;
   const session = await heard?.connect({
     model: 'gemini-live',
-    config: {
-      responseModalities: [Modality.AUDIO],
-      systemInstruction: 'Be kind.',
-      temperature: 0,
-      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
-      tools: [{ functionDeclarations: [{ name: 'look', parameters: { type: Type.OBJECT, properties: {} } }] }],
-      sessionResumption: { handle: 'h1' },
-      inputAudioTranscription: {},
-      contextWindowCompression: { slidingWindow: {} },
-    },
+    config,
     callbacks: { onmessage: () => undefined },
   });
-  session?.sendClientContent({ turns: [{ role: 'user', parts: [{ text: 'Hi' }] }] });
+  session?.sendClientContent({ turns: TURNS });
+  session?.sendClientContent({ turns: TURNS.slice(0, 1), turnComplete: false });
+  session?.sendClientContent({ turnComplete: true });
   session?.sendRealtimeInput({ audio: { data: 'AAAA', mimeType: 'audio/pcm;rate=16000' } });
+  session?.sendRealtimeInput({ video: { data: 'AAAA', mimeType: 'image/png' } });
+  session?.sendRealtimeInput({ media: { data: 'AAAA', mimeType: 'video/mp4' } });
+  session?.sendRealtimeInput({ text: 'Hi' });
   session?.sendRealtimeInput({ activityStart: {} });
+  session?.sendRealtimeInput({ activityEnd: {} });
   session?.sendToolResponse({ functionResponses: [{ id: 'c1', name: 'look', response: { output: 1 } }] });
+  for (const refused of [
+    { name: 'look', response: {} },
+    { id: 'c1', name: 'look' },
+    { id: 'c1', response: {} },
+  ]) {
+    try {
+      session?.sendToolResponse({ functionResponses: [refused] });
+    } catch {
+      sent.push('refused');
+    }
+  }
+  session?.close();
   return sent;
 }
 
@@ -97,9 +186,20 @@ async function expectSame(options: GeminiClientOptions): Promise<void> {
   const sent = await sentBy(createGenAiClient, options);
   expect(sent).toHaveLength(5);
   expect(sent).toEqual(await sentBy(createWholeClient, options));
-  const said = await saidBy(createGenAiClient, options);
-  expect(said).toHaveLength(6);
-  expect(said).toEqual(await saidBy(createWholeClient, options));
+  await expectSaidSame(options);
+}
+
+async function expectSaidSame(options: GeminiClientOptions): Promise<void> {
+  const ofService: LiveConnectConfig = options.vertexai
+    ? { labels: { team: 'blue' }, explicitVadSignal: true, sessionResumption: { handle: 'h1', transparent: true } }
+    : {};
+  for (const config of [...LIVE_CONFIGS, ofService]) {
+    // A copy for each: the client writes into it.
+    const given = () => ({ ...structuredClone(config), tools: liveTools() });
+    const said = await saidBy(createGenAiClient, options, given());
+    expect(said).toHaveLength(16);
+    expect(said).toEqual(await saidBy(createWholeClient, options, given()));
+  }
 }
 
 test.each<GeminiClientOptions>([
@@ -124,6 +224,31 @@ test
   ])('in a project %j it sends what the whole client sends on node', (options) =>
   expectSame({ vertexai: true, ...options }),
 );
+
+test('a token that only live connections take goes into the address that is for it', () =>
+  expectSaidSame({ apiKey: 'auth_tokens/t1', apiVersion: 'v1alpha' }));
+
+test('a live connection that ends before it is set up is an error, and why is told', async () => {
+  const { live } = createGenAiClient({ apiKey: 'key' });
+  const told: unknown[] = [];
+  for (const end of ['onerror', 'onclose'] as const) {
+    const webSocketFactory: ClientSocketFactory = {
+      create: (_url, _headers, callbacks) => ({
+        connect: () => callbacks[end]({ message: 'no', reason: 'no' }),
+        send: () => undefined,
+        close: () => undefined,
+      }),
+    };
+    const heard = Object.create(live ?? {}, { webSocketFactory: { value: webSocketFactory } }) as typeof live;
+    const callbacks = {
+      onmessage: () => undefined,
+      onerror: ({ message }: ErrorEvent) => told.push(message),
+      onclose: ({ reason }: CloseEvent) => told.push(reason),
+    };
+    await expect(heard?.connect({ model: 'm', callbacks })).rejects.toThrow(LiveConnectionError);
+  }
+  expect(told).toEqual(['no', 'no']);
+});
 
 test('a cache holds tools as a request says them, and what is given stays as it is', async () => {
   const bodies: { readonly tools?: unknown }[] = [];

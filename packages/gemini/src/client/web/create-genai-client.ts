@@ -1,13 +1,13 @@
 // Stands in for ../create-genai-client.ts wherever there is no node: see `imports` in the manifest.
 import { ConfigurationError } from '@eventloom/core';
-import { Live, Models } from '@google/genai';
+import { Models } from '@google/genai';
 import { type GeminiClientOptions, LIVE_API_VERSION } from '../client-options.ts';
 import type { OwnGenAiClient } from '../genai-client.ts';
-import { KeyedApi, type KeyedApiOptions } from './keyed-api.ts';
+import { KeyedApi } from './keyed-api.ts';
 import { WebCaches } from './web-caches.ts';
-import { WebSocketFactory } from './web-socket-factory.ts';
+import { createWebLive } from './web-live.ts';
 
-/** What these parts of @google/genai are made of. They take any object that answers as it does; its class is not exported. */
+/** What `Models` is made of. It takes any object that answers as it does; its class is not exported. */
 type ApiClient = ConstructorParameters<typeof Models>[0];
 
 /**
@@ -18,21 +18,13 @@ export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient 
   const { apiKey, vertexai = false, apiVersion, httpOptions } = options;
   if (!apiKey) throw new ConfigurationError("Google's default credentials are on node only; pass an apiKey");
   const keyed = { ...options, apiKey };
-  const { api, client } = toApi(keyed);
+  const api = new KeyedApi(keyed);
   const isVersionOpen = !vertexai && (apiVersion || httpOptions?.apiVersion) === undefined;
   return {
     vertexai,
-    models: new Models(client),
+    models: new Models(api as unknown as ApiClient),
     caches: new WebCaches(api),
-    get live() {
-      const live = toApi(isVersionOpen ? { ...keyed, apiVersion: LIVE_API_VERSION } : keyed);
-      return new Live(live.client, live.api, new WebSocketFactory());
-    },
+    live: createWebLive(isVersionOpen ? new KeyedApi({ ...keyed, apiVersion: LIVE_API_VERSION }) : api),
     own: { fetch: httpOptions?.fetch },
   };
-}
-
-function toApi(options: KeyedApiOptions): { readonly api: KeyedApi; readonly client: ApiClient } {
-  const api = new KeyedApi(options);
-  return { api, client: api as unknown as ApiClient };
 }

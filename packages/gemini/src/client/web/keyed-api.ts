@@ -28,8 +28,7 @@ export interface KeyedApiOptions extends GeminiClientOptions {
 const KEY_HEADER = 'x-goog-api-key';
 
 /**
- * The Gemini API or Vertex AI, asked with a key: what `Models` and `Live` of @google/genai ask of its client and of its
- * authentication. Requests are what that client makes of them, and errors are told alike: the tests of this package run with either.
+ * The Gemini API or Vertex AI, asked with a key: what `Models` of @google/genai asks of its client, and where live connections are opened. Requests are what that client makes of them, and errors are told alike: the tests of this package run with either.
  */
 export class KeyedApi {
   readonly #apiKey: string;
@@ -74,26 +73,17 @@ export class KeyedApi {
     return this.#project?.location;
   }
 
-  getApiKey(): string {
-    return this.#apiKey;
-  }
-
-  getApiVersion(): string {
-    return this.#http.apiVersion ?? '';
-  }
-
-  /** Without the key: live connections of the Gemini API have it in the address. */
-  getHeaders(): Record<string, string> {
-    return { ...this.#http.headers };
-  }
-
-  /** Asked whether the place is a proxy that needs no key; here there always is one. */
-  getCustomBaseUrl(): undefined {}
-
-  getWebsocketBaseUrl(): string {
-    const url = new URL(this.#http.baseUrl ?? '');
-    url.protocol = url.protocol === 'http:' ? 'ws' : 'wss';
-    return url.href;
+  /** Where live connections are opened, and with which headers: the Gemini API has the key in the address. */
+  async liveTarget(): Promise<{ readonly url: string; readonly headers: Record<string, string> }> {
+    const { baseUrl = '', apiVersion, headers: given } = this.#http;
+    const { href } = new URL(baseUrl.replace(/^http/, 'ws'));
+    const headers = new Headers(given);
+    if (this.#vertexai) await this.addAuthHeaders(headers);
+    const isToken = this.#apiKey.startsWith('auth_tokens/');
+    const service = this.#vertexai
+      ? `cloud.aiplatform.${apiVersion}.LlmBidiService/BidiGenerateContent`
+      : `ai.generativelanguage.${apiVersion}.GenerativeService.BidiGenerateContent${isToken ? 'Constrained?access_token' : '?key'}=${this.#apiKey}`;
+    return { url: `${href}/ws/google.${service}`, headers: Object.fromEntries(headers) };
   }
 
   /** A key that was given as a header wins. */

@@ -1,18 +1,8 @@
-import {
-  type CachedContent,
-  type CreateCachedContentParameters,
-  type DeleteCachedContentParameters,
-  type GenerateContentParameters,
-  Models,
-} from '@google/genai';
-import type { ApiRequest, KeyedApi } from './keyed-api.ts';
+import type { CachedContent, CreateCachedContentParameters, DeleteCachedContentParameters } from '@google/genai';
+import { draftRequest } from './draft-request.ts';
+import type { KeyedApi } from './keyed-api.ts';
 
-type ApiClient = ConstructorParameters<typeof Models>[0];
-
-/**
- * What is used of `Caches` of @google/genai. A cache holds what a request begins with, so `Models` words it, which is there
- * anyway; `Caches` has all of its conversions a second time.
- */
+/** What is used of `Caches` of @google/genai: a cache holds what a request begins with. */
 export class WebCaches {
   readonly #api: KeyedApi;
 
@@ -23,7 +13,7 @@ export class WebCaches {
   /** @throws ApiError for a status other than 2xx; what fetch throws */
   async create({ model, config = {} }: CreateCachedContentParameters): Promise<CachedContent> {
     const { contents = [], systemInstruction, tools, toolConfig, httpOptions, abortSignal, ...rest } = config;
-    const { path, body } = await this.#draft({
+    const draft = await draftRequest(this.#api, {
       model,
       contents,
       config: {
@@ -33,10 +23,10 @@ export class WebCaches {
         ...(toolConfig && { toolConfig }),
       },
     });
-    const { generationConfig: _, ...begin } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    const { generationConfig: _, ...begin } = draft.body;
     const created = await this.#api.request({
       path: 'cachedContents',
-      body: JSON.stringify({ model: this.#whole(path.slice(0, path.lastIndexOf(':'))), ...begin, ...rest }),
+      body: JSON.stringify({ model: this.#whole(draft.model), ...begin, ...rest }),
       httpMethod: 'POST',
       httpOptions,
       abortSignal,
@@ -48,20 +38,6 @@ export class WebCaches {
   async delete({ name, config: { httpOptions } = {} }: DeleteCachedContentParameters): Promise<void> {
     const path = this.#whole(name);
     await this.#api.request({ path, body: '{}', httpMethod: 'DELETE', httpOptions });
-  }
-
-  /** The request that would be sent for an answer. */
-  async #draft(parameters: GenerateContentParameters): Promise<ApiRequest> {
-    const { promise, resolve } = Promise.withResolvers<ApiRequest>();
-    const client = {
-      isVertexAI: () => this.#api.isVertexAI(),
-      request: async (request: ApiRequest) => {
-        resolve(request);
-        return { headers: {}, json: async () => ({}) };
-      },
-    };
-    await new Models(client as unknown as ApiClient).generateContent(parameters);
-    return promise;
   }
 
   /** The name of a resource; on Vertex AI with the project that it is in. */

@@ -1,0 +1,38 @@
+import { type GenerateContentParameters, Models } from '@google/genai';
+import type { ApiRequest, KeyedApi } from './keyed-api.ts';
+
+type ApiClient = ConstructorParameters<typeof Models>[0];
+
+/** What `Models` of @google/genai would send for an answer. */
+export interface DraftedRequest {
+  /** The name of the model as it is in addresses. */
+  readonly model: string;
+  /** The JSON of the body. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Words a request without sending it. Caches and live connections are told what a request begins with, in the same words: `Models` has
+ * the conversions, and is there anyway, while `Caches` and `Live` have all of them a second and a third time.
+ */
+export async function draftRequest(
+  api: KeyedApi,
+  { config, ...parameters }: GenerateContentParameters,
+): Promise<DraftedRequest> {
+  const { promise, resolve } = Promise.withResolvers<ApiRequest>();
+  const client = {
+    isVertexAI: () => api.isVertexAI(),
+    // Asked for where tools are those of an MCP server.
+    getDefaultHeaders: () => ({}),
+    request: async (request: ApiRequest) => {
+      resolve(request);
+      return { headers: {}, json: async () => ({}) };
+    },
+  };
+  await new Models(client as unknown as ApiClient).generateContent({
+    ...parameters,
+    config: { ...config, automaticFunctionCalling: { disable: true } },
+  });
+  const { path, body } = await promise;
+  return { model: path.slice(0, path.lastIndexOf(':')), body: JSON.parse(body) as DraftedRequest['body'] };
+}

@@ -1,0 +1,63 @@
+import { InvalidMessageError } from '@eventloom/core';
+import type { Content, Part } from '@google/genai';
+import type { LiveSession } from '../genai-client.ts';
+import { pickFields } from './pick-fields.ts';
+
+const PART_FIELDS = [
+  'mediaResolution',
+  'toolCall',
+  'toolResponse',
+  'audioTranscription',
+  'codeExecutionResult',
+  'executableCode',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'inlineData',
+  'text',
+  'thought',
+  'thoughtSignature',
+  'videoMetadata',
+  'partMetadata',
+  'mediaProcessing',
+  'speechMetadata',
+] as const satisfies readonly (keyof Part)[];
+
+/**
+ * What is sent over a connection that is set up, in the words of the client's `Session`.
+ * @throws InvalidMessageError (from its methods) for what the service would end the connection about
+ */
+export function toLiveSession(send: (message: object) => void, close: () => void, vertexai: boolean): LiveSession {
+  return {
+    close,
+    sendClientContent: ({ turns, turnComplete = true }) =>
+      send({ clientContent: { ...(turns && { turns: toTurns(turns, vertexai) }), turnComplete } }),
+    sendRealtimeInput: ({ media, ...input }) =>
+      send({ realtimeInput: { ...input, ...(media && { mediaChunks: [media] }) } }),
+    sendToolResponse({ functionResponses }) {
+      for (const response of functionResponses) {
+        if (!('name' in response && 'response' in response && (vertexai || 'id' in response)))
+          throw new InvalidMessageError(
+            'gemini: a function response needs `name`, `response` and the `id` of its call',
+          );
+      }
+      send({ toolResponse: { functionResponses } });
+    },
+  };
+}
+
+/** The Gemini API refuses fields that it does not know, so none is sent to it. */
+function toTurns(turns: readonly Content[], vertexai: boolean): readonly Content[] {
+  return turns.map((turn) => {
+    const { role, parts } = turn;
+    if (!parts) throw new InvalidMessageError('gemini: a turn of a live connection needs parts');
+    if (vertexai) return turn;
+    return {
+      parts: parts.map((part) => {
+        const { functionCall, ...wire } = pickFields(part, PART_FIELDS);
+        return { ...wire, ...(functionCall && { functionCall: pickFields(functionCall, ['args', 'id', 'name']) }) };
+      }),
+      ...(role && { role }),
+    };
+  });
+}
