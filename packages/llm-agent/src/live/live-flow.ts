@@ -1,6 +1,7 @@
 import {
   type AbortGuard,
   ConfigurationError,
+  createErrorEvent,
   type Event,
   type InvocationContext,
   LiveConnectionError,
@@ -26,6 +27,8 @@ import { timeLimitEvent } from './time-limit-event.ts';
 
 /** What callbacks, stores and hand-overs get when the client has hung up. */
 const GRACE_MS = 4000;
+/** What saving audio gets then. */
+const SAVE_GRACE_MS = 60_000;
 
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
@@ -41,6 +44,7 @@ export class LiveFlow {
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
   readonly #patience: Patience;
+  readonly #saving: Patience;
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
@@ -69,8 +73,10 @@ export class LiveFlow {
     this.#connecting = waiting;
     this.#ending = ending;
     const patience = new Patience({ context, queue, graceMs: GRACE_MS, onOver: () => this.#ending.end('closed') });
-    const recordings = recordingsOf({ context, emit, patience, fail });
+    const saving = new Patience({ context, queue, graceMs: SAVE_GRACE_MS, onOver: () => this.#ending.end('closed') });
+    const recordings = recordingsOf({ context, emit, patience: saving, fail });
     this.#patience = patience;
+    this.#saving = saving;
     this.#recordings = recordings;
     void queue.whenToMakeWay().then(() => this.#ending.end('takenOver'));
     this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
@@ -127,6 +133,7 @@ export class LiveFlow {
       progress.endsItself = false;
       this.#context.dropAbort(this.#connecting);
       this.#patience.end();
+      this.#saving.end();
       abortSignal.removeEventListener('abort', hangUp);
     }
   }
@@ -162,9 +169,18 @@ export class LiveFlow {
         }
       }
     } catch (error) {
-      this.#ending.fail(error);
+      if (this.#context.liveRequestQueue?.isClosed && isLoss(error)) await this.#tellLoss(error);
+      else this.#ending.fail(error);
     }
     await this.#calls.stop();
+  }
+
+  /** Who hung up is told that there is no connection, and no more. What was written and not sent is stored. */
+  async #tellLoss(error: LiveConnectionError): Promise<void> {
+    const { code, message, errorCode = code } = error;
+    await this.#input.storeRest();
+    await this.#emit(createErrorEvent(this.#context.createEvent(), errorCode, message));
+    this.#ending.end('closed');
   }
 
   /** Passes on what was said so far, whatever the end is. @throws what the run fails with */
@@ -194,7 +210,9 @@ export class LiveFlow {
     // A history is all that the connection knows: it holds what was said so far.
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
-    const { call, answer } = await connecting.until(this.#patience.until(this.#prepare(handle)));
+    const { call, answer } = await connecting.until(
+      this.#patience.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
+    );
     if (answer) {
       await this.#output.answer(answer);
       return this.#ending.end('answered');

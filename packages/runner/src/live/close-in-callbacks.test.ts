@@ -171,7 +171,11 @@ const unsettled: readonly Unsettled[] = [
   { what: 'beforeModelCallback', parts: (asked) => ({ agent: { beforeModelCallback: endless(asked) } }) },
   { what: 'afterModelCallback', parts: (asked) => ({ agent: { afterModelCallback: endless(asked) } }) },
   { what: 'onUserMessageCallback', parts: (asked) => plugin('onUserMessageCallback', asked) },
-  { what: 'saveArtifact', parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }) },
+  {
+    what: 'saveArtifact',
+    parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }),
+    grace: 'long',
+  },
   { what: 'a callback of a hand-over', parts: (asked) => handingOver('transfer_to_agent', asked) },
   { what: 'a callback of task_completed', parts: (asked) => handingOver('task_completed', asked) },
   { what: 'connect', parts: (asked) => ({ agent: { model: stuckModel('connect', asked) } }), grace: 'long' },
@@ -235,27 +239,34 @@ test('a conversation is not cut short by the time that it takes after the client
   await platform.drain();
 });
 
-test('attempts to connect after the client hung up are not cut short while they follow each other', async () => {
-  const lost = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
+test('what was written and cannot be sent after the client hung up is stored after one attempt more, and the loss told', async () => {
+  const lost = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true, errorCode: 'UNAVAILABLE' });
   const fixed = fixedPlatform();
   const attempt = new Gate();
   class SlowModel extends ScriptedLiveModel {
     override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
-      void attempt.pass();
-      // As long as a service may take that does not answer.
-      fixed.advance(LONG_GRACE_MS / 2);
+      // As long as a service may take that does not answer: each attempt is a sign of life.
+      await attempt.pass();
+      fixed.advance(LONG_GRACE_MS - 1);
       await Promise.resolve();
       return super.connect(...args);
     }
   }
-  const model = new SlowModel([lost, lost, lost, lost, lost, lost]);
-  const { queue, stream, platform } = await setup(() => ({ agent: { model }, runner: { platform: fixed } }));
+  const model = new SlowModel([lost, lost, lost]);
+  const { queue, stream, platform, sessionService } = await setup(() => ({
+    agent: { model },
+    runner: { platform: fixed },
+  }));
   const reading = readAll(stream);
   await attempt.reached;
+  queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
+  queue.sendContent({ role: 'user', parts: [{ text: 'are you there?' }] });
   queue.close();
-  while (!(await settled(reading.catch(() => undefined)))) fixed.advance(500);
-  await expect(reading).rejects.toThrow('lost');
-  expect(model.attempts).toBe(6);
+  attempt.open();
+  const told = ({ errorCode, content }: Event) => errorCode ?? content?.parts?.[0]?.text;
+  expect((await reading).map(told)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
+  expect(model.attempts).toBe(2);
+  expect((await sessionService.getSession(KEY))?.events.map(told)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
   await platform.drain();
 });
 
