@@ -11,14 +11,13 @@ import {
   writeToolCall,
 } from './in-memory-session-record.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
+import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
+import type { OpenRunPage } from './open-run-page.ts';
 import type {
   AppendOutcome,
-  ClaimOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
-  LeaseClaim,
-  OpenRunPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,

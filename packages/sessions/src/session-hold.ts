@@ -1,6 +1,7 @@
 import type { LeaveOpen, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
-import type { AppendOutcome, ClaimOutcome, EventAppend, LeaseClaim, LeaseTicket } from './session-driver.ts';
+import type { ClaimOutcome, LeaseClaim, LeaseTicket } from './lease-claim.ts';
+import type { AppendOutcome, EventAppend } from './session-driver.ts';
 
 /**
  * Who may write to a session, who waits for it and which run is open: what a driver that keeps sessions as objects has in each, as plain

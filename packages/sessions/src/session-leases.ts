@@ -8,7 +8,8 @@ import {
   type SessionLease,
 } from '@eventloom/core';
 import { LeaseQueue } from './lease-queue.ts';
-import type { ClaimOutcome, LeaseTicket, SessionDriver } from './session-driver.ts';
+import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
+import type { SessionDriver } from './session-driver.ts';
 import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
 import type { SessionNames } from './session-names.ts';
 
