@@ -28,7 +28,7 @@ import { timeLimitEvent } from './time-limit-event.ts';
 /** What callbacks, stores and hand-overs get when the client has hung up. */
 const GRACE_MS = 4000;
 /** What saving audio gets then. */
-const SAVE_GRACE_MS = 60_000;
+const SAVE_GRACE_MS = 30_000;
 
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {

@@ -9,9 +9,8 @@ import { Runner } from '../runner.ts';
 import type { RunnerConfig } from '../runner-config.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-/** Within a conversation, and around it. */
-const GRACE_MS = 4000;
-const LONG_GRACE_MS = 60_000;
+/** Within a conversation, for saved audio, and around a conversation. */
+const GRACE_MS = { short: 4000, saving: 30_000, long: 60_000 };
 
 /** Never settles, and says when it was asked. */
 function endless(asked: Gate): () => Promise<never> {
@@ -123,7 +122,7 @@ async function hangUp({ parts, grace, when }: Unsettled) {
   queue.close();
   // All that can be done is done; the others of the application get some time.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-  const graceMs = grace === 'long' ? LONG_GRACE_MS : GRACE_MS;
+  const graceMs = GRACE_MS[grace ?? 'short'];
   platform.advance(graceMs - 1);
   await expect(settled(reading)).resolves.toBe(false);
   platform.advance(1);
@@ -133,8 +132,8 @@ async function hangUp({ parts, grace, when }: Unsettled) {
 interface Unsettled {
   readonly what: string;
   readonly parts: (asked: Gate) => Parts;
-  /** `long` around a conversation. */
-  readonly grace?: 'long';
+  /** Default `short`. */
+  readonly grace?: 'saving' | 'long';
   /** For what is asked at the end of a run alone. */
   readonly when?: 'atOnce';
 }
@@ -174,7 +173,7 @@ const unsettled: readonly Unsettled[] = [
   {
     what: 'saveArtifact',
     parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }),
-    grace: 'long',
+    grace: 'saving',
   },
   { what: 'a callback of a hand-over', parts: (asked) => handingOver('transfer_to_agent', asked) },
   { what: 'a callback of task_completed', parts: (asked) => handingOver('task_completed', asked) },
@@ -208,7 +207,7 @@ test.each(unsettled)('a queue that is closed ends the run in peace where this ne
 
 test.each(unsettled)('what was abandoned is told to the platform, and the session is free: $what', async (one) => {
   const { platform, sessionService } = await hangUp(one);
-  await expect(platform.drain()).rejects.toThrow(/did not settle within (4|60) seconds of the end of the call/);
+  await expect(platform.drain()).rejects.toThrow(/did not settle within (4|30|60) seconds of the end of the call/);
   const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
   const liveRequestQueue = new LiveRequestQueue();
   liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
@@ -232,7 +231,7 @@ test('a conversation is not cut short by the time that it takes after the client
   const reading = readAll(stream);
   await ending.reached;
   queue.close();
-  platform.advance(GRACE_MS - 1);
+  platform.advance(GRACE_MS.short - 1);
   ending.open();
   const events = await reading;
   expect(events.some(({ content }) => content?.parts?.[0]?.text === 'hi')).toBe(true);
@@ -247,7 +246,7 @@ test('what was written and cannot be sent after the client hung up is stored aft
     override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
       // As long as a service may take that does not answer: each attempt is a sign of life.
       await attempt.pass();
-      fixed.advance(LONG_GRACE_MS - 1);
+      fixed.advance(GRACE_MS.long - 1);
       await Promise.resolve();
       return super.connect(...args);
     }
