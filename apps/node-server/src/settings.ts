@@ -35,6 +35,8 @@ export type GeminiSettings = Omit<GeminiOptions, 'model'>;
 export interface Settings {
   readonly port: number;
   readonly host: string;
+  /** Web origins that may call. */
+  readonly origins: readonly string[];
   readonly sessions: SessionsPlace;
   readonly artifacts: ArtifactsPlace;
   readonly memory: MemoryPlace;
@@ -70,6 +72,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
   return {
     port: readPort(line.port ?? set(environment['PORT']) ?? '8000'),
     host: line.host ?? '127.0.0.1',
+    origins: line.origins.map(readOrigin),
     sessions: readSessions(line.sessions, dataFolder, workingFolder),
     artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),
     memory: readMemory(line, dataFolder, workingFolder),
@@ -93,6 +96,11 @@ function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw new UsageError(`port ${JSON.stringify(text)}: must be an integer from 0 to 65535`);
+}
+
+function readOrigin(text: string): string {
+  if (text === '*' || (URL.canParse(text) && new URL(text).origin === text)) return text;
+  throw new UsageError(`--origin ${text}: is no origin; write it like https://app.example, without a path`);
 }
 
 function readUnfinishedRuns(text = 'resume'): OnUnfinishedRuns {

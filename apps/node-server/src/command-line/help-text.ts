@@ -5,8 +5,8 @@ export function helpText(): string {
   return [
     'Eventloom serves agents over HTTP, or asks one of them in the terminal.',
     '',
-    'pnpm start [options]',
-    'pnpm ask "a question" [options]',
+    'npx -y pnpm@12.21.0 start [options]',
+    'npx -y pnpm@12.21.0 ask "a question" [options]',
     '',
     ...Object.entries(COMMANDS).map(([name, what]) => `  ${name.padEnd(10)}${what}`),
     '',
