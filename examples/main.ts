@@ -9,7 +9,7 @@ import { playLiveOffline } from './stage/play-live-offline.ts';
 import { Stage } from './stage/stage.ts';
 import type { Story } from './stage/story.ts';
 
-const NO_KEY = 'GEMINI_API_KEY is not set: what the models say is scripted, all else is real.';
+const NO_KEY = 'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: what the models say is scripted, all else is real.';
 const folder = import.meta.dirname;
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'agent.ts')));
 const [name, ...args] = process.argv.slice(2);
