@@ -95,6 +95,13 @@ describe('settings', () => {
     expect([settingsOf([], { PORT: '1' }).port, settingsOf(['--port', '2'], { PORT: '1' }).port]).toEqual([1, 2]);
   });
 
+  test('name the model of the demo agent', () => {
+    expect(settingsOf(['--model', 'gemini-pro'], { GEMINI_API_KEY: 'a' })).toMatchObject({ demoModel: 'gemini-pro' });
+    expect(() => settingsOf(['--model', 'gemini-pro', '--agents', 'a'], { GEMINI_API_KEY: 'a' })).toThrow(
+      '--model gemini-pro: is for the demo agent',
+    );
+  });
+
   test('take any name of the key, and nothing for an empty one', () => {
     expect(settingsOf([], { GOOGLE_GENAI_API_KEY: 'c' }).gemini?.apiKey).toBe('c');
     expect(settingsOf([], { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: '' }).gemini).toEqual({
@@ -125,6 +132,7 @@ describe('settings', () => {
     [['--request-ttl', '15'], '--request-ttl 15: must be a number of seconds, minutes, hours or days'],
     [['--request-ttl', '0s'], '--request-ttl 0s'],
     [['--request-ttl', '9999999d'], '--request-ttl 9999999d'],
+    [['--model', 'gemini-pro'], '--model gemini-pro: no key is set'],
     [['--artifacts', 's3://x'], '--artifacts s3://x: must be file:<folder> or memory:'],
   ])('refuse %j', (args, message) => {
     expect(() => settingsOf(args)).toThrow(message);
