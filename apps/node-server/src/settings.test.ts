@@ -112,7 +112,8 @@ describe('settings', () => {
     },
   );
 
-  test('take either name of the key, and nothing for an empty one', () => {
+  test('take any name of the key, and nothing for an empty one', () => {
+    expect(settingsOf([], { GOOGLE_GENAI_API_KEY: 'c' }).gemini?.apiKey).toBe('c');
     expect(settingsOf([], { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: '' }).gemini).toEqual({
       apiKey: 'b',
       baseUrl: undefined,

@@ -62,6 +62,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Holds what credentials are encrypted with. */
 const KEY_VARIABLE = 'EVENTLOOM_CREDENTIALS_KEY';
 
+/** Where a key of Gemini is looked for; the last one is that of the ADK for JavaScript. */
+const KEY_NAMES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY'];
+
 /** An alias that Google keeps pointing at its newest model of this kind. */
 const DEMO_MODEL = 'gemini-flash-latest';
 
@@ -196,7 +199,7 @@ function readRequestTtl(text: string | undefined): number | undefined {
 }
 
 function readGemini(environment: Environment): GeminiSettings | undefined {
-  const apiKey = set(environment['GEMINI_API_KEY']) ?? set(environment['GOOGLE_API_KEY']);
+  const apiKey = KEY_NAMES.map((name) => set(environment[name])).find((key) => key !== undefined);
   const baseUrl = set(environment['GOOGLE_GEMINI_BASE_URL']);
   return apiKey === undefined ? undefined : { apiKey, baseUrl };
 }
