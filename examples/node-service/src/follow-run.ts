@@ -24,6 +24,7 @@ export async function* followRun(url: string, headers: Record<string, string>, b
   });
   const runId = response.headers.get('eventloom-invocation-id');
   const run = `${url}/apps/${appName}/users/${userId}/sessions/${sessionId}/runs/${runId}`;
+  const seen = new Set<string>();
   let lastEventId = '0';
   for (let lost = 0; ;) {
     try {
@@ -34,11 +35,15 @@ export async function* followRun(url: string, headers: Record<string, string>, b
       if (response.status === 404 && lastEventId !== '0') throw new TypeError('the run is not there yet');
       if (!response.ok) throw new RunFailedError(await response.text());
       for await (const { id, data } of messagesOf(response)) {
-        if (id === undefined && data.includes('"RUN_GOES_ON"')) break;
-        if (id === undefined) throw new RunFailedError(data);
-        lastEventId = id;
+        lastEventId = id ?? lastEventId;
+        if (isFailure(data) && data.includes('"RUN_GOES_ON"')) break;
+        if (isFailure(data)) throw new RunFailedError(data);
         lost = 0;
-        yield parseEvent(data);
+        const event = parseEvent(data);
+        // Another process begins with what is stored of the run.
+        if (seen.has(event.id)) continue;
+        seen.add(event.id);
+        yield event;
       }
     } catch (error) {
       if (error instanceof RunFailedError || ++lost > 8) throw error;
@@ -48,7 +53,12 @@ export async function* followRun(url: string, headers: Record<string, string>, b
   }
 }
 
-/** The messages of a stream of server-sent events. The one that has no id tells an error. */
+/** True for the last line of a run that failed; an event begins with its id. */
+function isFailure(data: string): boolean {
+  return data.startsWith('{"error":');
+}
+
+/** The messages of a stream of server-sent events. */
 async function* messagesOf({ body }: Response): AsyncGenerator<{ id: string | undefined; data: string }> {
   let text = '';
   for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {

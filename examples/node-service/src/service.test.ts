@@ -119,6 +119,30 @@ test('a client whose connection is lost goes on where it was, and sees every eve
   expect(connections).toBe(3);
 });
 
+test('a run that its server stops is followed in the next one, and every event is seen once', async () => {
+  const gate = new Gate();
+  const call = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
+  const { runner } = makeRunner([call, { gate, text: 'never' }, 'Booked.']);
+  const first = await serve(createServer({ runners: [runner] }), { port: 0, drainMs: 0 });
+  const following = eventsOf(followRun(first.url, {}, body('A table for two at eight.')));
+  await gate.reached;
+  await first.shutDown();
+  const second = await serve(createServer({ runners: [runner] }), { port: first.port });
+  onTestFinished(() => second.shutDown());
+  const events = await following;
+  expect(saidIn(events).filter(Boolean)).toEqual(['Booked.']);
+  expect(events.flatMap(getFunctionResponses)).toHaveLength(1);
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+}, 20_000);
+
+test('a run that fails after its first event is told so', async () => {
+  const call = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
+  const { runner } = makeRunner([call, new TypeError('no model')]);
+  const listening = await serve(createServer({ runners: [runner], onError: () => undefined }), { port: 0 });
+  onTestFinished(() => listening.shutDown());
+  await expect(eventsOf(followRun(listening.url, {}, body('A table for two.')))).rejects.toThrow('"code":"AGENT"');
+});
+
 test('a run is read through another process than the one that hosts it', async () => {
   const database = await createTestDatabase();
   const model = new ScriptedModel(['Hello.']);
