@@ -178,7 +178,7 @@ test.each([
   ['no name', { appName: '' }, 'appName must be a text that is not empty'],
   ['no agent', { agent: {} }, 'agent must be an agent'],
   ['no session service', { sessionService: undefined }, 'sessionService must be a session service'],
-  ['an unknown option', { memory: {} }, 'memory is not supported by this version'],
+  ['an unknown option', { memory: {} }, 'has no option memory; it has memoryService'],
 ])('a runner with %s is a configuration error', async (_, config, message) => {
   const { runner } = await setUp(chunks);
   const { agent, appName, sessionService } = runner;

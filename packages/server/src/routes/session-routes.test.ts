@@ -145,5 +145,8 @@ test('a method that an address does not take is refused with those it takes', as
 
 test('an address that does not exist says so', async () => {
   const { status, json } = await setUp().send('GET', '/nope');
-  expect([status, json]).toEqual([404, { error: 'there is nothing at GET /nope', code: 'ROUTE_NOT_FOUND' }]);
+  expect([status, json]).toEqual([
+    404,
+    { error: 'there is nothing at GET /nope; GET /openapi.json lists what there is', code: 'ROUTE_NOT_FOUND' },
+  ]);
 });
