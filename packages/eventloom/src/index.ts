@@ -245,6 +245,7 @@ export {
   isRunnerCompletion,
   isUserArtifact,
   isVisibleOn,
+  joinBytes,
   jsonSchemaSource,
   languageOf,
   LiveConnectionError,
