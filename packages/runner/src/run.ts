@@ -24,7 +24,6 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import type { MatchedMessage } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
-import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
@@ -177,7 +176,7 @@ export class Run {
     }
     const isReply = matched.calls.length > 0;
     const isCut = !this.#window && events.length < loaded.session.lastSeq;
-    if (isCut && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
+    if (isCut && !isReply && !resumed) await (await loadDeferred()).recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     this.#queue?.checkAgent(picked.agent, agent);
@@ -212,8 +211,7 @@ export class Run {
       this.#canGoOn = goesOn;
       return {
         runConfig: this.#config,
-        invocationId: this.invocationId,
-        resumable: goesOn || this.#config.resumable === true,
+        run: { invocationId: this.invocationId, resumable: goesOn || this.#config.resumable === true },
         canBegin: !this.#isAnswer && !goesOn,
         window: this.#window,
         abortSignal,

@@ -91,8 +91,8 @@ export class InMemorySessionDriver implements SessionDriver {
     if (!record) return;
     const { app, user, userId, sessionId } = record;
     app.openRuns.delete(record);
-    user.sessions.delete(sessionId);
-    if (user.sessions.size === 0 && user.state.isEmpty) app.users.delete(userId);
+    if (user.sessions.size === 1 && user.state.isEmpty) app.users.delete(userId);
+    else user.sessions.delete(sessionId);
   }
 
   appendEvent(append: EventAppend): AppendOutcome {

@@ -46,11 +46,11 @@ export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, next
   if (ticket) withdrawTicket(hold, ticket.id);
   hold.epoch = nextEpoch();
   hold.leaseUntilMs = nowMs + ttlMs;
-  const lease = { appName, userId, sessionId, epoch: hold.epoch, ttlMs };
-  if (invocationId === undefined) return { status: 'taken', lease };
+  const { epoch } = hold;
+  if (invocationId === undefined) return { status: 'taken', lease: { appName, userId, sessionId, epoch, ttlMs } };
   const attempts = hold.openRun?.invocationId === invocationId ? hold.openRun.attempts + 1 : 1;
   hold.openRun = resumable ? { invocationId, attempts } : undefined;
-  return { status: 'taken', lease: { ...lease, invocationId } };
+  return { status: 'taken', lease: { appName, userId, sessionId, epoch, ttlMs, invocationId } };
 }
 
 /** As `SessionDriver.renewLease`. */

@@ -55,8 +55,11 @@ export class SessionLeases {
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';
     const key = { appName, userId, sessionId };
-    const wish = { ...key, ttlMs, takeOver, invocationId, resumable };
-    const claim = (ticket?: LeaseTicket) => this.#driver.claimLease({ ...wish, nowMs: this.#platform.now(), ticket });
+    const claim = (ticket?: LeaseTicket) => {
+      const nowMs = this.#platform.now();
+      const wish = { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket };
+      return this.#driver.claimLease(wish);
+    };
     const withdraw = (ticketId: string) => this.#driver.withdrawTicket(key, ticketId);
     let pending: Promise<ClaimOutcome> | undefined;
     let outcome: ClaimOutcome | undefined;

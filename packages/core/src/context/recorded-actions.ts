@@ -7,6 +7,7 @@ export function recordedActions(
   context: InvocationContext,
   actions: Partial<EventActions>,
 ): Partial<EventActions> | undefined {
+  if (isEmptyActions(actions)) return undefined;
   const { requestedAuthConfigs: auths, stateDelta = {}, removedState } = actions;
   const service = context.invocation.credentialService;
   if (auths && service) for (const id of Object.keys(auths)) setOwn(auths, id, service.describe(auths[id]));
