@@ -66,6 +66,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     calls: new LiveCalls(platform, limits, report),
     limits,
     platform,
+    trustsImportedEvents: options.trustImportedEvents === true,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
   const { onUnfinishedRuns: action = 'resume', runners } = options;

@@ -21,4 +21,5 @@ export interface ServerContext extends FrontContext {
   readonly calls: LiveCalls;
   readonly limits: ServerLimits;
   readonly platform: Platform;
+  readonly trustsImportedEvents: boolean;
 }

@@ -7,7 +7,7 @@ const COMMON_ERRORS = [400, 403, 405, 500];
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is malformed; the message names what and where',
   401: 'The request does not say who it comes from',
-  403: 'The request names another user, or comes from a place that is not answered',
+  403: 'The request names another user, writes what is not its own, or comes from a place that is not answered',
   404: 'There is no such app, session, run, artifact or address',
   405: 'The address does not take this method; the header Allow names those it takes',
   409: 'The session exists already, or is busy, or the run was aborted',

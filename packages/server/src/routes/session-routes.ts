@@ -39,7 +39,7 @@ async function create(call: Call): Promise<Response> {
   const { sessionId, state, events } = await call.body(CREATE);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   confineStart(call, state, events);
-  const session = await createSession(runner, server.platform, { userId, sessionId, state, events });
+  const session = await createSession(runner, server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 
@@ -53,7 +53,7 @@ async function createWithId(call: Call): Promise<Response> {
   }
   const { state, events } = body;
   confineStart(call, state, events);
-  const session = await createSession(call.runner(), call.server.platform, { userId, sessionId, state, events });
+  const session = await createSession(call.runner(), call.server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 

@@ -11,6 +11,8 @@ import {
 import type { Runner } from '@eventloom/runner';
 import { hasControlCharacter } from '../http/check-id.ts';
 import { quotedName } from '../http/quoted-name.ts';
+import type { ServerContext } from '../server-context.ts';
+import { asHistory } from './as-history.ts';
 
 /** A session to be made. */
 export interface SessionToCreate {
@@ -23,14 +25,16 @@ export interface SessionToCreate {
 
 /**
  * Creates a session, and appends the events it starts with. When that fails there is no session.
- * @throws SessionAlreadyExistsError InvalidRequestError StateKeyError StateValueError
+ * @throws SessionAlreadyExistsError InvalidRequestError ForbiddenError StateKeyError StateValueError
  */
 export async function createSession(
   { appName, sessionService }: Runner,
-  platform: Platform,
-  { userId, sessionId, state, events = [] }: SessionToCreate,
+  { platform, trustsImportedEvents }: ServerContext,
+  { userId, sessionId, state, events: given = [] }: SessionToCreate,
 ): Promise<Session> {
-  checkEvents(events);
+  checkEvents(given);
+  const completed = given.map((event) => complete(event, platform));
+  const events = trustsImportedEvents ? completed : asHistory(completed);
   const session = await sessionService.createSession({ appName, userId, sessionId, state });
   if (events.length === 0) return session;
   const key = sessionKeyOf(session);
@@ -38,7 +42,7 @@ export async function createSession(
     const lease = await sessionService.acquireLease(key);
     try {
       for (const event of events) {
-        await sessionService.appendEvent({ session, event: complete(event, platform), lease });
+        await sessionService.appendEvent({ session, event, lease });
       }
     } finally {
       await sessionService.releaseLease(lease);
