@@ -76,6 +76,8 @@ export class Run {
   #abortReason: EventloomError | undefined;
   #committer: EventCommitter | undefined;
   #isPulling = false;
+  /** Ends the wait for the agent, if there is one. */
+  #interrupt: ((reason: EventloomError) => void) | undefined;
   /** True once there is something that could go on later. */
   #canGoOn = false;
 
@@ -123,6 +125,7 @@ export class Run {
   abort(reason: EventloomError): void {
     this.#abortReason ??= reason;
     this.#abort.abort(reason);
+    this.#interrupt?.(reason);
   }
 
   /** Another run takes the session over. What was said so far in a live run is stored first. */
@@ -263,12 +266,16 @@ export class Run {
     }
   }
 
-  /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
+  /** Asks the agent for its next event. An abort does not wait for an agent that does not listen to it. */
   pull(events: AsyncGenerator<Event, void, void>, context: InvocationContext): Promise<IteratorResult<Event, void>> {
     context.throwIfAborted();
     this.#isPulling = true;
-    const pending = events.next();
-    return this.#params.abortSignal || this.#queue ? context.untilLetGo(pending) : pending;
+    if (this.#queue) return context.untilLetGo(events.next());
+    // As `untilAborted`, at less cost for each event: there is one such wait at a time.
+    return new Promise((resolve, reject) => {
+      this.#interrupt = reject;
+      events.next().then(resolve, reject);
+    });
   }
 
   /** The agent answered: its generator waits at a yield, or is done. */

@@ -167,7 +167,10 @@ test('a client that speaks and of which nobody knows what it takes is sent so mu
   const set = await setup([...sentence, ...sentence, ...sentence], { ...TRUSTED, maxWaiting: 20_000 });
   await chat(set);
   const { socket, call } = set;
-  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: .*ping=text/) });
+  expect(await socket.closed.promise).toEqual({
+    code: 1008,
+    reason: expect.stringMatching(/^SLOW_READER: .*ping=text/),
+  });
   const frames = socket.sent.map(String);
   expect(frames.filter((frame) => frame.includes('turnComplete'))).toHaveLength(1);
   expect(frames.filter((frame) => frame.includes(PIECE)).length).toBeGreaterThanOrEqual(12);
@@ -213,7 +216,14 @@ test('what was sent on trust counts for all calls of a server while they last', 
   await socket.endsTurn();
   expect(socket.size).toBeLessThan(6000);
   const begin = (sessionId: string, to: FakeSocket) =>
-    calls.start({ key: { ...KEY, sessionId }, runner, socket: to, runConfig: {}, isAudioBinary: true, answersPings: false });
+    calls.start({
+      key: { ...KEY, sessionId },
+      runner,
+      socket: to,
+      runConfig: {},
+      isAudioBinary: true,
+      answersPings: false,
+    });
   await runner.sessionService.createSession({ ...KEY, sessionId: 'second' });
   const second = new FakeSocket(false);
   const other = begin('second', second);
