@@ -25,9 +25,6 @@ export function componentSchemas(): Record<string, object> {
     CreateSessionBody: withProperties(wireSchemas.CreateSessionBody, {
       events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' } },
     }),
-    RunBody: withProperties(wireSchemas.RunBody, {
-      invocationId: { type: 'string', description: 'Resuming a run is not supported yet: a body with it is refused.' },
-    }),
   };
 }
 
