@@ -72,7 +72,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   const { onUnfinishedRuns: action = 'resume', runners } = options;
   const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
   const routes: Route[] = [...serverRoutes, ...userRoutes(), ...liveRoutes];
-  addRoutes(app, [...routes, openApiRoute(routes, VERSION)], {
+  addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
     ...options,
     server,
     identify: (request) => identify(request, options),

@@ -69,6 +69,6 @@ test('the body of a run is described by the schema that checks it', async () => 
   expect(components.schemas['RunBody']).toMatchObject({
     type: 'object',
     required: ['appName', 'userId', 'sessionId'],
-    properties: { streaming: { type: 'boolean' }, newMessage: { $ref: '#/components/schemas/Content' } },
+    properties: { streaming: { type: 'boolean' }, newMessage: { $ref: '#/components/schemas/ContentInput' } },
   });
 });

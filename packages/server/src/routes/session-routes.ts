@@ -45,7 +45,7 @@ async function create(call: Call): Promise<Response> {
 
 async function createWithId(call: Call): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
-  const body = readCreateSessionRequest(toCreateBody(await call.json()));
+  const body = readCreateSessionRequest(call.counted(toCreateBody(await call.json())));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
       `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`,

@@ -14,6 +14,11 @@ import { quotedName } from '../http/quoted-name.ts';
 import type { ServerContext } from '../server-context.ts';
 import { asHistory } from './as-history.ts';
 
+/** How long it may take to write the events of a session. */
+const IMPORT_MS = 60_000;
+/** Events, and keys of state, that are written in a row. */
+const SLICE = 100;
+
 /** A session to be made. */
 export interface SessionToCreate {
   readonly userId: string;
@@ -39,10 +44,16 @@ export async function createSession(
   if (events.length === 0) return session;
   const key = sessionKeyOf(session);
   try {
-    const lease = await sessionService.acquireLease(key);
+    const lease = await sessionService.acquireLease({ ...key, ttlMs: IMPORT_MS });
     try {
+      let written = 0;
       for (const event of events) {
         await sessionService.appendEvent({ session, event, lease });
+        written += 1 + Object.keys(event.actions.stateDelta).length;
+        if (written < SLICE) continue;
+        // Storage in this process answers at once: others have their turn now and then.
+        await new Promise<void>((resolve) => void platform.schedule(0, resolve));
+        written = 0;
       }
     } finally {
       await sessionService.releaseLease(lease);
