@@ -60,7 +60,7 @@ export class KeptRuns {
     const [oldest] = this.#kept.values();
     if (this.#isSweepSet || !oldest) return;
     this.#isSweepSet = true;
-    this.#platform.schedule(Math.max(0, oldest.endedMs + this.#keepRunsMs - this.#platform.now()), () => {
+    const sweep = (): void => {
       this.#isSweepSet = false;
       const now = this.#platform.now();
       for (const { run, endedMs } of this.#kept.values()) {
@@ -68,6 +68,10 @@ export class KeptRuns {
         this.forget(run);
       }
       this.#setSweep();
+    };
+    // A process that has nothing else to do ends.
+    this.#platform.schedule(Math.max(0, oldest.endedMs + this.#keepRunsMs - this.#platform.now()), sweep, {
+      idle: true,
     });
   }
 }
