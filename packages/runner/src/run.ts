@@ -194,9 +194,15 @@ export class Run {
     return { context, committer, picked, loaded };
   }
 
-  /** Takes the session and reads it, once it is known which run it is taken for. */
+  /** Takes the session and reads it. A client that hangs up meanwhile need not wait. */
   #take(): Promise<TakenSession> {
-    const { abortSignal, invocationId } = this.#params;
+    const { abortSignal } = this.#params;
+    return this.#queue?.whileWaiting((signal) => this.#takeUntil(signal), abortSignal) ?? this.#takeUntil(abortSignal);
+  }
+
+  /** Takes the session and reads it, once it is known which run it is taken for. */
+  #takeUntil(abortSignal: AbortSignal | undefined): Promise<TakenSession> {
+    const { invocationId } = this.#params;
     if (invocationId !== undefined && this.#message && !this.#isAnswer)
       throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
     const callIds = answeredCallIds(this.#message);
