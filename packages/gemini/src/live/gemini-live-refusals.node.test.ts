@@ -76,8 +76,8 @@ describe('a setup', () => {
     ).closed;
   });
 
-  test('that is answered with an error of the service itself may be tried again', async () => {
-    const error = await refusal({ setup: { error: { code: 503, status: 'UNAVAILABLE', message: 'too many' } } });
+  test.each([{ status: 'UNAVAILABLE' }, {}])('that is answered with 503 may be tried again: %j', async (status) => {
+    const error = await refusal({ setup: { error: { code: 503, ...status, message: 'too many' } } });
     expect(error).toMatchObject({ isRetryable: true, errorCode: 'UNAVAILABLE' });
   });
 

@@ -1,5 +1,12 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { BaseAgent, BasePlugin, type Event, type InvocationContext, LiveConnectionError } from '@eventloom/core';
+import {
+  BaseAgent,
+  BaseEventsSummarizer,
+  BasePlugin,
+  type Event,
+  type InvocationContext,
+  LiveConnectionError,
+} from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { SequentialAgent } from '@eventloom/multi-agent';
@@ -138,6 +145,14 @@ interface Unsettled {
   readonly when?: 'atOnce';
 }
 
+/** Never has its summary. */
+function endlessSummarizer(asked: Gate): BaseEventsSummarizer {
+  class EndlessSummarizer extends BaseEventsSummarizer {
+    override maybeSummarizeEvents = endless(asked);
+  }
+  return new EndlessSummarizer();
+}
+
 /** Calls that give control away, and a callback that never settles before one is run. */
 function handingOver(name: string, asked: Gate): Parts {
   const call = { functionCall: { id: 'c1', name, args: { agent_name: 'other' } } };
@@ -188,6 +203,14 @@ const unsettled: readonly Unsettled[] = [
   { what: 'beforeAgentCallback of a plugin', parts: (asked) => plugin('beforeAgentCallback', asked), grace: 'long' },
   { what: 'beforeRunCallback', parts: (asked) => plugin('beforeRunCallback', asked), grace: 'long' },
   { what: 'onEventCallback', parts: (asked) => plugin('onEventCallback', asked), grace: 'long' },
+  {
+    what: 'a summarizer',
+    parts: (asked) => ({
+      runner: { eventsCompaction: { summarizer: endlessSummarizer(asked), compactionInterval: 1 } },
+    }),
+    grace: 'long',
+    when: 'atOnce',
+  },
   { what: 'an agent', parts: (asked) => ({ runner: { agent: new EndlessAgent(asked) } }), grace: 'long' },
   {
     what: 'afterAgentCallback',

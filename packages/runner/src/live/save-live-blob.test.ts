@@ -232,6 +232,21 @@ test('audio that cannot be saved is told as an error, and the call goes on', asy
   ]);
 });
 
+test('what the model says that is no base64 is told as not saved, and the call goes on', async () => {
+  const broken = { data: '*', mimeType: 'audio/pcm;rate=24000' };
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const { queue, stream, stored } = await setup(
+    [{ content: { role: 'model', parts: [{ inlineData: broken }] } }, said(480), { turnComplete: true }],
+    artifactService,
+  );
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map((event) => event.errorCode ?? told(event))).toEqual([
+    'AUDIO_NOT_SAVED',
+    'bot file',
+    'end',
+  ]);
+});
+
 test('without a place for files a run that is to save them is refused', async () => {
   const { stream, stored } = await setup([]);
   await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });

@@ -57,7 +57,7 @@ export async function toLiveSetup(api: KeyedApi, model: string, config: LiveConn
     ...(Object.keys(generation).length > 0 && { generationConfig: generation }),
     ...pickFields(config, OF_LIVE),
     ...(sessionResumption && {
-      sessionResumption: pickFields(sessionResumption, vertexai ? ['handle', 'transparent'] : ['handle']),
+      sessionResumption: vertexai ? sessionResumption : pickFields(sessionResumption, ['handle']),
     }),
   };
 }
