@@ -6,8 +6,10 @@ import {
   type LlmRequest,
   type LlmResponse,
   ModelError,
+  type Part,
   type RunConfig,
   type ToolContext,
+  type ToolProcessLlmRequest,
 } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -29,8 +31,8 @@ async function setUp(
   const model = new ScriptedModel(steps);
   const agent = new LlmAgent({ name: 'bot', model, ...config });
   const runner = new Runner({ appName: 'app', agent, sessionService, platform, plugins });
-  const run = (runConfig: RunConfig = {}): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] }, runConfig });
+  const run = (runConfig: RunConfig = {}, part: Part = { text: 'hi' }): Promise<Event[]> =>
+    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [part] }, runConfig });
   const session = async () => (await sessionService.getSession(KEY)) ?? expect.unreachable();
   return { model, run, session };
 }
@@ -557,6 +559,37 @@ test('a plugin may choose the tools of a request', async () => {
   const events = await run();
   expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['c', 'a']);
   expect(responseOf(events[1])).toEqual({ error: 'there is no tool named "b"; the tools are: c, a' });
+});
+
+/** Changes state where tools are selected, and where a tool has its say in the request. */
+class Selecting extends BasePlugin {
+  override beforeToolSelection({ callbackContext: { state } }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
+    state.set('selected', Number(state.get('selected') ?? 0) + 1);
+    return undefined;
+  }
+}
+class Noting extends FunctionTool {
+  override async processLlmRequest(params: ToolProcessLlmRequest): Promise<void> {
+    params.toolContext.state.set('noted', true);
+    return super.processLlmRequest(params);
+  }
+}
+
+test('what is changed while tools are selected and requests are made goes out with the answer of the model', async () => {
+  const tools = [new Noting({ name: 'f', description: '', execute: ({ n }) => n })];
+  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const deltas = (await run()).map(({ actions }) => actions.stateDelta);
+  expect(deltas).toEqual([{ selected: 1, noted: true }, {}, { selected: 2, noted: true }]);
+  expect((await session()).state).toEqual({ selected: 2, noted: true });
+});
+
+test('what is changed while tools are selected for a call that goes on goes out before what comes of the call', async () => {
+  const tools = [new Noting({ name: 'f', description: '', requireConfirmation: true, execute: ({ n }) => n })];
+  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const id = (await run()).flatMap((event) => event.longRunningToolIds ?? [])[0] ?? '';
+  const events = await run({}, { functionResponse: { id, response: { confirmed: true } } });
+  expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
+  expect((await session()).state).toEqual({ selected: 3, noted: true });
 });
 
 test('a plugin that overrides nothing is not in the way', async () => {

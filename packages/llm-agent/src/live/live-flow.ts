@@ -1,6 +1,7 @@
 import {
   type AbortGuard,
   ConfigurationError,
+  createEventActions,
   type Event,
   type InvocationContext,
   LiveConnectionError,
@@ -73,7 +74,7 @@ export class LiveFlow {
       recordings,
       patience,
       emit,
-      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls),
+      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls, emit),
       onEmpty: () => this.#ending.end('closed'),
       onFailure: fail,
     });
@@ -210,7 +211,9 @@ export class LiveFlow {
   }
 
   async #prepare(handle: string | undefined) {
-    const call = new ModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
+    const actions = createEventActions();
+    const request = await prepareLiveRequest(this.#step, handle, this.#calls, actions);
+    const call = new ModelCall(this.#step, request, actions);
     return { call, answer: await this.#output.begin(call) };
   }
 
