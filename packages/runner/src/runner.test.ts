@@ -17,8 +17,10 @@ import {
   StateKeyError,
   StateValueError,
 } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, modelEvent } from '@eventloom/testing';
+import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import type { RunnerConfig } from './runner-config.ts';
@@ -419,6 +421,32 @@ test('closing the runner closes its agent and its plugins', async () => {
   await runner.close();
   expect(agent.isClosed).toBe(true);
   expect(closed).toEqual(['one', 'two']);
+});
+
+test('closing goes on behind what cannot be closed, and throws the first failure in the end', async () => {
+  const closed: string[] = [];
+  const close = (name: string, fails = false) => {
+    closed.push(name);
+    if (fails) throw new RangeError(name);
+  };
+  class Tool extends FunctionTool {
+    override async close(): Promise<void> {
+      close(this.name, this.name.startsWith('failing'));
+    }
+  }
+  class Closing extends BasePlugin {
+    override close(): void {
+      close(this.name, true);
+    }
+  }
+  const tool = (name: string) => new Tool({ name, description: '', execute: () => 1 });
+  const child = (name: string, ...tools: Tool[]) => new LlmAgent({ name, model: new ScriptedModel([]), tools });
+  const subAgents = [child('a', tool('failing_1'), tool('b')), child('c', tool('d'))];
+  const agent = new LlmAgent({ name: 'e', model: new ScriptedModel([]), tools: [tool('failing_2')], subAgents });
+  const plugins = [new Closing('f'), new Closing('g')];
+  const { runner } = await setUp(chunks, { agent, plugins });
+  await expect(runner.close()).rejects.toThrow(/^failing_2$/);
+  expect(closed).toEqual(['failing_2', 'failing_1', 'b', 'd', 'f', 'g']);
 });
 
 test('a run has no completion event unless it is asked for', async () => {

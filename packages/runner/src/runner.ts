@@ -4,6 +4,7 @@ import {
   type BaseCredentialService,
   type BaseMemoryService,
   type BaseSessionService,
+  closeAll,
   enclosureOf,
   type Event,
   type EventloomError,
@@ -187,10 +188,9 @@ export class Runner {
     return closeRun(this, this.#support, params);
   }
 
-  /** Closes the agent's toolsets and the plugins. No run may be under way. */
-  async close(): Promise<void> {
-    await this.agent.close();
-    for (const plugin of this.pluginManager.plugins) await plugin.close();
+  /** Closes the agent's toolsets and the plugins, all of them, and then throws what the first threw that failed. No run may be under way. */
+  close(): Promise<void> {
+    return closeAll([this.agent, ...this.pluginManager.plugins]);
   }
 
   async *#run(
