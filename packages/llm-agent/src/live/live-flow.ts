@@ -12,6 +12,7 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelCall } from '../step/model-call.ts';
+import { closeConnection } from './close-connection.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
@@ -56,7 +57,7 @@ export class LiveFlow {
     this.#session = session;
     const waiting = context.forkAbort();
     const ending = new LiveEnding(() => {
-      void session.connection?.close();
+      void session.close();
       if (ending.isOver) waiting.abort(new RunAbortedError('the live run is over'));
     });
     this.#connecting = waiting;
@@ -108,7 +109,7 @@ export class LiveFlow {
   /** Speaks until there is a reason to stop, and says which. @throws what the run fails with */
   async run(): Promise<Ending | undefined> {
     const { abortSignal, progress } = this.#context;
-    const hangUp = (): void => void this.#session.connection?.close();
+    const hangUp = (): void => void this.#session.close();
     abortSignal.addEventListener('abort', hangUp, { once: true });
     progress.endsItself = true;
     try {
@@ -198,8 +199,13 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.countLlmCall();
     this.#ending.goOn();
-    const connection = await connecting.until(model.connect(request, connecting.signal));
-    if (this.#ending.isOver) return connection.close();
+    const opening = model.connect(request, connecting.signal);
+    const connection = await connecting.until(opening).catch((error: unknown) => {
+      // It may come when nobody waits for it any more.
+      void opening.then((late) => closeConnection(context, late)).catch(() => undefined);
+      throw error;
+    });
+    if (this.#ending.isOver) return closeConnection(context, connection);
     this.#policy.connected();
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);
