@@ -4,7 +4,7 @@ import {
   type RunConfig,
   type SessionKey,
   type SessionLease,
-  StaleWriterError,
+  type StaleWriterError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import { hasArtifactsToRestore } from './artifacts-to-restore.ts';
@@ -85,11 +85,7 @@ export class RunSession {
   /** Waits for the session, or takes it from the run that has it, as `onBusy` says. */
   async #acquire({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<SessionLease> {
     const { sessions, active } = this.#support;
-    if (runConfig.onBusy === 'interrupt') {
-      await active
-        .get(this.#name)
-        ?.makeWay(new StaleWriterError('the run was interrupted by another run of its session'));
-    }
+    await active.makeWay(this.#name, runConfig.onBusy, 'another run');
     return sessions.acquire(this.key, runConfig, canBegin, abortSignal, { invocationId, resumable });
   }
 

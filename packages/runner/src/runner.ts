@@ -22,6 +22,7 @@ import {
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
 import { loadDeferred } from '#load-deferred';
+import { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -91,7 +92,7 @@ export class Runner {
     this.#support = {
       sessions: new SessionLoader(config.sessionService, cache, config),
       keeper: new LeaseKeeper(config.sessionService, this.platform),
-      active: new Map(),
+      active: new ActiveRuns(),
     };
   }
 
