@@ -401,6 +401,14 @@ test.each([
   ['no agent', { agent: {} }, 'agent must be an agent'],
   ['no session service', { sessionService: undefined }, 'sessionService must be a session service'],
   ['an unknown option', { memory: {} }, 'memory is not supported by this version'],
+  [
+    'an endless lease',
+    { leaseTtlMs: Infinity },
+    'leaseTtlMs must be a positive number of milliseconds, and a lease at most a day',
+  ],
+  ['a lease of more than a day', { leaseTtlMs: 1e10 }, 'leaseTtlMs must be'],
+  ['a text as a time', { leaseTtlMs: '15000' }, 'leaseTtlMs must be'],
+  ['a text as another time', { requestTtlMs: '15000' }, 'requestTtlMs must be a positive number of milliseconds'],
 ])('a runner with %s is a configuration error', async (_, config, message) => {
   const { runner } = await setUp(chunks);
   const { agent, appName, sessionService } = runner;
