@@ -124,8 +124,11 @@ export {
   askedCallId,
   isPersonRequest,
   REQUEST_CONFIRMATION,
+  REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL,
+  REQUEST_CREDENTIAL as REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT,
+  REQUEST_INPUT as REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from './tool/tool-request.ts';
 
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';

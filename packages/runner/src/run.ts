@@ -25,7 +25,6 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import type { MatchedMessage } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
-import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
@@ -177,7 +176,7 @@ export class Run {
     }
     const isReply = matched.calls.length > 0;
     const isCut = !this.#window && events.length < loaded.session.lastSeq;
-    if (isCut && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
+    if (isCut && !isReply && !resumed) await (await loadDeferred()).recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     this.#queue?.checkAgent(picked.agent, agent);
@@ -194,9 +193,15 @@ export class Run {
     return { context, committer, picked, loaded };
   }
 
-  /** Takes the session and reads it, once it is known which run it is taken for. */
+  /** Takes the session and reads it. A client that hangs up meanwhile need not wait. */
   #take(): Promise<TakenSession> {
-    const { abortSignal, invocationId } = this.#params;
+    const { abortSignal } = this.#params;
+    return this.#queue?.whileWaiting((signal) => this.#takeUntil(signal), abortSignal) ?? this.#takeUntil(abortSignal);
+  }
+
+  /** Takes the session and reads it, once it is known which run it is taken for. */
+  #takeUntil(abortSignal: AbortSignal | undefined): Promise<TakenSession> {
+    const { invocationId } = this.#params;
     if (invocationId !== undefined && this.#message && !this.#isAnswer)
       throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
     const callIds = answeredCallIds(this.#message);
@@ -206,8 +211,7 @@ export class Run {
       this.#canGoOn = goesOn;
       return {
         runConfig: this.#config,
-        invocationId: this.invocationId,
-        resumable: goesOn || this.#config.resumable === true,
+        run: { invocationId: this.invocationId, resumable: goesOn || this.#config.resumable === true },
         canBegin: !this.#isAnswer && !goesOn,
         window: this.#window,
         abortSignal,

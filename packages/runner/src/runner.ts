@@ -262,14 +262,14 @@ export class Runner {
         const { completionEvent } = await loadDeferred();
         yield completionEvent(this, run, failure);
       }
-      if (failure && !run.isLetGo) throw failure;
+      if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
       if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error)) {
         const { completionEvent } = await loadDeferred();
         yield completionEvent(this, run, error);
       }
-      throw error;
+      if (!run.isLetGo) throw error;
     } finally {
       if (!isDone) run.stop();
       await run.end(outcome);

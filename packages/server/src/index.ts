@@ -2,6 +2,7 @@
 
 export type { EventloomServer } from './create-server.ts';
 export { createServer } from './create-server.ts';
+export { checkId } from './http/check-id.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 export type { LiveAdmission, LiveSocket, LiveSocketEvents } from './live/live-socket.ts';
@@ -28,6 +29,7 @@ export { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
 export { RateLimitedError } from './errors/rate-limited-error.ts';
 export { RouteNotFoundError } from './errors/route-not-found-error.ts';
 export { RunEventsGoneError } from './errors/run-events-gone-error.ts';
+export { RunGoesOnError } from './errors/run-goes-on-error.ts';
 export { RunHostLostError } from './errors/run-host-lost-error.ts';
 export { RunNotFoundError } from './errors/run-not-found-error.ts';
 export { RunRelayError } from './errors/run-relay-error.ts';

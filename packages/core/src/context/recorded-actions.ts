@@ -10,6 +10,7 @@ export function recordedActions(
   context: InvocationContext,
   actions: Partial<EventActions>,
 ): Partial<EventActions> | undefined {
+  if (isEmptyActions(actions)) return undefined;
   const { stateDelta = {}, removedState } = actions;
   const isKept = (key: string): boolean => !key.startsWith('temp:');
   const kept = Object.entries(stateDelta).filter(([key]) => isKept(key));

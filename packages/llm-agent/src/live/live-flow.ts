@@ -1,6 +1,7 @@
 import {
   type AbortGuard,
   ConfigurationError,
+  createErrorEvent,
   createEventActions,
   type Event,
   type InvocationContext,
@@ -26,11 +27,17 @@ import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { ServiceSession } from './service-session.ts';
 import { timeLimitEvent } from './time-limit-event.ts';
 
+/** What callbacks, stores and hand-overs get when the client has hung up. */
+const GRACE_MS = 4000;
+/** What saving audio gets then. */
+const SAVE_GRACE_MS = 30_000;
+
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
   readonly #step: Step;
   readonly #context: InvocationContext;
   readonly #emitted: EmittedEvents;
+  readonly #onConnecting: () => void;
   readonly #session: ServiceSession;
   readonly #recordings: LiveRecordings | undefined;
   readonly #input: LiveInput;
@@ -39,18 +46,23 @@ export class LiveFlow {
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
   readonly #patience: Patience;
+  readonly #saving: Patience;
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
 
-  /** @throws ConfigurationError outside a live run */
-  constructor(step: Step, emitted: EmittedEvents) {
+  /**
+   * @param onConnecting told of each connection that is about to be made
+   * @throws ConfigurationError outside a live run
+   */
+  constructor(step: Step, emitted: EmittedEvents, onConnecting: () => void) {
     const { agent, context } = step;
     const queue = context.liveRequestQueue;
     if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
     this.#step = step;
     this.#context = context;
     this.#emitted = emitted;
+    this.#onConnecting = onConnecting;
     const session = new ServiceSession(context, queue);
     const emit = (event: Event): Promise<void> => this.#emit(event);
     const fail = (error: unknown): void => this.#ending.failUnlessLost(error);
@@ -62,9 +74,11 @@ export class LiveFlow {
     });
     this.#connecting = waiting;
     this.#ending = ending;
-    const patience = new Patience({ context, queue, onOver: () => this.#ending.end('closed') });
-    const recordings = recordingsOf({ context, emit, patience, fail });
+    const patience = new Patience({ context, queue, graceMs: GRACE_MS, onOver: () => this.#ending.end('closed') });
+    const saving = new Patience({ context, queue, graceMs: SAVE_GRACE_MS, onOver: () => this.#ending.end('closed') });
+    const recordings = recordingsOf({ context, emit, patience: saving, fail });
     this.#patience = patience;
+    this.#saving = saving;
     this.#recordings = recordings;
     void queue.whenToMakeWay().then(() => this.#ending.end('takenOver'));
     this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
@@ -97,6 +111,7 @@ export class LiveFlow {
       answer: (response) => this.#input.answers.push({ toolResponses: [response] }),
       tell: (content) => this.#input.answers.push({ content }),
       onSettled: (call) => {
+        this.#input.settled(call);
         if (!this.#calls.isHandingOver) this.#input.release(call);
         // Who hangs up waits for no call.
         else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
@@ -120,6 +135,7 @@ export class LiveFlow {
       progress.endsItself = false;
       this.#context.dropAbort(this.#connecting);
       this.#patience.end();
+      this.#saving.end();
       abortSignal.removeEventListener('abort', hangUp);
     }
   }
@@ -155,9 +171,18 @@ export class LiveFlow {
         }
       }
     } catch (error) {
-      this.#ending.fail(error);
+      if (this.#context.liveRequestQueue?.isClosed && isLoss(error)) await this.#tellLoss(error);
+      else this.#ending.fail(error);
     }
     await this.#calls.stop();
+  }
+
+  /** Who hung up is told that there is no connection, and no more. What was written and not sent is stored. */
+  async #tellLoss(error: LiveConnectionError): Promise<void> {
+    const { code, message, errorCode = code } = error;
+    await this.#input.storeRest();
+    await this.#emit(createErrorEvent(this.#context.createEvent(), errorCode, message));
+    this.#ending.end('closed');
   }
 
   /** Passes on what was said so far, whatever the end is. @throws what the run fails with */
@@ -187,7 +212,9 @@ export class LiveFlow {
     // A history is all that the connection knows: it holds what was said so far.
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
-    const { call, answer } = await connecting.until(this.#patience.until(this.#prepare(handle)));
+    const { call, answer } = await connecting.until(
+      this.#patience.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
+    );
     if (answer) {
       await this.#output.answer(answer);
       return this.#ending.end('answered');
@@ -199,6 +226,7 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.countLlmCall();
     this.#ending.goOn();
+    this.#onConnecting();
     const opening = model.connect(request, connecting.signal);
     const connection = await connecting.until(opening).catch((error: unknown) => {
       // It may come when nobody waits for it any more.

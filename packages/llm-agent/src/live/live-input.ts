@@ -52,7 +52,7 @@ export class LiveInput {
   readonly answers = new AnswerQueue();
   readonly #params: LiveInputParams;
   /** Calls under way by which the agent gives control away: what is said meanwhile waits for the next agent. */
-  readonly #held = new Set<FunctionCall>();
+  readonly #held = new Map<FunctionCall, () => void>();
   #isOn = false;
   #watching: AbortController | undefined;
   #pump: RequestPump | undefined;
@@ -105,19 +105,37 @@ export class LiveInput {
     this.#answerPump = undefined;
   }
 
-  /** The client is heard no more until the call is over. */
+  /** The client is heard no more until the call is over. When it hangs up meanwhile, the call gets some seconds. */
   hold(call: FunctionCall): void {
-    this.#held.add(call);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held.set(call, resolve);
     void this.#pump?.stop();
+    this.#params.patience.until(promise, `the call of ${call.name}`).catch(() => undefined);
   }
 
-  /** The call is over, and where it did not give control away the agent goes on listening. */
+  /** The call is over. */
+  settled(call: FunctionCall): void {
+    this.#held.get(call)?.();
+  }
+
+  /** The call did not give control away: the agent goes on listening. */
   release(call: FunctionCall): void {
     if (!this.#held.delete(call) || this.#held.size > 0) return;
     const pump = this.#pump;
     void pump?.done.then(() => {
       if (this.#isOn && this.#pump === pump && this.#held.size === 0) this.#startClient();
     });
+  }
+
+  /** Stores what was written and is not sent any more: the client hung up, and no connection could be made. */
+  async storeRest(): Promise<void> {
+    const { context, queue } = this.#params;
+    for (;;) {
+      const request = queue.chars > 0 ? await queue.peek(context.abortSignal) : undefined;
+      if (!request) return;
+      if (!TAKEN_IN.has(request) && !('blob' in request)) await this.#prepare(request);
+      queue.shift();
+    }
   }
 
   /** What is in a history that was sent is told with it. */
@@ -170,7 +188,7 @@ export class LiveInput {
 
   async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
     const { context, queue, patience, emit, onWritten } = this.#params;
-    const { event, sent } = await patience.until(takeInWritten(context, request));
+    const { event, sent } = await patience.until(takeInWritten(context, request), 'onUserMessageCallback');
     TAKEN_IN.set(request, { sent, isStored: !queue.isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);

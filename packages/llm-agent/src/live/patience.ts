@@ -5,17 +5,16 @@ import {
   type InvocationContext,
 } from '@eventloom/core';
 
-/** What callbacks and stores get when the client has hung up. */
-const GRACE_MS = 4000;
-
 /** How patience ends. */
 export interface PatienceParams {
   readonly context: InvocationContext;
   readonly queue: BaseLiveRequestQueue;
+  /** What work gets when the client has hung up. */
+  readonly graceMs: number;
   /** Told when work is abandoned, before who waits for it is. */
   readonly onOver: () => void;
-  /** True while what is waited for is a conversation, which has patience of its own and comes to its end. */
-  readonly isSpeaking?: () => boolean;
+  /** How many signs of life there were. When there was one, the work gets the same time again. */
+  readonly countSigns?: () => number;
 }
 
 /** Waits for what the application does: as long as it takes while there is a client, and not for ever when it has closed its queue. */
@@ -34,35 +33,39 @@ export class Patience {
 
   /**
    * What comes of the work. What it does when it is waited for no more is nobody's concern: that it was abandoned is told to the platform.
+   * @param what names the work in the error
    * @throws ConfigurationError when it is abandoned @throws RunAbortedError
    */
-  async until<T>(work: T | Promise<T>): Promise<T> {
+  async until<T>(work: T | Promise<T>, what: string): Promise<T> {
     if (!(work instanceof Promise)) return work;
     try {
       return await this.#listening.until(work);
     } catch (error) {
+      // The client hung up: the work goes on, for so long.
       if (!this.#listening.signal.aborted) throw error;
     }
+    const { context, graceMs, countSigns } = this.#params;
     const over = Promise.withResolvers<never>();
     let callOff = (): void => undefined;
     const wait = (): void => {
-      callOff = this.#params.context.platform.schedule(GRACE_MS, () => {
-        if (this.#params.isSpeaking?.()) wait();
-        else over.reject(this.#abandon());
+      const signs = countSigns?.();
+      callOff = context.platform.schedule(graceMs, () => {
+        if (countSigns?.() !== signs) wait();
+        else over.reject(this.#abandon(what));
       });
     };
     wait();
     try {
-      return await this.#params.context.untilAborted(Promise.race([work, over.promise]));
+      return await context.untilAborted(Promise.race([work, over.promise]));
     } finally {
       callOff();
     }
   }
 
-  #abandon(): ConfigurationError {
-    const { context, onOver } = this.#params;
+  #abandon(what: string): ConfigurationError {
+    const { context, graceMs, onOver } = this.#params;
     const error = new ConfigurationError(
-      `agent "${context.agent.name}": a callback, a plugin, a store or an agent of one's own did not settle within ${GRACE_MS / 1000} seconds of the end of the call, and is left to itself`,
+      `agent "${context.agent.name}": ${what} did not settle within ${graceMs / 1000} seconds of the end of the call, and is left to itself`,
     );
     onOver();
     context.platform.background(Promise.reject(error));

@@ -24,7 +24,7 @@ import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Answers } from './resumed-calls.ts';
-import { leavesAgent, runCalls } from './run-calls.ts';
+import { leavesAgent, startCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
@@ -48,7 +48,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
     const { tools, changes } = await prepareTools(step);
     if (changes) yield changes;
-    const outcome = yield* runCalls(step, calls, tools, NO_EVENT, answers.resumed);
+    const outcome = yield* startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -120,9 +120,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, {
-      eventId: callEvent.id,
-    });
+    const origin = { eventId: callEvent.id };
+    const running = startCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
+    const outcome = (await running.outcome()) ?? (yield* running.events());
     if (outcome.event) yield outcome.event;
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {

@@ -1,29 +1,16 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { decodeBase64, encodeBase64, type Event, type SaveArtifactRequest } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { fixedPlatform, Gate, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { KEY, startScriptedRun } from './fixtures/live-run.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-async function setup(
+function setup(
   script: ScriptedLiveScript,
   artifactService?: InMemoryArtifactService,
   ...more: readonly ScriptedLiveScript[]
 ) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script, ...more]);
-  const agent = new LlmAgent({ name: 'bot', model });
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
-  const queue = new LiveRequestQueue();
-  const runConfig = { saveLiveBlob: true };
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored };
+  const options = { ...(artifactService && { artifactService }), runConfig: { saveLiveBlob: true } };
+  return startScriptedRun([script, ...more], {}, options);
 }
 
 function speech(bytes: number, rate: number) {
