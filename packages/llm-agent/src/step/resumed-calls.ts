@@ -1,9 +1,11 @@
 import {
   askedCallId,
   type Event,
+  EventTag,
   type FunctionCall,
   getFunctionCalls,
   getFunctionResponses,
+  hasTag,
   inputOf,
   inputRequestOf,
   newestFirst,
@@ -80,8 +82,8 @@ class Answered {
     const wanted = new Set(ids);
     for (const event of newestFirst(events)) {
       if (wanted.size === 0) return;
-      // Calls of agents that run beside this one may have the same ids.
-      if (event.branch === branch) this.#add(event, wanted);
+      // Calls of agents that run beside this one may have the same ids. With those that were imported nobody goes on.
+      if (event.branch === branch && !hasTag(event, EventTag.imported)) this.#add(event, wanted);
     }
   }
 

@@ -17,7 +17,7 @@ import { openApiRoute } from '../routes/open-api-route.ts';
 import { serverRoutes } from '../routes/server-routes.ts';
 import { userRoutes } from '../routes/user-routes.ts';
 import type { FrontContext } from '../server-context.ts';
-import { DEFAULT_LIMITS } from '../server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver } from '../server-limits.ts';
 import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from '../server-options.ts';
 import { VERSION } from '../version.ts';
 import { openPair } from './accept-live.ts';
@@ -74,7 +74,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
           return fault !== undefined && refuse();
         },
       },
-      limits: { maxBodyBytes: shared.limits?.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes },
+      limits: limitsOver(DEFAULT_LIMITS, shared.limits),
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
     const routes: Route<FrontContext>[] = [
@@ -82,7 +82,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       ...userRoutes().map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
       ...liveRoutes,
     ];
-    addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION)], {
+    addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
       ...shared,
       authenticate: this.#authenticate,
       server: this.#front,

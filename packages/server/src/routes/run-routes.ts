@@ -71,7 +71,7 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
   for (;;) {
     const invocationId =
       body.invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
-    const before = newMessage && invocationId !== undefined ? runs.inFlightRun(invocationId) : undefined;
+    const before = newMessage && invocationId !== undefined ? runs.inFlightRun(key, invocationId) : undefined;
     const waitMs = giveUpMs - platform.now();
     if (before && onBusy === 'queue' && waitMs > 0) {
       await before.endedWithin(waitMs);
