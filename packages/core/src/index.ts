@@ -86,6 +86,7 @@ export { BaseAgent } from './agent/base-agent.ts';
 export type { RunDescription, RunQuery } from './agent/run-description.ts';
 export { isBaseAgent } from './agent/is-base-agent.ts';
 export type { TransferRules } from './agent/transfer-rules.ts';
+export { closeAll } from './agent/close-all.ts';
 export { toList } from './agent/to-list.ts';
 export type { RunConfig } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';

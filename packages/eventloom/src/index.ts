@@ -185,6 +185,7 @@ export {
   checkStateKey,
   cloneEvent,
   CodeRun,
+  closeAll,
   ConfigurationError,
   contentText,
   Context,

@@ -94,19 +94,27 @@ test('a sub-graph has channels of its own, and several runs of it side by side d
   expect(texts(await say('x')).at(-1)).toBe('g: ["a","b","c"]');
 });
 
-test('closing a graph closes what its nodes hold', async () => {
+test('closing a graph closes what its nodes hold, all that can be', async () => {
   const closed: string[] = [];
   class Held extends FunctionTool {
     override async close(): Promise<void> {
       closed.push(this.name);
     }
   }
-  const tool = new Held({ name: 'held', description: '', execute: () => 1 });
-  await new StateGraph({ name: 'g' })
-    .addNode('held', tool)
-    .addEdge(START, 'held')
+  class Broken extends Held {
+    override async close(): Promise<void> {
+      await super.close();
+      throw new RangeError('open');
+    }
+  }
+  const closing = new StateGraph({ name: 'g' })
+    .addNode('broken', new Broken({ name: 'broken', description: '', execute: () => 1 }))
+    .addNode('held', new Held({ name: 'held', description: '', execute: () => 1 }))
+    .addEdge(START, 'broken')
+    .addEdge('broken', 'held')
     .addEdge('held', END)
     .compile()
     .close();
-  expect(closed).toEqual(['held']);
+  await expect(closing).rejects.toThrow('open');
+  expect(closed).toEqual(['broken', 'held']);
 });

@@ -1,10 +1,11 @@
 import { BaseTool, type RunAsyncToolRequest, type ToolContext } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { END, node, START, StateGraph } from './index.ts';
-import { answerOf, questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { END, type GraphAgent, node, START, StateGraph } from './index.ts';
+import { answerOf, KEY, questionsIn, setUp } from './fixtures/interrupted-run.ts';
 
 test('a tool that must be confirmed is run when it is, and answers that it was rejected when it is not', async () => {
   let paid = 0;
@@ -31,9 +32,76 @@ test('a tool that must be confirmed is run when it is, and answers that it was r
       args: { originalFunctionCall: { name: 'pay', args: { amount: 3 } } },
     });
     const events = await answer([question?.id, { confirmed }]);
-    expect(answerOf(events)).toEqual(confirmed ? { paid: 1 } : { error: 'This tool call was rejected.' });
+    expect(answerOf(events)).toEqual(confirmed ? { paid: 1 } : { error: 'This tool call is rejected.' });
     expect(paid).toBe(confirmed ? 1 : 0);
   }
+});
+
+const AUTH = {
+  authScheme: { type: 'oauth2' },
+  credentialKey: 'bank',
+  rawAuthCredential: { authType: 'oauth2', oauth2: { clientId: 'us', clientSecret: 'hush' } },
+} as const;
+
+/** A graph whose one tool does this; it counts how often. */
+function toolGraph(ran: string[], work: (context: ToolContext) => unknown): () => GraphAgent {
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    execute: (_: object, context: ToolContext) => {
+      ran.push('pay');
+      return work(context);
+    },
+  });
+  return () =>
+    new StateGraph({ name: 'g' })
+      .addNode('args', () => ({}))
+      .addNode('pay', pay)
+      .addEdge(START, 'args')
+      .addEdge('args', 'pay')
+      .addEdge('pay', END)
+      .compile();
+}
+
+test('a tool whose user gives no credential is not run again, as under a model', async () => {
+  const ran: string[] = [];
+  const makeAgent = toolGraph(ran, (context) => context.requestCredential(AUTH));
+  const options = { credentialService: new InMemoryCredentialService(), requestTtlMs: 1000 };
+  for (const isLate of [false, true]) {
+    const { send, platform } = await setUp(makeAgent);
+    const [question] = questionsIn(await send([{ text: 'hi' }], options));
+    expect(question?.name).toBe('adk_request_credential');
+    if (isLate) platform.advance(1001);
+    const response = isLate ? { ...AUTH, exchangedAuthCredential: AUTH.rawAuthCredential } : {};
+    const events = await send([{ functionResponse: { id: question?.id ?? '', response } }], options);
+    const why = isLate ? 'it was answered too late' : 'no credential was given';
+    expect(answerOf(events)).toEqual({ error: `This tool call was not run: ${why}.` });
+  }
+  expect(ran).toEqual(['pay', 'pay']);
+});
+
+test('what is secret in a credential that a tool asks for by hand is in no event', async () => {
+  const makeAgent = toolGraph([], (context) => {
+    context.actions.requestedAuthConfigs = { [context.functionCallId]: AUTH };
+  });
+  const { send, sessionService } = await setUp(makeAgent);
+  const options = { credentialService: new InMemoryCredentialService() };
+  const [question] = questionsIn(await send([{ text: 'hi' }], options));
+  expect(question).toMatchObject({ args: { authConfig: { credentialKey: 'bank' } } });
+  expect(JSON.stringify((await sessionService.getSession(KEY))?.events)).not.toContain('hush');
+  await expect(send([{ text: 'hi' }])).rejects.toThrow(/credentialService/);
+});
+
+test('a tool is given what the person confirmed with the hint that it asked with', async () => {
+  const told: unknown[] = [];
+  const makeAgent = toolGraph([], (context) => {
+    if (context.toolConfirmation) told.push(context.toolConfirmation);
+    else context.requestConfirmation({ hint: 'Pay?' });
+  });
+  const { ask, answer } = await setUp(makeAgent);
+  const [question] = questionsIn(await ask());
+  await answer([question?.id, { confirmed: true, payload: 3 }]);
+  expect(told).toEqual([{ hint: 'Pay?', confirmed: true, payload: 3 }]);
 });
 
 test('a tool asks for input, and an agent in a node confirms its tools', async () => {

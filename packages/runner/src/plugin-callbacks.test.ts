@@ -1,4 +1,4 @@
-import { BasePlugin, ModelError } from '@eventloom/core';
+import { BasePlugin, ModelError, type ToolProcessLlmRequest } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { calling, responseOf, saying, setUp, textOf, toolOf } from './fixtures/callback-run.ts';
@@ -136,4 +136,35 @@ test('a plugin may choose the tools of a request', async () => {
 test('a plugin that overrides nothing is not in the way', async () => {
   const { run } = await setUp([calling, 'done'], { tools: [toolOf()] }, [new Answering('idle', {})]);
   expect(await run()).toHaveLength(3);
+});
+
+/** Changes state where tools are selected, and where a tool has its say in the request. */
+class Selecting extends BasePlugin {
+  override beforeToolSelection({ callbackContext: { state } }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
+    state.set('selected', Number(state.get('selected') ?? 0) + 1);
+    return undefined;
+  }
+}
+class Noting extends FunctionTool {
+  override async processLlmRequest(params: ToolProcessLlmRequest): Promise<void> {
+    params.toolContext.state.set('noted', true);
+    return super.processLlmRequest(params);
+  }
+}
+
+test('what is changed while tools are selected and requests are made goes out with the answer of the model', async () => {
+  const tools = [new Noting({ name: 'f', description: '', execute: ({ n }) => n })];
+  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const deltas = (await run()).map(({ actions }) => actions.stateDelta);
+  expect(deltas).toEqual([{ selected: 1, noted: true }, {}, { selected: 2, noted: true }]);
+  expect((await session()).state).toEqual({ selected: 2, noted: true });
+});
+
+test('what is changed while tools are selected for a call that goes on goes out before what comes of the call', async () => {
+  const tools = [new Noting({ name: 'f', description: '', requireConfirmation: true, execute: ({ n }) => n })];
+  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const id = (await run()).flatMap((event) => event.longRunningToolIds ?? [])[0] ?? '';
+  const events = await run({}, { functionResponse: { id, response: { confirmed: true } } });
+  expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
+  expect((await session()).state).toEqual({ selected: 3, noted: true });
 });

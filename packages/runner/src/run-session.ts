@@ -4,7 +4,7 @@ import {
   type RunConfig,
   type SessionKey,
   type SessionLease,
-  StaleWriterError,
+  type StaleWriterError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import { hasArtifactsToRestore } from './artifacts-to-restore.ts';
@@ -73,10 +73,7 @@ export class RunSession {
         ? await answered.findAnsweredRun(sessionService, this.key, callIds, tries)
         : invocationId;
       const { runConfig, run, canBegin, window, abortSignal } = howFor(resumedId);
-      if (runConfig.onBusy === 'interrupt') {
-        const former = active.get(this.#name);
-        await former?.makeWay(new StaleWriterError('the run was interrupted by another run of its session'));
-      }
+      await active.makeWay(this.#name, runConfig.onBusy, 'another run');
       const held = this.#hold(await sessions.acquire(this.key, runConfig, canBegin, abortSignal, run));
       const loaded = await sessions.load(this.key, this.#name, window, callIds, resumedId);
       this.#loaded = loaded;

@@ -17,6 +17,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
+import type { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
 import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
@@ -37,8 +38,7 @@ import { storeMessage } from './store-message.ts';
 export interface RunSupport {
   readonly sessions: SessionLoader;
   readonly keeper: LeaseKeeper;
-  /** The runs under way, by session. */
-  readonly active: Map<string, Run>;
+  readonly active: ActiveRuns;
 }
 
 /** What the agent is driven with, once the run has begun. */

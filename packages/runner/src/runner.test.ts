@@ -12,8 +12,10 @@ import {
   StateKeyError,
   StateValueError,
 } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, modelEvent } from '@eventloom/testing';
+import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { CustomAgent } from './fixtures/custom-agent.ts';
@@ -179,6 +181,14 @@ test.each([
   ['no agent', { agent: {} }, 'agent must be an agent'],
   ['no session service', { sessionService: undefined }, 'sessionService must be a session service'],
   ['an unknown option', { memory: {} }, 'has no option memory; it has memoryService'],
+  [
+    'an endless lease',
+    { leaseTtlMs: Infinity },
+    'leaseTtlMs must be a positive number of milliseconds, and a lease at most a day',
+  ],
+  ['a lease of more than a day', { leaseTtlMs: 1e10 }, 'leaseTtlMs must be'],
+  ['a text as a time', { leaseTtlMs: '15000' }, 'leaseTtlMs must be'],
+  ['a text as another time', { requestTtlMs: '15000' }, 'requestTtlMs must be a positive number of milliseconds'],
 ])('a runner with %s is a configuration error', async (_, config, message) => {
   const { runner } = await setUp(chunks);
   const { agent, appName, sessionService } = runner;
@@ -199,6 +209,32 @@ test('closing the runner closes its agent and its plugins', async () => {
   await runner.close();
   expect(agent.isClosed).toBe(true);
   expect(closed).toEqual(['one', 'two']);
+});
+
+test('closing goes on behind what cannot be closed, and throws the first failure in the end', async () => {
+  const closed: string[] = [];
+  const close = (name: string, fails = false) => {
+    closed.push(name);
+    if (fails) throw new RangeError(name);
+  };
+  class Tool extends FunctionTool {
+    override async close(): Promise<void> {
+      close(this.name, this.name.startsWith('failing'));
+    }
+  }
+  class Closing extends BasePlugin {
+    override close(): void {
+      close(this.name, true);
+    }
+  }
+  const tool = (name: string) => new Tool({ name, description: '', execute: () => 1 });
+  const child = (name: string, ...tools: Tool[]) => new LlmAgent({ name, model: new ScriptedModel([]), tools });
+  const subAgents = [child('a', tool('failing_1'), tool('b')), child('c', tool('d'))];
+  const agent = new LlmAgent({ name: 'e', model: new ScriptedModel([]), tools: [tool('failing_2')], subAgents });
+  const plugins = [new Closing('f'), new Closing('g')];
+  const { runner } = await setUp(chunks, { agent, plugins });
+  await expect(runner.close()).rejects.toThrow(/^failing_2$/);
+  expect(closed).toEqual(['failing_2', 'failing_1', 'b', 'd', 'f', 'g']);
 });
 
 test('a run has no completion event unless it is asked for', async () => {

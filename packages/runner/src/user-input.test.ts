@@ -130,6 +130,17 @@ describe('an answer', () => {
     expect(await stored()).toEqual(before);
   });
 
+  test('may be an object that is called as the runtime calls an answer', async () => {
+    const asking: Execute = (_, context) =>
+      context.getInput() ?? context.requestInput({ responseSchema: z.object({ result: z.number() }) });
+    for (const response of [{ result: 3 }, { result: { result: 3 } }]) {
+      const { run } = await setUp();
+      const [question] = questions(await run(agentOf('bot', [ORDER], asking)));
+      const newMessage = { parts: [answerPart(question?.id, response)] };
+      expect(responses(await run(agentOf('bot', ['ok'], asking), { newMessage }))).toEqual([{ result: 3 }]);
+    }
+  });
+
   test('given twice in one message is refused', async () => {
     const { run } = await setUp();
     const [question] = questions(await run(agentOf('bot', [ORDER], execute)));

@@ -2,6 +2,7 @@ import {
   type AbortGuard,
   ConfigurationError,
   createErrorEvent,
+  createEventActions,
   type Event,
   type InvocationContext,
   LiveConnectionError,
@@ -12,6 +13,7 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelCall } from '../step/model-call.ts';
+import { closeConnection } from './close-connection.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
@@ -67,7 +69,7 @@ export class LiveFlow {
     this.#session = session;
     const waiting = context.forkAbort();
     const ending = new LiveEnding(() => {
-      void session.connection?.close();
+      void session.close();
       if (ending.isOver) waiting.abort(new RunAbortedError('the live run is over'));
     });
     this.#connecting = waiting;
@@ -87,7 +89,7 @@ export class LiveFlow {
       recordings,
       patience,
       emit,
-      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls),
+      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls, emit),
       onEmpty: () => this.#ending.end('closed'),
       onFailure: fail,
     });
@@ -122,7 +124,7 @@ export class LiveFlow {
   /** Speaks until there is a reason to stop, and says which. @throws what the run fails with */
   async run(): Promise<Ending | undefined> {
     const { abortSignal, progress } = this.#context;
-    const hangUp = (): void => void this.#session.connection?.close();
+    const hangUp = (): void => void this.#session.close();
     abortSignal.addEventListener('abort', hangUp, { once: true });
     progress.endsItself = true;
     try {
@@ -225,8 +227,13 @@ export class LiveFlow {
     context.countLlmCall();
     this.#ending.goOn();
     this.#onConnecting();
-    const connection = await connecting.until(model.connect(request, connecting.signal));
-    if (this.#ending.isOver) return connection.close();
+    const opening = model.connect(request, connecting.signal);
+    const connection = await connecting.until(opening).catch((error: unknown) => {
+      // It may come when nobody waits for it any more.
+      void opening.then((late) => closeConnection(context, late)).catch(() => undefined);
+      throw error;
+    });
+    if (this.#ending.isOver) return closeConnection(context, connection);
     this.#policy.connected();
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);
@@ -238,7 +245,9 @@ export class LiveFlow {
   }
 
   async #prepare(handle: string | undefined) {
-    const call = new ModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
+    const actions = createEventActions();
+    const request = await prepareLiveRequest(this.#step, handle, this.#calls, actions);
+    const call = new ModelCall(this.#step, request, actions);
     return { call, answer: await this.#output.begin(call) };
   }
 

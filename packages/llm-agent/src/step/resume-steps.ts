@@ -83,7 +83,8 @@ class CutOffStep {
     const history = new CallHistory(this.#context, this.#reply);
     if (history.isTurnOver()) return false;
     this.#said.push(...history.responsesElsewhere());
-    const tools = await prepareTools(this.#step);
+    const { tools, changes } = await prepareTools(this.#step);
+    if (changes) yield changes;
     const ledger = await readLedger(this.#context);
     const asked = this.#questions();
     const eventId = this.#reply.id;

@@ -1,5 +1,6 @@
 import {
   createErrorEvent,
+  createEventActions,
   type Event,
   type InvocationContext,
   type LlmResponse,
@@ -45,7 +46,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   if (answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const tools = await prepareTools(step);
+    const { tools, changes } = await prepareTools(step);
+    if (changes) yield changes;
     const outcome = yield* startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
@@ -62,8 +64,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   while (!context.isEnded) {
     context.throwIfAborted();
-    const prepared = prepareRequest(step);
-    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared);
+    const actions = createEventActions();
+    const prepared = prepareRequest(step, actions);
+    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared, actions);
     const { request } = call;
     const asked = call.before();
     let response: LlmResponse | undefined = asked && (await asked);

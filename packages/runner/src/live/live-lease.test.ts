@@ -62,6 +62,26 @@ test('what was said so far is stored before another run takes the session over',
   ]);
 });
 
+test('what was said so far is stored before a rewind takes the session over', async () => {
+  const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
+  const { runner, queue, stream, stored } = await setup([[{ heard: 'content' }, ...spoken]], {});
+  queue.sendContent(user('hi'));
+  let rewound: Promise<Event> | undefined;
+  const reading = (async () => {
+    for await (const { invocationId, outputTranscription } of stream) {
+      if (!outputTranscription?.text) continue;
+      rewound ??= runner.rewindAsync({ ...KEY, rewindBeforeInvocationId: invocationId, onBusy: 'interrupt' });
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  expect((await rewound)?.actions.rewindBeforeInvocationId).toBe(stream.invocationId);
+  expect((await stored()).map(told).slice(0, 3)).toEqual([
+    'user: hi',
+    'user: hears I live at ',
+    'bot: speaks Noted,  interrupted',
+  ]);
+});
+
 test('a run that stores nothing any more is taken over after a while', async () => {
   const { clock, runner, queue, stream } = await setup([['Hello'], []]);
   await stream.next();
