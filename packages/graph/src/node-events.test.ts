@@ -121,8 +121,8 @@ test('start, completion and errors of nodes are told when that is asked for', as
   expect(told.map(({ author, object, nodeEvent }) => [author, object, nodeEvent?.message])).toEqual([
     ['work', 'graph.node.start', undefined],
     ['broken', 'graph.node.start', undefined],
-    ['broken', 'graph.node.error', 'node "broken": no'],
-    ['broken', 'graph.node.error', 'node "broken": no'],
+    ['broken', 'graph.node.error', 'node "broken" failed; the program that runs it was told why'],
+    ['broken', 'graph.node.error', 'node "broken" failed; the program that runs it was told why'],
     ['work', 'graph.node.complete', undefined],
   ]);
 });
@@ -201,6 +201,6 @@ test('what a router or a reducer throws is told as an error of the node as well'
   }).rejects.toThrow('node "work": no sum');
   expect(told).toEqual([
     ['graph.node.start', undefined],
-    ['graph.node.error', 'node "work": no sum'],
+    ['graph.node.error', 'node "work" failed; the program that runs it was told why'],
   ]);
 });

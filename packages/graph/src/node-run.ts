@@ -151,7 +151,7 @@ export class NodeRun {
     } catch (thrown) {
       const error = toNodeError(this.node.name, thrown);
       if (!this.#graph.guard.signal.aborted)
-        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message });
+        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.publicMessage });
       onFailure?.(error);
       throw error;
     }
@@ -172,9 +172,9 @@ export class NodeRun {
       } catch (thrown) {
         if (this.#graph.guard.signal.aborted) throw thrown;
         const error = toNodeError(node.name, thrown);
-        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
+        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.publicMessage, payload: { attempt } });
         if (!node.retry || !(await isWorthRetry(node.name, node.retry, attempt, thrown))) throw error;
-        await this.ledger.recordFailure(this.id, attempt, error.message);
+        await this.ledger.recordFailure(this.id, attempt, error.publicMessage);
         await pause(this.context.platform, delayAfter(node.retry, attempt), this.#graph.guard);
       }
     }

@@ -76,7 +76,10 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', '
       onModelErrorCallback: () => expect.unreachable(),
     });
     await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
-    expect((await session()).events.at(-1)).toMatchObject({ errorCode: 'AGENT', errorMessage: 'callback' });
+    expect((await session()).events.at(-1)).toMatchObject({
+      errorCode: 'AGENT',
+      errorMessage: expect.stringContaining('agent "bot"'),
+    });
   },
 );
 

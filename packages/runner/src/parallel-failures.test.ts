@@ -45,7 +45,7 @@ test('the first failure stops the siblings, closes them, and is thrown', async (
     author: 'failing',
     branch: 'par.failing',
     errorCode: 'AGENT',
-    errorMessage: 'broken',
+    errorMessage: expect.stringContaining('agent "failing"'),
   });
   await expectFree();
   await platform.drain();
@@ -160,7 +160,7 @@ test('after a failure in a nested agent the completion event comes last, once', 
   await expect(running).rejects.toThrow('broken');
   expect(events.map(isRunnerCompletion).lastIndexOf(true)).toBe(events.length - 1);
   expect(events.filter(isRunnerCompletion)).toHaveLength(1);
-  expect(events.at(-2)?.errorMessage).toBe('broken');
+  expect(events.at(-2)?.errorMessage).toContain('agent "failing"');
 });
 
 test('endInvocation in one branch ends the run after that event, and stops the others', async () => {
@@ -198,6 +198,8 @@ test('siblings are stopped when one fails, also while nobody asks for the next e
   while (textOf((await stream.next()).value ?? expect.unreachable()) !== 'two');
   held.open();
   await stopped.promise;
-  await expect(stream.next()).resolves.toMatchObject({ value: { errorMessage: 'broken' } });
+  await expect(stream.next()).resolves.toMatchObject({
+    value: { errorMessage: expect.stringContaining('agent "failing"') },
+  });
   await expect(stream.next()).rejects.toThrow('broken');
 });

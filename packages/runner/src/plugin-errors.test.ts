@@ -46,7 +46,7 @@ test('an error of a plugin’s callback fails the run like one of the agent', as
   );
   const { events, error } = await failing(runner);
   expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
-  expect(events.map((event) => event.errorMessage)).toEqual([undefined, 'after']);
+  expect(events.map((event) => event.errorMessage)).toEqual([undefined, expect.stringContaining('agent "bot" failed')]);
   expect(signal?.aborted).toBe(true);
 });
 

@@ -32,6 +32,9 @@ class FailingService extends InMemorySessionService {
   }
 }
 
+/** What is told of an error that is not Eventloom's own: its words may hold secrets. */
+const TOLD = 'agent "bot" failed; the program that runs it was told why';
+
 test('what an agent throws becomes one error event, stored and yielded, and then the error of the run', async () => {
   const cause = new TypeError('broken');
   const { runner, stored } = await setUp(async function* () {
@@ -46,8 +49,8 @@ test('what an agent throws becomes one error event, stored and yielded, and then
     author: 'bot',
     object: 'error',
     errorCode: 'AGENT',
-    errorMessage: 'broken',
-    error: { type: 'AGENT', message: 'broken' },
+    errorMessage: TOLD,
+    error: { type: 'AGENT', message: TOLD },
   });
   expect(events[1]).not.toHaveProperty('content');
   expect((await stored()).events.slice(1)).toEqual(events);
@@ -82,7 +85,7 @@ test.each([
   const { events, error } = await failing(runner);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message, ...(thrown === undefined ? {} : { cause: thrown }) });
-  expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: message }]);
+  expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: TOLD }]);
 });
 
 test('state that no event carries yet is lost when the agent throws', async () => {

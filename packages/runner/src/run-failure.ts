@@ -12,13 +12,17 @@ import {
 } from '@eventloom/core';
 import type { RunScope } from './run.ts';
 
-/** What a run throws: why it was aborted, Eventloom's own errors as they are, anything else as the cause of an AgentError. */
-export function toRunError(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
+/**
+ * What a run throws: why it was aborted, Eventloom's own errors as they are, anything else as the cause of an AgentError.
+ * @param failed the agent that failed, where one did
+ */
+export function toRunError(
+  thrown: unknown,
+  abortReason: EventloomError | undefined,
+  failed?: InvocationContext,
+): EventloomError {
   // Work that was under way fails with an error of its own; the abort says why.
-  if (abortReason) return abortReason;
-  if (EventloomError.isInstance(thrown)) return thrown;
-  const error = toError(thrown);
-  return new AgentError(error.message === '' ? error.name : error.message, { cause: thrown });
+  return abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
 }
 
 /** Failures after which nothing can or should be written. */
@@ -30,20 +34,19 @@ export function isUntold(failure: EventloomError): boolean {
 }
 
 /**
- * The committed error event of a failed run, by the agent that failed, or the one that had control where that is not known; none
- * when one tells of it already, or none can be written.
+ * The committed error event of a failed run; none when one tells of it already, or none can be written.
+ * @param failed the agent that failed, or the one that had control where that is not known
  */
 export async function tellFailure(
   { context, committer }: RunScope,
   failure: EventloomError,
   thrown: unknown,
-  inControl: InvocationContext,
+  failed: InvocationContext,
 ): Promise<Event | undefined> {
   if (context.isReported(thrown) || isUntold(failure)) return undefined;
   // What the service called it, where it did: a ModelError, a LiveConnectionError.
   const code = 'errorCode' in failure && typeof failure.errorCode === 'string' ? failure.errorCode : failure.code;
-  const failed = context.progress.failedAt(thrown) ?? inControl;
-  const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.message));
+  const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.publicMessage));
   try {
     return await committer.commit(event);
   } catch (error) {

@@ -251,8 +251,9 @@ export class Runner {
         outcome = 'over';
         if (this.#compactor) await this.#compact(this.#compactor, scope);
       } catch (thrown) {
-        failure = toRunError(thrown, run.abortReason);
-        const event = await tellFailure(scope, failure, thrown, route.context);
+        const failed = context.progress.failedAt(thrown) ?? route.context;
+        failure = toRunError(thrown, run.abortReason, failed);
+        const event = await tellFailure(scope, failure, thrown, failed);
         if (!isUntold(failure)) outcome = context.isResumable && !(await storeFailedEnd(scope)) ? 'untold' : 'over';
         if (event) yield event;
         await tellPlugins(context, failure);

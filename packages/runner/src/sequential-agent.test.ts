@@ -86,7 +86,10 @@ describe('SequentialAgent', () => {
     );
     const { run, stored } = await setUp(place(careless));
     await expect(run()).rejects.toThrow('no');
-    expect((await stored()).at(-1)).toMatchObject({ author: 'careless', errorMessage: 'no' });
+    expect((await stored()).at(-1)).toMatchObject({
+      author: 'careless',
+      errorMessage: expect.stringContaining('agent "careless"'),
+    });
   });
 
   test('is told before and after, as every agent is', async () => {

@@ -48,3 +48,20 @@ test('calls, responses, state, artifacts and errors are shown', () => {
     'a  → f {"x":1}\na  ← g {"y":2}\na  state k = "v"\na  state old removed\na  artifact a.txt, version 3\na  hands over to b\na  ! MODEL: no\n',
   );
 });
+
+test('nothing that is shown moves the cursor, writes the clipboard or colours what comes after it', () => {
+  const trick = '\u001B]52;c;cm0gLXJm\u0007\u009B2J\r\u007Fx';
+  const shown = show(
+    say(trick, { partial: true, responseId: 'r', author: trick }),
+    say(`tab\tand\n${trick}`),
+    createEvent({
+      author: 'a',
+      content: { parts: [{ functionCall: { name: trick, args: { trick } } }] },
+      actions: { stateDelta: { [trick]: trick }, transferToAgent: trick },
+      errorCode: trick,
+      errorMessage: trick,
+    }),
+  );
+  expect(shown).toContain('tab\tand\n]52;c;cm0gLXJm2Jx');
+  expect(shown).toMatch(/^[^\p{Cc}\n\t]*([\n\t][^\p{Cc}]*)*$/u);
+});

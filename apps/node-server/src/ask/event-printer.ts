@@ -5,6 +5,8 @@ const DIM = '\u001B[2m';
 const BOLD = '\u001B[1m';
 const RED = '\u001B[31m';
 const RESET = '\u001B[0m';
+/** What moves the cursor, writes the clipboard, or begins a sequence that does: what models and tools say may hold it. */
+const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
 /** Shows the events of a run to a person: chunks as they come, and of the event that merges them only what is new. */
 export class EventPrinter {
@@ -27,7 +29,7 @@ export class EventPrinter {
     this.#endLine();
     const { author } = event;
     for (const { text, thought } of wasShown ? [] : parts) {
-      if (text) this.#line(author, thought === true ? this.#dim(`(thinks) ${text}`) : text);
+      if (text) this.#line(author, thought === true ? `(thinks) ${text}` : text, thought === true ? DIM : undefined);
     }
     for (const { name, args } of getFunctionCalls(event)) this.#line(author, `→ ${name} ${JSON.stringify(args ?? {})}`);
     for (const { name, response } of getFunctionResponses(event)) {
@@ -35,7 +37,7 @@ export class EventPrinter {
     }
     this.#printActions(event);
     if (event.errorCode !== undefined) {
-      this.#line(author, this.#paint(RED, `! ${event.errorCode}: ${event.errorMessage ?? ''}`));
+      this.#line(author, `! ${event.errorCode}: ${event.errorMessage ?? ''}`, RED);
     }
   }
 
@@ -45,23 +47,22 @@ export class EventPrinter {
       this.#openReply = responseId ?? '';
       this.#terminal.write(this.#prefix(author));
     }
-    this.#terminal.write(text);
+    this.#terminal.write(text.replaceAll(CONTROLS, ''));
   }
 
   #printActions({ author, actions }: Event): void {
     for (const [key, value] of Object.entries(actions.stateDelta)) {
-      this.#line(author, this.#dim(`state ${key} = ${JSON.stringify(value)}`));
+      this.#line(author, `state ${key} = ${JSON.stringify(value)}`, DIM);
     }
-    for (const key of actions.removedState ?? []) this.#line(author, this.#dim(`state ${key} removed`));
+    for (const key of actions.removedState ?? []) this.#line(author, `state ${key} removed`, DIM);
     for (const [name, version] of Object.entries(actions.artifactDelta)) {
-      this.#line(author, this.#dim(`artifact ${name}, version ${version}`));
+      this.#line(author, `artifact ${name}, version ${version}`, DIM);
     }
-    if (actions.transferToAgent !== undefined)
-      this.#line(author, this.#dim(`hands over to ${actions.transferToAgent}`));
+    if (actions.transferToAgent !== undefined) this.#line(author, `hands over to ${actions.transferToAgent}`, DIM);
   }
 
-  #line(author: string, text: string): void {
-    this.#terminal.print(`${this.#prefix(author)}${text}`);
+  #line(author: string, text: string, colour?: string): void {
+    this.#terminal.print(`${this.#prefix(author)}${this.#paint(colour, text)}`);
   }
 
   #endLine(): void {
@@ -73,11 +74,8 @@ export class EventPrinter {
     return `${this.#paint(BOLD, author)}  `;
   }
 
-  #dim(text: string): string {
-    return this.#paint(DIM, text);
-  }
-
-  #paint(colour: string, text: string): string {
-    return this.#terminal.hasColours ? `${colour}${text}${RESET}` : text;
+  #paint(colour: string | undefined, text: string): string {
+    const plain = text.replaceAll(CONTROLS, '');
+    return colour !== undefined && this.#terminal.hasColours ? `${colour}${plain}${RESET}` : plain;
   }
 }

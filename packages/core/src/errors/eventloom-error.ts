@@ -6,6 +6,8 @@ export interface EventloomErrorOptions {
   readonly cause?: unknown;
   /** True when doing the same thing again later may succeed. Defaults to the class's own answer, false for most. */
   readonly retryable?: boolean;
+  /** What clients and sessions are told in place of the message, when that quotes what others threw. */
+  readonly publicMessage?: string;
 }
 
 /**
@@ -19,12 +21,19 @@ export abstract class EventloomError extends Error {
   readonly [BRAND] = true;
   readonly code: string;
   readonly retryable: boolean;
+  readonly #publicMessage: string | undefined;
 
   constructor(message: string, options: EventloomErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = new.target.code;
     this.retryable = options.retryable ?? false;
+    this.#publicMessage = options.publicMessage;
+  }
+
+  /** The message as clients and sessions are told it: without the words of errors that are not Eventloom's own, which may hold secrets. */
+  get publicMessage(): string {
+    return this.#publicMessage ?? this.message;
   }
 
   /** True for this class's errors; on `EventloomError` itself, for all of them. */

@@ -1,4 +1,5 @@
 import {
+  AgentError,
   createErrorEvent,
   createEventActions,
   type Event,
@@ -8,7 +9,6 @@ import {
   OutputSchemaError,
   ResponseAggregator,
   STRUCTURED_OUTPUT,
-  toError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import { isMismatch, OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
@@ -160,9 +160,9 @@ function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
 
 /** The event of a reply that failed: what was received of it, without calls, and why it ended. */
 function failedReply(context: InvocationContext, reply: ModelReply, thrown: unknown): Event {
-  const error = toError(thrown);
-  const code = ModelError.isInstance(error) ? error.errorCode : 'MODEL_ERROR';
-  return createErrorEvent(context.createEvent(reply.broken()), code, error.message);
+  const { publicMessage } = AgentError.around(thrown, `the model of agent "${context.agent.name}"`);
+  const code = ModelError.isInstance(thrown) ? thrown.errorCode : 'MODEL_ERROR';
+  return createErrorEvent(context.createEvent(reply.broken()), code, publicMessage);
 }
 
 function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {

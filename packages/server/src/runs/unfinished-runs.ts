@@ -183,7 +183,7 @@ export class UnfinishedRuns {
     if (this.#isStopped) return;
     // Its agent is not there any more, say: what it left is put in order. For a run that is over that is nothing.
     if (InvalidRequestError.isInstance(failure)) {
-      const ending = this.#close(runner, run, `the run cannot go on: ${failure.message}`)
+      const ending = this.#close(runner, run, `the run cannot go on: ${failure.publicMessage}`)
         .catch(this.#params.report)
         .finally(() => this.#endings.delete(ending));
       this.#endings.add(ending);
