@@ -55,17 +55,19 @@ async function fill(placeholder: string, inner: string, context: InvocationConte
   const value = lookUp(context.session.state, name);
   if (value !== undefined) return stateText(value);
   if (optional) return '';
-  throw new MissingStateKeyError(
-    `the instruction of agent "${context.agent.name}" names {${name}}, which state does not have; set it, or write {${name}?} to leave it out`,
-  );
+  throw missing(name, 'state does not have', context);
 }
 
 async function fillArtifact(filename: string, optional: boolean, context: InvocationContext): Promise<string> {
   const part = await context.artifactService?.loadArtifact({ ...sessionKeyOf(context.session), filename });
   if (part) return artifactText(part);
   if (optional) return '';
-  throw new MissingStateKeyError(
-    `the instruction of agent "${context.agent.name}" names {artifact.${filename}}, which ${context.artifactService ? 'does not exist' : 'needs an artifactService'}; write {artifact.${filename}?} to leave it out`,
+  throw missing(`artifact.${filename}`, context.artifactService ? 'does not exist' : 'needs an artifactService', context);
+}
+
+function missing(name: string, why: string, { agent }: InvocationContext): MissingStateKeyError {
+  return new MissingStateKeyError(
+    `the instruction of agent "${agent.name}" names {${name}}, which ${why}; write {${name}?} to leave it out`,
   );
 }
 

@@ -13,9 +13,7 @@ export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseL
   const model = models?.(named);
   if (model) return model;
   throw new ConfigurationError(
-    models
-      ? `agent "${agent.name}": the runner's models know no model named "${named}"`
-      : `agent "${agent.name}": model "${named}" is a name and the runner has no models to look it up in; give a model object, or hand models to the runner`,
+    `agent "${agent.name}": the runner has no models ${models ? 'with' : 'to look up'} the name "${named}"; give it such models, or the agent a model object`,
   );
 }
 
