@@ -4,6 +4,7 @@ import { compactSession } from './compact-session.ts';
 import { readAll, readHistory } from './history-reader.ts';
 import { lacksSomething } from './lacks-something.ts';
 import { matchFunctionResponses } from './match-answers.ts';
+import { recallSpeaker } from './recall-speaker.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
 import { closeRun } from './resume/close-run.ts';
 import { resumeInvocation } from './resume/resume-invocation.ts';
@@ -22,6 +23,7 @@ export const deferred = {
   matchFunctionResponses,
   readAll,
   readHistory,
+  recallSpeaker,
   restoreArtifacts,
   resumeInvocation,
   rewind,

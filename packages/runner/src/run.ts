@@ -17,6 +17,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
+import type { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
 import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
@@ -24,7 +25,6 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import type { MatchedMessage } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
-import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
 import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
@@ -38,8 +38,7 @@ import { storeMessage } from './store-message.ts';
 export interface RunSupport {
   readonly sessions: SessionLoader;
   readonly keeper: LeaseKeeper;
-  /** The runs under way, by session. */
-  readonly active: Map<string, Run>;
+  readonly active: ActiveRuns;
 }
 
 /** What the agent is driven with, once the run has begun. */
@@ -177,7 +176,7 @@ export class Run {
     }
     const isReply = matched.calls.length > 0;
     const isCut = !this.#window && events.length < loaded.session.lastSeq;
-    if (isCut && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
+    if (isCut && !isReply && !resumed) await (await loadDeferred()).recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     this.#queue?.checkAgent(picked.agent, agent);
@@ -212,8 +211,7 @@ export class Run {
       this.#canGoOn = goesOn;
       return {
         runConfig: this.#config,
-        invocationId: this.invocationId,
-        resumable: goesOn || this.#config.resumable === true,
+        run: { invocationId: this.invocationId, resumable: goesOn || this.#config.resumable === true },
         canBegin: !this.#isAnswer && !goesOn,
         window: this.#window,
         abortSignal,

@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import type { ResumedCalls } from '../step/resumed-calls.ts';
-import { runCalls } from '../step/run-calls.ts';
+import { startCalls } from '../step/run-calls.ts';
 import { CallAnswers } from './call-answers.ts';
 import { CallSlots } from './call-slots.ts';
 import { givesControlAway, isCompletion } from './gives-control-away.ts';
@@ -129,7 +129,8 @@ export class LiveCalls {
     try {
       if (guard.signal.aborted) return;
       const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
-      const calls = runCalls({ ...step, context: step.context.withAbort(guard) }, [call], tools, origin, resumed);
+      const part = { ...step, context: step.context.withAbort(guard) };
+      const calls = startCalls(part, [call], tools, origin, resumed).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);

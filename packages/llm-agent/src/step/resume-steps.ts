@@ -21,7 +21,7 @@ import { structuredAnswer } from './final-output.ts';
 import { callsToRun } from './open-calls.ts';
 import { prepareTools } from './prepare-request.ts';
 import { answersTo } from './resumed-calls.ts';
-import { leavesAgent, runCalls } from './run-calls.ts';
+import { leavesAgent, type RunningCalls, startCalls } from './run-calls.ts';
 
 /**
  * Does what is left of an agent's last step, as far as the log and the ledger say that it is left; true when the model is to be
@@ -83,7 +83,8 @@ class CutOffStep {
     const history = new CallHistory(this.#context, this.#reply);
     if (history.isTurnOver()) return false;
     this.#said.push(...history.responsesElsewhere());
-    const tools = await prepareTools(this.#step);
+    const { tools, changes } = await prepareTools(this.#step);
+    if (changes) yield changes;
     const ledger = await readLedger(this.#context);
     const asked = this.#questions();
     const eventId = this.#reply.id;
@@ -94,11 +95,11 @@ class CutOffStep {
       ({ id = '', name = '' }) =>
         !answers.has(id) && (responded.size === 0 || (!responded.has(id) && getOwn(tools, name)?.goesOn === true)),
     );
-    if (open.length > 0) yield* this.#keep(runCalls(this.#step, open, tools, { eventId, ledger, asked }));
+    if (open.length > 0) yield* this.#keep(startCalls(this.#step, open, tools, { eventId, ledger, asked }));
     const { resumed } = answersTo(history.events, [...answers], this.#context);
     if (resumed.size > 0) {
       const going = Array.from(resumed.values(), ({ call }) => call);
-      yield* this.#keep(runCalls(this.#step, going, tools, { eventId, ledger }, resumed));
+      yield* this.#keep(startCalls(this.#step, going, tools, { eventId, ledger }, resumed));
     }
     const tool = tools[SET_MODEL_RESPONSE];
     const answer = this.#calls.find(({ name }) => name === SET_MODEL_RESPONSE);
@@ -116,8 +117,8 @@ class CutOffStep {
   }
 
   /** Passes on what comes of calls, and keeps it. */
-  async *#keep(running: ReturnType<typeof runCalls>): AsyncGenerator<Event, void, void> {
-    const outcome = yield* running;
+  async *#keep(running: RunningCalls): AsyncGenerator<Event, void, void> {
+    const outcome = yield* running.events();
     this.#said.push(...outcome.requests);
     if (!outcome.event) return;
     this.#said.push(outcome.event);

@@ -4,6 +4,7 @@ import {
   type Event,
   type EventActions,
   type FunctionCall,
+  type FunctionResponse,
   isEmptyActions,
   mergeEventActions,
   type Part,
@@ -49,8 +50,9 @@ export async function runFunctionCalls(
   for (const [index, { response, scheduling }] of outcomes.entries()) {
     const call = calls[index];
     if (!response || !call) continue;
-    const answer = { id: call.id ?? '', name: call.name ?? '', response };
-    parts.push({ functionResponse: { ...answer, ...(scheduling && { scheduling }) } });
+    const functionResponse: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response };
+    if (scheduling) functionResponse.scheduling = scheduling;
+    parts.push({ functionResponse });
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();

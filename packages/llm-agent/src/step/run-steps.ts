@@ -1,6 +1,7 @@
 import {
   AgentError,
   createErrorEvent,
+  createEventActions,
   type Event,
   type InvocationContext,
   type LlmResponse,
@@ -23,7 +24,7 @@ import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Answers } from './resumed-calls.ts';
-import { leavesAgent, runCalls } from './run-calls.ts';
+import { leavesAgent, startCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
@@ -45,7 +46,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   if (answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const outcome = yield* runCalls(step, calls, await prepareTools(step), NO_EVENT, answers.resumed);
+    const { tools, changes } = await prepareTools(step);
+    if (changes) yield changes;
+    const outcome = yield* startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -61,8 +64,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   while (!context.isEnded) {
     context.throwIfAborted();
-    const prepared = prepareRequest(step);
-    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared);
+    const actions = createEventActions();
+    const prepared = prepareRequest(step, actions);
+    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared, actions);
     const { request } = call;
     const asked = call.before();
     let response: LlmResponse | undefined = asked && (await asked);
@@ -116,9 +120,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, {
-      eventId: callEvent.id,
-    });
+    const origin = { eventId: callEvent.id };
+    const running = startCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
+    const outcome = (await running.outcome()) ?? (yield* running.events());
     if (outcome.event) yield outcome.event;
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {

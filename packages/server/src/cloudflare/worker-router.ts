@@ -46,21 +46,34 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #app = new Hono();
 
   /**
-   * @param report told of what failed
-   * @throws ConfigurationError for what cannot work
+   * @param report told of what failed, and at once of what cannot work: it is what each request is then refused with
    */
   constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
     const { appNames, runners: _runners, authenticate, ...shared } = options;
     this.#env = env;
-    this.#authenticate = authenticate?.(env);
     this.#report = report;
-    if (!Array.isArray(appNames))
-      throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
-    checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
+    const refuse = (): never => {
+      throw fault;
+    };
+    let fault: unknown;
+    try {
+      if (!Array.isArray(appNames))
+        throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
+      this.#authenticate = authenticate?.(env);
+      checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
+    } catch (error) {
+      report(error);
+      fault = error;
+      this.#authenticate = refuse;
+    }
     this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
     this.#front = {
       runners: new Set(appNames),
-      runs: { isDraining: false },
+      runs: {
+        get isDraining() {
+          return fault !== undefined && refuse();
+        },
+      },
       limits: limitsOver(DEFAULT_LIMITS, shared.limits),
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
