@@ -56,7 +56,11 @@ export class CredentialCipher {
   }
 
   #import(): Promise<readonly NamedKey[]> {
-    return (this.#imported ??= Promise.all(this.#keys.map(importKey)));
+    return (this.#imported ??= Promise.all(this.#keys.map(importKey)).catch((error: unknown) => {
+      // The next one tries again.
+      this.#imported = undefined;
+      throw error;
+    }));
   }
 }
 

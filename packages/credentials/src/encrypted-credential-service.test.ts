@@ -1,5 +1,5 @@
 import { type AuthCredential, ConfigurationError, type CredentialKey } from '@eventloom/core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { credentialServiceConformance } from './conformance/index.ts';
 import type { CredentialStore, SealedCredential } from './credential-store.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
@@ -37,6 +37,15 @@ describe('EncryptedCredentialService keeps the contract', () => {
     return { service: another(), another };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});
+
+test('keys that could not be imported once are imported the next time', async () => {
+  const service = new EncryptedCredentialService({ store: new MapStore(), keys: [createEncryptionKey()] });
+  const failing = vi.spyOn(crypto.subtle, 'importKey').mockRejectedValueOnce(new Error('no memory'));
+  await expect(service.saveCredential({ ...KEY, credential: token('t') })).rejects.toThrow('no memory');
+  await service.saveCredential({ ...KEY, credential: token('t') });
+  expect(await service.loadCredential(KEY)).toEqual(token('t'));
+  failing.mockRestore();
 });
 
 test('what is stored says nothing, and the same credential looks different each time', async () => {

@@ -46,7 +46,10 @@ test('an error of a plugin’s callback fails the run like one of the agent', as
   );
   const { events, error } = await failing(runner);
   expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
-  expect(events.map((event) => event.errorMessage)).toEqual([undefined, expect.stringContaining('agent "bot" failed')]);
+  expect(events.map((event) => event.errorMessage)).toEqual([
+    undefined,
+    'agent "bot" failed; the program that runs it was told why',
+  ]);
   expect(signal?.aborted).toBe(true);
 });
 

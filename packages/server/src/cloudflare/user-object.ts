@@ -43,8 +43,7 @@ export class UserObject<Env extends CloudflareBindings> {
   readonly #relay: ObjectRunRelay;
   readonly #sync: AppStateSync;
   readonly #keepRunsMs: number;
-  /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. */
-  readonly #ready: Promise<void>;
+  #ready: Promise<void> | undefined;
   #calls = 0;
   /** When it is looked for unfinished runs again; infinite when there are none. */
   #takeUpMs = Infinity;
@@ -94,7 +93,16 @@ export class UserObject<Env extends CloudflareBindings> {
       limits: { ...limitsOver(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
       relay: this.#relay,
     });
-    this.#ready = this.#begin();
+    // Its failure is told to the first request.
+    this.#begun().catch(() => undefined);
+  }
+
+  /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. What fails is tried again. */
+  #begun(): Promise<void> {
+    return (this.#ready ??= this.#begin().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    }));
   }
 
   async #begin(): Promise<void> {
@@ -105,7 +113,7 @@ export class UserObject<Env extends CloudflareBindings> {
   }
 
   async fetch(request: Request): Promise<Response> {
-    await this.#ready;
+    await this.#begun();
     const appName = forwardedOf(request)?.appName;
     if (appName !== undefined) await this.#sync.refresh(appName);
     const response = await (isLiveRequest(request)
@@ -116,7 +124,7 @@ export class UserObject<Env extends CloudflareBindings> {
   }
 
   async alarm(): Promise<void> {
-    await this.#ready;
+    await this.#begun();
     this.#alarmMs = Infinity;
     this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#takeUpRuns();

@@ -16,7 +16,8 @@ export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): 
   if ((await versionOf(pool, tables)) === migrations.length) return;
   const client = await pool.connect();
   // A connection that breaks fails its statement as well, and that is where it is dealt with.
-  client.on('error', () => undefined);
+  const onLost = (): void => undefined;
+  client.on('error', onLost);
   let isBroken = false;
   try {
     await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
@@ -27,6 +28,7 @@ export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): 
     await client.query({ text: 'ROLLBACK' }).catch(() => void (isBroken = true));
     throw error;
   } finally {
+    client.off('error', onLost);
     client.release(isBroken);
   }
 }

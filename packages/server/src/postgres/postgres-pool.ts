@@ -15,6 +15,7 @@ export interface PostgresClient {
   on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
   /** Gives the connection back; with true, it is closed instead. */
   release(destroy?: boolean): void;
 }

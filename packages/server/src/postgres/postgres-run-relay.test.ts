@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres'
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RelayHost } from '../runs/run-relay.ts';
+import type { PostgresPool } from './postgres-pool.ts';
 import { PostgresRunRelay, type PostgresRunRelayOptions } from './postgres-run-relay.ts';
 
 let database: TestDatabase;
@@ -38,6 +39,26 @@ describe('the tables', () => {
     const found = await Promise.all(relays.map((relay) => relay.find(KEY, 'e-1')));
     expect(new Set(found)).toEqual(new Set([undefined]));
     for (const relay of relays) await relay.close();
+  });
+
+  test('are made on a connection that is given back as it was', async () => {
+    const left: number[] = [];
+    const watching: PostgresPool = {
+      query: (query) => pool.query(query),
+      async connect() {
+        const client = await pool.connect();
+        const before = client.listenerCount('error');
+        const release = client.release.bind(client);
+        client.release = (destroy) => {
+          left.push(client.listenerCount('error') - before);
+          release(destroy);
+        };
+        return client;
+      },
+    };
+    await using relay = openRelay({ pool: watching, schema: 'watched' });
+    await relay.find(KEY, 'e-1');
+    expect(left[0]).toBe(0);
   });
 
   test('lie in a schema of their own when one is named', async () => {
