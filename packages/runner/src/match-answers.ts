@@ -7,6 +7,7 @@ import {
   newestFirst,
   type Part,
 } from '@eventloom/core';
+import type { ValueSchema } from '@eventloom/tools';
 import { findCall, isAnswered } from './answered-run.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 
@@ -33,13 +34,14 @@ export interface MatchParams extends RequestAnswersParams {
 export async function matchFunctionResponses(
   message: Content,
   params: MatchParams,
+  Schema: typeof ValueSchema,
   before?: RequestAnswers,
 ): Promise<MatchedMessage> {
   const { invocationId, ...answering } = params;
   const newest = [...newestFirst(params.events)].filter(
     (event) => invocationId === undefined || event.invocationId === invocationId,
   );
-  const answers = new RequestAnswers({ ...answering, events: newest }, before);
+  const answers = new RequestAnswers({ ...answering, events: newest }, Schema, before);
   const calls: Event[] = [];
   const parts: Part[] = [];
   for (const part of message.parts ?? []) {

@@ -1,4 +1,5 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
+import { ValueSchema } from '@eventloom/tools';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchFunctionResponses } from './match-answers.ts';
@@ -64,12 +65,16 @@ test.each([
 });
 
 function match(message: Content, events: readonly Event[]): Promise<MatchedMessage> {
-  return matchFunctionResponses(message, {
-    events,
-    platform: fixedPlatform(),
-    requestTtlMs: undefined,
-    credentialService: undefined,
-  });
+  return matchFunctionResponses(
+    message,
+    {
+      events,
+      platform: fixedPlatform(),
+      requestTtlMs: undefined,
+      credentialService: undefined,
+    },
+    ValueSchema,
+  );
 }
 
 function answering(id: string, extras: object = {}): Content {

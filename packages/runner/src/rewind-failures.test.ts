@@ -1,5 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import {
+  ARTIFACTS_TO_RESTORE,
   BaseAgent,
   type BaseArtifactService,
   type BaseSessionService,
@@ -10,7 +11,6 @@ import {
 import { InMemorySessionService } from '@eventloom/sessions';
 import { type FixedPlatform, fixedPlatform, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { ARTIFACTS_TO_RESTORE } from './artifacts-to-restore.ts';
 import { Runner } from './runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };

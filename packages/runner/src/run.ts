@@ -9,13 +9,14 @@ import {
   type GetSessionConfig,
   InvalidMessageError,
   InvocationContext,
+  reportUnlessStopped,
   RunAbortedError,
   type RunConfig,
   type RunLiveParams,
   ShuttingDownError,
   StreamingMode,
-  toError,
 } from '@eventloom/core';
+import { ValueSchema } from '@eventloom/tools';
 import { loadDeferred } from '#load-deferred';
 import { answeredCallIds } from './answered-call-ids.ts';
 import { createInvocation } from './create-invocation.ts';
@@ -26,7 +27,6 @@ import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
-import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
@@ -246,14 +246,15 @@ export class Run {
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
     const { matchFunctionResponses } = await loadDeferred();
-    return matchFunctionResponses(message, { events, platform, requestTtlMs, credentialService, invocationId }, before);
+    const params = { events, platform, requestTtlMs, credentialService, invocationId };
+    return matchFunctionResponses(message, params, ValueSchema, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
   async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
     const { resumeInvocation } = await loadDeferred();
     try {
-      const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
+      const resumed = resumeInvocation(this.#runner.agent, events, invocationId, lastSpeaker);
       this.#config = { ...resumed.config, ...withoutUndefined(this.#config), resumable: true };
       return resumed;
     } catch (error) {
@@ -282,10 +283,9 @@ export class Run {
    */
   async stopAgent(events: AsyncGenerator<Event, void, void>): Promise<void> {
     this.stop();
-    const closing = events.return(undefined).then(undefined, (error: unknown) => {
-      if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError')
-        reportTo(this.#runner.platform, error);
-    });
+    const closing = events
+      .return(undefined)
+      .then(undefined, (error: unknown) => reportUnlessStopped(this.#runner.platform, error));
     if (!this.#isPulling) await closing;
   }
 

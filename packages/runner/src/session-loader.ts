@@ -3,15 +3,15 @@ import {
   type BaseSessionService,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
-  sealEvent,
   type RunConfig,
+  sealEvent,
   type Session,
   type SessionKey,
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import { type EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
+import type { EventPlaces } from './event-places.ts';
 import type { ReadHistory, ReadSession } from './history-reader.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
 
@@ -20,8 +20,8 @@ export interface LoadedSession {
   readonly session: Session;
   /** What agents compute from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
-  /** Where in the session its events are; of a window that lacks some, unknown and not to be used. */
-  readonly places: EventPlaces;
+  /** Where in the session its events are: undefined for all from the first on; of a window that lacks some, not to be used. */
+  readonly places: EventPlaces | undefined;
   /** True when its events are worth keeping: there were some before this run, and all that count are here. */
   isKept: boolean;
   /** What is kept in place of all of them. */
@@ -100,7 +100,7 @@ export class SessionLoader {
   }
 
   async #loadWindow(key: SessionKey, window: GetSessionConfig): Promise<LoadedSession> {
-    return { session: await this.#read(key, window), derived: new Map(), places: FROM_THE_BEGIN, isKept: false };
+    return { session: await this.#read(key, window), derived: new Map(), places: undefined, isKept: false };
   }
 
   async #loadWarm(
@@ -127,7 +127,7 @@ export class SessionLoader {
     const newest = await this.#read(key, { numRecentEvents: FIRST_PAGE });
     const found = isPartial(newest)
       ? await this.#readBack(newest, this.#reader(key, newest), callIds, invocationId)
-      : { session: newest, places: FROM_THE_BEGIN };
+      : { session: newest, places: undefined };
     return { ...found, derived: new Map(), isKept: newest.lastSeq > 0 };
   }
 

@@ -11,6 +11,7 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelCall } from '../step/model-call.ts';
+import type { runCalls } from '../step/run-calls.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
@@ -42,7 +43,7 @@ export class LiveFlow {
   #tools: LlmRequest['toolsDict'] = {};
 
   /** @throws ConfigurationError outside a live run */
-  constructor(step: Step, emitted: EmittedEvents) {
+  constructor(step: Step, emitted: EmittedEvents, run: typeof runCalls) {
     const { agent, context } = step;
     const queue = context.liveRequestQueue;
     if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
@@ -88,7 +89,7 @@ export class LiveFlow {
       },
       run: (eventId, calls) => this.#calls.start({ step, tools: this.#tools, eventId, calls }),
     });
-    this.#calls = new LiveCalls({
+    this.#calls = new LiveCalls(run, {
       context,
       session,
       emit,

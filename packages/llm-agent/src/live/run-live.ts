@@ -1,4 +1,5 @@
 import type { Event, InvocationContext } from '@eventloom/core';
+import { loadDeferred } from '#load-deferred';
 import type { LlmAgent } from '../llm-agent.ts';
 import { EmittedEvents } from '../step/emitted-events.ts';
 import { resolveModel } from '../step/resolve-model.ts';
@@ -14,8 +15,9 @@ export async function* runLive(
   context: InvocationContext,
   onSpeaking: (isSpeaking: boolean) => void,
 ): AsyncGenerator<Event, void, void> {
+  const { runCalls } = await loadDeferred();
   const emitted = new EmittedEvents();
-  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted);
+  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, runCalls);
   const running = flow.run();
   emitted.endWith(running);
   try {

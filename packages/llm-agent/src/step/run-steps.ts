@@ -1,29 +1,29 @@
 import {
+  callsToRun,
   createErrorEvent,
   type Event,
   type InvocationContext,
+  isOutputMismatch,
+  leavesAgent,
   type LlmResponse,
   ModelError,
   OutputSchemaError,
   ResponseAggregator,
+  SET_MODEL_RESPONSE,
   STRUCTURED_OUTPUT,
   toError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import { isMismatch, OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
-import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
 import { answeredIds } from './answered-ids.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
-import { callsToRun } from './open-calls.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Answers } from './resumed-calls.ts';
-import { leavesAgent, runCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
@@ -41,9 +41,10 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const answers = answered.length > 0 ? await readAnswers(step, answered) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor?.startRun(context);
-  let mismatches = past?.events.filter(isMismatch).length ?? 0;
+  let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
 
   if (answers && answers.resumed.size > 0) {
+    const { runCalls } = await loadDeferred();
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
     const outcome = yield* runCalls(step, calls, await prepareTools(step), NO_EVENT, answers.resumed);
     if (outcome.event) yield outcome.event;
@@ -55,7 +56,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   }
   if (past) {
     const { resumeSteps } = await loadDeferred();
-    if (!(yield* resumeSteps(step, past, codeRun))) return;
+    if (!(yield* resumeSteps(step, past, codeRun, prepareTools, structuredAnswer))) return;
     past.goOnAnew();
   }
 
@@ -102,7 +103,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       const output = read instanceof Promise ? await read : read;
       if (output && 'issues' in output) {
         const errorMessage = describeMismatch(output.issues);
-        yield reply.whole({ ...response, errorCode: OUTPUT_SCHEMA_ERROR, errorMessage }, call.actions);
+        yield reply.whole({ ...response, errorCode: OutputSchemaError.code, errorMessage }, call.actions);
         if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
@@ -116,6 +117,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
+    const { runCalls, SetModelResponseTool } = await loadDeferred();
     const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, {
       eventId: callEvent.id,
     });
