@@ -6,21 +6,30 @@ import { promisify } from 'node:util';
 import { isBaseAgent } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** Runs `pnpm example` in a folder of its own, without a key. Gives what it prints. */
+/** Starts `pnpm example` in a folder of its own, without a key. */
 function createProgram() {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const env = { PATH: process.env['PATH'] };
-  return async (...args: readonly string[]): Promise<string> => {
-    const main = join(import.meta.dirname, 'main.ts');
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], { cwd: folder, env });
+  const start = (args: readonly string[]) =>
+    promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { cwd: folder, env });
+  /** Gives what it prints. */
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await start(args);
     expect(stderr).toBe('');
     return stdout;
   };
+  /** Gives what it complains of, when it does nothing. */
+  const refuse = async (...args: readonly string[]): Promise<unknown> => {
+    const refused: unknown = await start(args).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 2, stdout: expect.not.stringMatching(/^you /m) });
+    return refused;
+  };
+  return { run, refuse };
 }
 
 test('an example prints its transcript, and what it asked a person is answered by a later process', async () => {
-  const run = createProgram();
+  const { run } = createProgram();
   const asked = await run('human-approval');
   expect(asked).toMatch(/^you +Give Ann/m);
   expect(asked).toMatch(/^cashier +→ refund/m);
@@ -29,7 +38,7 @@ test('an example prints its transcript, and what it asked a person is answered b
 }, 20_000);
 
 test('a call is played without a key over the real client, and leaves a file to hear', async () => {
-  const run = createProgram();
+  const { run } = createProgram();
   expect(await run('voice-agent')).toMatch(/^museum +Yes, on Sunday.*\n.*answer\.wav/m);
 }, 20_000);
 
@@ -39,5 +48,18 @@ test.each(globSync('*/agent.ts', { cwd: import.meta.dirname }))('%s is an agent 
 });
 
 test('without a name it lists the examples', async () => {
-  expect(await createProgram()()).toMatch(/\n {2}coordinator\n/);
+  expect(await createProgram().run()).toMatch(/\n {2}coordinator\n/);
 });
+
+test.each([
+  [['crodinator'], 'there is no example crodinator: '],
+  [['coordinator', 'hello'], '"hello": behind the name can stand nothing'],
+  [['stock-ticker', 'EVL'], '"EVL": behind the name can stand nothing'],
+  [['human-approval', 'maybe'], '"maybe": behind the name can stand nothing, or approve, or reject'],
+])(
+  '%j is told what there is instead',
+  async (args, message) => {
+    expect(await createProgram().refuse(...args)).toMatchObject({ stderr: expect.stringContaining(message) });
+  },
+  20_000,
+);

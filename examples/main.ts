@@ -8,16 +8,26 @@ import { OfflineModel } from './stage/offline-model.ts';
 import { playLiveOffline } from './stage/play-live-offline.ts';
 import { Stage } from './stage/stage.ts';
 import type { Story } from './stage/story.ts';
+import { tellStory } from './stage/tell-story.ts';
+import { UsageError } from './stage/usage-error.ts';
 
 const NO_KEY = 'GEMINI_API_KEY is not set: what the models say is scripted, all else is real.';
 const folder = import.meta.dirname;
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'agent.ts')));
 const [name, ...args] = process.argv.slice(2);
-if (name !== undefined && names.includes(name)) {
-  await play(name);
+const usage = `pnpm example <name>, where the name is one of\n  ${names.join('\n  ')}`;
+if (name === undefined) {
+  console.log(usage);
+} else if (names.includes(name)) {
+  await play(name).catch(refuse);
 } else {
-  console.log(`pnpm example <name>, where the name is one of\n  ${names.join('\n  ')}`);
-  process.exitCode = name === undefined ? 0 : 2;
+  refuse(new UsageError(`there is no example ${name}: ${usage}`));
+}
+
+function refuse(error: unknown): void {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
 }
 
 async function play(name: string): Promise<void> {
@@ -28,7 +38,7 @@ async function play(name: string): Promise<void> {
 
 async function playLive(story: LiveStory, apiKey: string): Promise<void> {
   const print = (line: string): void => console.log(line);
-  if (apiKey !== '') return story.tell(new LiveStage(story, { gemini: { apiKey }, print }), args);
+  if (apiKey !== '') return tellStory(story, new LiveStage(story, { gemini: { apiKey }, print }), args);
   print(NO_KEY);
   await playLiveOffline(story, { args, print });
 }
@@ -43,7 +53,7 @@ async function playText(story: Story, apiKey: string): Promise<void> {
   });
   if (apiKey === '') stage.note(NO_KEY);
   try {
-    await story.tell(stage, args);
+    await tellStory(story, stage, args);
   } finally {
     await stage.close();
     sessionService?.close();

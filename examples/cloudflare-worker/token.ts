@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 
 const { JWT_SECRET = '' } = process.env;
+if (JWT_SECRET === '') throw new TypeError('JWT_SECRET is not set: start with --env-file=.dev.vars');
 const [, , sub = 'ann'] = process.argv;
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { contentText } from 'eventloom';
+import { contentText, InMemorySessionService } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
+import { UsageError } from '../stage/usage-error.ts';
 import { rootAgent } from './agent.ts';
 import { story } from './story.ts';
 
@@ -63,3 +64,16 @@ test('what the editor wishes goes to the writer, and the editor is asked again',
   const [run] = rootAgent.history({ events: session.events, invocationId: session.events[0]?.invocationId ?? '' });
   expect(run).toMatchObject({ status: 'finished', state: { wishes: ['Mention the cake.'], rounds: 3 } });
 });
+
+test.each([[['maybe']], [['approve', 'Mention the cake.']], [['revise', 'Mention', 'the', 'cake.']]])(
+  '%j is told which words there are, and the question stays',
+  async (args) => {
+    const sessionService = new InMemorySessionService();
+    const { stage } = await playOffline(story, { sessionService });
+    const before = await stage.session();
+    const playing = playOffline(story, { args, sessionService });
+    await expect(playing).rejects.toThrow(UsageError);
+    await expect(playing).rejects.toThrow('nothing, or approve, or revise, or revise <what to change>');
+    expect(await stage.session()).toEqual(before);
+  },
+);

@@ -23,8 +23,9 @@ export const story: Story = {
   },
   keepsSessions: true,
   resumable: true,
+  takes: [['approve'], ['revise'], ['revise', '<what to change>']],
   async tell(stage, [decision, wish = 'Mention the cake.']) {
-    if (decision !== 'approve' && decision !== 'revise') {
+    if (decision === undefined) {
       await stage.forget();
       await stage.say('Announce our new library.');
       stage.note(

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { InMemorySessionService } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
+import { UsageError } from '../stage/usage-error.ts';
 import { openQuestions } from './open-questions.ts';
 import { story } from './story.ts';
 
@@ -42,6 +44,15 @@ test('an answer that nobody waits for is told so', async () => {
   expect(
     (await playParts(story.replies, [], ['approve'], ['approve'])).events.filter(({ author }) => author === 'user'),
   ).toHaveLength(2);
+});
+
+test.each([[['aprove']], [['approve', 'please']]])('%j is no answer, and the question stays', async (args) => {
+  const sessionService = new InMemorySessionService();
+  const { stage } = await playOffline(story, { sessionService });
+  const playing = playOffline(story, { args, sessionService });
+  await expect(playing).rejects.toThrow(UsageError);
+  await expect(playing).rejects.toThrow('nothing, or approve, or reject');
+  expect(openQuestions((await stage.session())?.events ?? [])).toHaveLength(1);
 });
 
 test('a small refund is paid at once', async () => {

@@ -14,8 +14,9 @@ export const story: Story = {
   agent: rootAgent,
   replies: { cashier: [refundOrReport] },
   keepsSessions: true,
+  takes: [['approve'], ['reject']],
   async tell(stage, [decision]) {
-    if (decision !== 'approve' && decision !== 'reject') {
+    if (decision === undefined) {
       await stage.forget();
       await stage.say('Give Ann her 120 EUR back.');
       stage.note(

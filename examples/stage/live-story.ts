@@ -7,6 +7,8 @@ export interface LiveStory {
   readonly agent: BaseAgent;
   /** A script for each connection, in order. */
   readonly connections: readonly FakeLiveScript[];
-  /** @param args what stands behind the name of the example on the command line */
+  /** What can stand behind the name of the example on the command line, in angle brackets what may be anything. Default nothing. */
+  readonly takes?: readonly (readonly string[])[];
+  /** @param args what stands there: one of these, or nothing */
   tell(stage: LiveStage, args: readonly string[]): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { FakeGeminiServer } from '@eventloom/testing/fake-gemini';
 import { LiveStage, type LiveStageOptions } from './live-stage.ts';
 import type { LiveStory } from './live-story.ts';
+import { tellStory } from './tell-story.ts';
 
 /** What is left of a call that was played. */
 export interface PlayedLive {
@@ -17,7 +18,7 @@ export async function playLiveOffline(
   await using server = await FakeGeminiServer.start();
   server.live.enqueue(...story.connections);
   const stage = new LiveStage(story, { gemini: { apiKey: 'none', baseUrl: server.url }, ...options });
-  await story.tell(stage, args);
+  await tellStory(story, stage, args);
   server.assertConsumed();
   return { stage, connections: server.live.connections };
 }

@@ -1,6 +1,7 @@
 import { OfflineModel } from './offline-model.ts';
 import { Stage, type StageOptions } from './stage.ts';
 import type { Story } from './story.ts';
+import { tellStory } from './tell-story.ts';
 
 /** What is left of a story that was played. */
 export interface Played {
@@ -17,6 +18,6 @@ export async function playOffline(
 ): Promise<Played> {
   const model = new OfflineModel(story.replies);
   const stage = new Stage(story, { models: () => model, ...options });
-  await story.tell(stage, args);
+  await tellStory(story, stage, args);
   return { stage, model };
 }

@@ -11,6 +11,8 @@ export interface Story {
   readonly keepsSessions?: boolean;
   /** Runs can be resumed: a run that asks waits, and goes on with the answer. Default false. */
   readonly resumable?: boolean;
-  /** @param args what stands behind the name of the example on the command line */
+  /** What can stand behind the name of the example on the command line, in angle brackets what may be anything. Default nothing. */
+  readonly takes?: readonly (readonly string[])[];
+  /** @param args what stands there: one of these, or nothing */
   tell(stage: Stage, args: readonly string[]): Promise<void>;
 }

@@ -16,7 +16,8 @@ export const story: LiveStory = {
       ...spokenTurn('Yes, on Sunday we are open from ten to six.'),
     ],
   ],
-  /** @param args a WAV file with the question. Without one it is a tone, which only a scripted Gemini understands. */
+  takes: [['<file.wav>']],
+  /** Without a file the question is a tone, which only a scripted Gemini understands. */
   async tell(stage, [path = createQuestion(stage)]) {
     const { sampleRate, samples } = readWav(path);
     const answer: Buffer[] = [];

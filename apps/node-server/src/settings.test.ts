@@ -95,6 +95,13 @@ describe('settings', () => {
     expect([settingsOf([], { PORT: '1' }).port, settingsOf(['--port', '2'], { PORT: '1' }).port]).toEqual([1, 2]);
   });
 
+  test('name the model of the demo agent', () => {
+    expect(settingsOf(['--model', 'gemini-pro'], { GEMINI_API_KEY: 'a' })).toMatchObject({ demoModel: 'gemini-pro' });
+    expect(() => settingsOf(['--model', 'gemini-pro', '--agents', 'a'], { GEMINI_API_KEY: 'a' })).toThrow(
+      '--model gemini-pro: is for the demo agent',
+    );
+  });
+
   test('take either name of the key, and nothing for an empty one', () => {
     expect(settingsOf([], { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: '' }).gemini).toEqual({
       apiKey: 'b',
@@ -124,6 +131,7 @@ describe('settings', () => {
     [['--request-ttl', '15'], '--request-ttl 15: must be a number of seconds, minutes, hours or days'],
     [['--request-ttl', '0s'], '--request-ttl 0s'],
     [['--request-ttl', '9999999d'], '--request-ttl 9999999d'],
+    [['--model', 'gemini-pro'], '--model gemini-pro: no key is set'],
     [['--artifacts', 's3://x'], '--artifacts s3://x: must be file:<folder> or memory:'],
   ])('refuse %j', (args, message) => {
     expect(() => settingsOf(args)).toThrow(message);

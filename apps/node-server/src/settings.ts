@@ -65,6 +65,7 @@ const DEMO_MODEL = 'gemini-flash-latest';
 
 /** @throws UsageError for a value that makes no sense */
 export function readSettings(line: CommandLine, environment: Environment, workingFolder: string): Settings {
+  const gemini = readGemini(environment);
   const dataFolder = resolve(workingFolder, line.data ?? '.eventloom');
   return {
     port: readPort(line.port ?? set(environment['PORT']) ?? '8000'),
@@ -78,8 +79,8 @@ export function readSettings(line: CommandLine, environment: Environment, workin
     resumable: line.resumable,
     unfinishedRuns: readUnfinishedRuns(line.unfinishedRuns),
     requestTtlMs: readRequestTtl(line.requestTtl),
-    gemini: readGemini(environment),
-    demoModel: line.model ?? DEMO_MODEL,
+    gemini,
+    demoModel: readDemoModel(line, gemini),
   };
 }
 
@@ -163,6 +164,15 @@ function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | u
     if (!EventloomError.isInstance(error)) throw error;
     throw new UsageError(`the variable ${KEY_VARIABLE}: ${error.message}`);
   }
+}
+
+/** Who names a model is not to get the answers of another one. */
+function readDemoModel({ model, agents }: CommandLine, gemini: GeminiSettings | undefined): string {
+  if (model === undefined) return DEMO_MODEL;
+  if (agents !== undefined)
+    throw new UsageError(`--model ${model}: is for the demo agent; those of --agents name theirs`);
+  if (gemini) return model;
+  throw new UsageError(`--model ${model}: no key is set; set GEMINI_API_KEY and start again`);
 }
 
 const MS_OF: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -75,6 +75,10 @@ async function fill(ask: Ask, app: string): Promise<void> {
 
 const words = process.argv.slice(2);
 const wanted = Object.entries(REQUESTS).filter(([name]) => words.every((word) => name.includes(word)));
+if (wanted.length === 0) {
+  console.error(`no request has ${words.join(' and ')} in its name; there are: ${Object.keys(REQUESTS).join(', ')}`);
+  process.exit(2);
+}
 const state = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
 try {
   for (const app of new Set(wanted.map(([, [of]]) => of))) await onServer((ask) => fill(ask, app));

@@ -30,6 +30,13 @@ test('the token that the example prints is believed', async () => {
   expect((await ask('/apps/helper/users/ann/sessions')).status).toBe(403);
 });
 
+test('without the secret no token is printed', () => {
+  const { JWT_SECRET: _, ...environment } = { ...process.env, JWT_SECRET: '' };
+  const print = () =>
+    execFileSync(process.execPath, [join(import.meta.dirname, '../token.ts')], { env: environment, stdio: 'pipe' });
+  expect(print).toThrow('JWT_SECRET is not set');
+});
+
 test('the classes of the bindings are exported', () => {
   expect([UserObject, AppStateObject].map((objectClass) => typeof objectClass)).toEqual(['function', 'function']);
 });

@@ -17,6 +17,7 @@ export { decodeBase64, encodeBase64, isBase64 } from './content/base64.ts';
 export type { CopyJsonOptions, JsonFault } from './content/copy-json.ts';
 export type { JsonObject, JsonValue } from './content/json.ts';
 export { copyJson } from './content/copy-json.ts';
+export { joinBytes } from './content/join-bytes.ts';
 export { getOwn, setOwn, isRecord } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';

@@ -256,6 +256,7 @@ export {
   leavesAgent,
   isUserArtifact,
   isVisibleOn,
+  joinBytes,
   jsonSchemaSource,
   languageOf,
   LiveConnectionError,

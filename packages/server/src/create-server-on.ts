@@ -8,15 +8,10 @@ import type { Route } from './http/route.ts';
 import { admitLive } from './live/admit-live.ts';
 import { LiveCalls } from './live/live-calls.ts';
 import type { LiveAdmission } from './live/live-socket.ts';
-import { artifactRoutes } from './routes/artifact-routes.ts';
 import { liveRoutes } from './routes/live-routes.ts';
 import { openApiRoute } from './routes/open-api-route.ts';
-import { runBufferRoutes } from './routes/run-buffer-routes.ts';
-import { runRoutes } from './routes/run-routes.ts';
 import { serverRoutes } from './routes/server-routes.ts';
-import { graphRoutes } from './routes/graph-routes.ts';
-import { historyRoutes } from './routes/history-routes.ts';
-import { sessionRoutes } from './routes/session-routes.ts';
+import { userRoutes } from './routes/user-routes.ts';
 import { GRACE_MS } from './runs/run-drain.ts';
 import { RunRegistry } from './runs/run-registry.ts';
 import { UnfinishedRuns } from './runs/unfinished-runs.ts';
@@ -75,16 +70,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   };
   const { onUnfinishedRuns: action = 'resume', runners } = options;
   const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
-  const routes: Route[] = [
-    ...serverRoutes,
-    ...sessionRoutes,
-    ...historyRoutes,
-    ...artifactRoutes,
-    ...runRoutes,
-    ...runBufferRoutes,
-    ...graphRoutes,
-    ...liveRoutes,
-  ];
+  const routes: Route[] = [...serverRoutes, ...userRoutes(), ...liveRoutes];
   addRoutes(app, [...routes, openApiRoute(routes, VERSION)], {
     ...options,
     server,

@@ -25,7 +25,11 @@ const OPTIONS = {
     value: 'folder',
     help: 'serve the agents of this folder: each sub-folder with an agent.ts is an app',
   },
-  model: { type: 'string', value: 'name', help: 'the Gemini model of the demo agent; default gemini-flash-latest' },
+  model: {
+    type: 'string',
+    value: 'name',
+    help: 'the Gemini model of the demo agent, when a key is set; default gemini-flash-latest',
+  },
   data: { type: 'string', value: 'folder', help: 'where everything is kept; default .eventloom' },
   sessions: { type: 'string', value: 'place', help: 'sqlite:<file>, postgres://<user>@<host>/<database> or memory:' },
   artifacts: { type: 'string', value: 'place', help: 'file:<folder> or memory:' },

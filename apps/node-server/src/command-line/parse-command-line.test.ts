@@ -19,6 +19,7 @@ describe('the command line', () => {
   });
 
   test('takes an option that can be repeated', () => {
+    expect(parseCommandLine(['--resumable', '--resumable'])).toMatchObject({ resumable: true });
     const { origins } = parseCommandLine(['--origin', 'http://a.example', '--origin', 'http://b.example']);
     expect(origins).toEqual(['http://a.example', 'http://b.example']);
   });
@@ -39,6 +40,7 @@ describe('the command line', () => {
     [['--session', 's'], '--session is an option of ask, not of start'],
     [['ask', 'hi', '--port', '1'], '--port is an option of start, not of ask'],
     [['--data', ''], '--data: is empty'],
+    [['--port', '1', '--port=2'], '--port: is given more than once'],
     [['--port'], "Option '--port <value>' argument missing"],
     [['ask', '--json=yes'], "Option '--json' does not take an argument"],
   ])('%j is refused with a hint', (args, message) => {

@@ -32,7 +32,8 @@ export interface CommandLine {
 
 /**
  * Reads the arguments of the program.
- * @throws UsageError for a command, an option or a value that does not exist, with the one that may have been meant
+ * @throws UsageError for a command, an option or a value that does not exist, with the one that may have been meant, and for an option
+ * that is given twice and has one value
  */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   // pnpm hands a separating `--` on, and nothing here needs one.
@@ -74,11 +75,17 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
 function checkNames(args: readonly string[]): void {
   const names = OPTION_LIST.map(({ name }) => name);
   const { tokens } = parseArgs({ args: [...args], options: PARSE_OPTIONS, strict: false, tokens: true });
+  const seen = new Set<string>();
   for (const token of tokens) {
-    if (token.kind !== 'option' || names.includes(token.name)) continue;
-    const meant = nearestName(token.name, names);
-    const hint = meant === undefined ? '--help names those there are' : `did you mean --${meant}?`;
-    throw new UsageError(`there is no option ${token.rawName}; ${hint}`);
+    if (token.kind !== 'option') continue;
+    if (!names.includes(token.name)) {
+      const meant = nearestName(token.name, names);
+      const hint = meant === undefined ? '--help names those there are' : `did you mean --${meant}?`;
+      throw new UsageError(`there is no option ${token.rawName}; ${hint}`);
+    }
+    if (seen.has(token.name) && PARSE_OPTIONS[token.name]?.type === 'string' && !PARSE_OPTIONS[token.name]?.multiple)
+      throw new UsageError(`--${token.name}: is given more than once`);
+    seen.add(token.name);
   }
 }
 

@@ -1,4 +1,11 @@
-import { decodeBase64, type DurableObjectStorage, encodeBase64, SizeLimitError, USER_PREFIX } from '@eventloom/core';
+import {
+  decodeBase64,
+  type DurableObjectStorage,
+  encodeBase64,
+  joinBytes,
+  SizeLimitError,
+  USER_PREFIX,
+} from '@eventloom/core';
 import type {
   ArtifactDriver,
   ArtifactOwner,
@@ -116,7 +123,7 @@ export class DurableObjectArtifactDriver implements ArtifactDriver {
       .toArray()
       .flatMap(({ bytes }) => (bytes instanceof ArrayBuffer ? [new Uint8Array(bytes)] : []));
     const [first] = pieces;
-    return pieces.length > 1 ? joined(pieces) : first;
+    return pieces.length > 1 ? joinBytes(pieces) : first;
   }
 }
 
@@ -137,14 +144,4 @@ function checkSize({ name, sessionId }: ArtifactPlace, bytes: number): void {
   throw new SizeLimitError(
     `artifact ${JSON.stringify(filename)} takes ${bytes} bytes, and at most ${MAX_BYTES} can be stored in a Durable Object; keep large artifacts in R2`,
   );
-}
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let start = 0;
-  for (const piece of pieces) {
-    whole.set(piece, start);
-    start += piece.length;
-  }
-  return whole;
 }

@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64 } from '@eventloom/core';
+import { decodeBase64, encodeBase64, joinBytes } from '@eventloom/core';
 import type { ArtifactRecord, StoredArtifact } from '../artifact-driver.ts';
 
 /** R2 takes 8,192 bytes of metadata for an object. */
@@ -22,7 +22,7 @@ export function toR2Version({ record, data }: StoredArtifact): R2Version {
   if (ascii !== undefined && ascii.length <= MAX_RECORD_BYTES) {
     return { body: bytes, customMetadata: { ...size, record: ascii } };
   }
-  return { body: joined(bytes, encoder.encode(json)), customMetadata: size };
+  return { body: joinBytes([bytes, encoder.encode(json)]), customMetadata: size };
 }
 
 /** The record of a version, when its object's metadata has it. */
@@ -43,11 +43,4 @@ export function fromR2Version({ body, customMetadata }: R2Version): StoredArtifa
 /** The same JSON in ASCII, so that its length is its size, and no layer between has to agree on an encoding. */
 function toAscii(json: string): string {
   return json.replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }

@@ -1,3 +1,4 @@
+import { isDeeperThan } from '../content/json-depth.ts';
 import { isRecord, setOwn } from '../content/json.ts';
 import { InvalidEventError } from '../errors/invalid-event-error.ts';
 import { DATA, faultOf, type Field, type Fields } from './field.ts';
@@ -96,11 +97,3 @@ export const documentOf =
     if (isDeeperThan(MAX_DEPTH, value)) fail(path, `is nested deeper than ${MAX_DEPTH} levels`);
     return readObject(fields, value, path);
   };
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
-  for (const key in value) if (isDeeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true;
-  return false;
-}

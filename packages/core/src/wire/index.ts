@@ -1,5 +1,6 @@
 // What an HTTP server takes, read and checked without a schema library, and the wire schemas as JSON Schema.
 
+export { isDeeperThan } from '../content/json-depth.ts';
 export type { OpenApiSchemaName } from '../schemas/open-api-schemas.ts';
 export type { CreateSessionRequest, RunRequest } from './request-bodies.ts';
 export {

@@ -12,15 +12,10 @@ import { guardOf, guardRequest, type RequestGuardOptions } from '../http/request
 import type { Route } from '../http/route.ts';
 import { isLiveRequest, liveProtocolOf, refuseLive } from '../live/admit-live.ts';
 import { parseLiveQuery } from '../live/live-query.ts';
-import { artifactRoutes } from '../routes/artifact-routes.ts';
-import { graphRoutes } from '../routes/graph-routes.ts';
-import { historyRoutes } from '../routes/history-routes.ts';
 import { liveRoutes } from '../routes/live-routes.ts';
 import { openApiRoute } from '../routes/open-api-route.ts';
-import { runBufferRoutes } from '../routes/run-buffer-routes.ts';
-import { runRoutes } from '../routes/run-routes.ts';
 import { serverRoutes } from '../routes/server-routes.ts';
-import { sessionRoutes } from '../routes/session-routes.ts';
+import { userRoutes } from '../routes/user-routes.ts';
 import type { FrontContext } from '../server-context.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from '../server-options.ts';
@@ -69,17 +64,9 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       limits: { maxBodyBytes: shared.limits?.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes },
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
-    const ofUsers = [
-      ...sessionRoutes,
-      ...historyRoutes,
-      ...artifactRoutes,
-      ...runRoutes,
-      ...runBufferRoutes,
-      ...graphRoutes,
-    ];
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
-      ...ofUsers.map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
+      ...userRoutes().map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
       ...liveRoutes,
     ];
     addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION)], {

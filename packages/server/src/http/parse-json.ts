@@ -1,4 +1,5 @@
 import { InvalidRequestError, toError } from '@eventloom/core';
+import { isDeeperThan } from '@eventloom/core/wire';
 
 /** How deep JSON may nest; what is deeper would overflow the stack of some reader on the way. */
 const MAX_DEPTH = 256;
@@ -22,12 +23,4 @@ function parse(what: string, text: string): unknown {
   } catch (cause) {
     throw new InvalidRequestError(`${what}: is not JSON: ${toError(cause).message}`, { cause });
   }
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
-  for (const key in value) if (isDeeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true;
-  return false;
 }

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '@eventloom/core';
+import { InvalidRequestError, joinBytes } from '@eventloom/core';
 import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
 import { parseJson } from './parse-json.ts';
 
@@ -42,19 +42,8 @@ async function readAll(request: Request, maxBytes: number): Promise<Uint8Array<A
     if (length > maxBytes) throw tooLarge(maxBytes);
     chunks.push(next.value);
   }
-  return joined(chunks, length);
-}
-
-function joined(chunks: readonly Uint8Array<ArrayBuffer>[], length: number): Uint8Array<ArrayBuffer> {
   const [only] = chunks;
-  if (chunks.length === 1 && only) return only;
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return chunks.length === 1 && only ? only : joinBytes(chunks);
 }
 
 function tooLarge(maxBytes: number): BodyTooLargeError {

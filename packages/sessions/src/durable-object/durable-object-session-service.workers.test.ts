@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { limitRows } from './fixtures/limit-rows.ts';
+import { limitRows } from '@eventloom/test-workers';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
 

@@ -9,7 +9,7 @@ import {
 import { runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { limitRows } from './fixtures/limit-rows.ts';
+import { limitRows } from '@eventloom/test-workers';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
 import type { LargeValueBucket } from './large-value-bucket.ts';
 

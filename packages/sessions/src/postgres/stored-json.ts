@@ -1,11 +1,5 @@
-import {
-  type Event,
-  InvalidEventError,
-  prefixedKey,
-  SizeLimitError,
-  type StateWrite,
-  type ToolLedgerEntry,
-} from '@eventloom/core';
+import { type Event, prefixedKey, SizeLimitError, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
+import { eventToJson } from '../event-json.ts';
 import { withinLimit } from '../sql/size-limit.ts';
 
 /** The most bytes of JSON that an event, a value of state or the response of a tool call may take. */
@@ -16,13 +10,7 @@ const MAX_LIST_LENGTH = 192 * 1024 * 1024;
 
 /** An event as it is stored. @throws InvalidEventError and SizeLimitError */
 export function eventJson(event: Event): string {
-  let json: string;
-  try {
-    json = JSON.stringify(event);
-  } catch (cause) {
-    throw new InvalidEventError(`event ${JSON.stringify(event.id)} is not JSON`, { cause });
-  }
-  return withinLimit(json, MAX_JSON_BYTES, 'event', event.id);
+  return withinLimit(eventToJson(event), MAX_JSON_BYTES, 'event', event.id);
 }
 
 /** What an event that compacts others says of itself, in seconds. */

@@ -1,4 +1,5 @@
-import { type Event, InvalidEventError } from '@eventloom/core';
+import type { Event } from '@eventloom/core';
+import { eventToJson } from '../event-json.ts';
 import type { EventWindow } from '../session-driver.ts';
 import type { RowTexts, SqlRow } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
@@ -40,13 +41,7 @@ export class SqlEvents {
    * @throws InvalidEventError for one that is no JSON, and SizeLimitError
    */
   toText(event: Event): string {
-    let json: string;
-    try {
-      json = JSON.stringify(event);
-    } catch (cause) {
-      throw new InvalidEventError(`event ${JSON.stringify(event.id)} is not JSON`, { cause });
-    }
-    return this.#texts.write(json, 'event', event.id);
+    return this.#texts.write(eventToJson(event), 'event', event.id);
   }
 
   /** The event of this id; undefined when there is none. */

@@ -1,19 +1,10 @@
+import type { GeminiPath } from './parse-gemini-path.ts';
+
 /** A request as the fake server got it. */
-export interface FakeGeminiRequest {
+export interface FakeGeminiRequest extends GeminiPath {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  /** `v1`, `v1beta`, … */
-  readonly apiVersion: string;
-  /** The model's id without its path; empty for requests about caches. */
-  readonly model: string;
-  /** True for `:streamGenerateContent`. */
-  readonly stream: boolean;
-  /** Only on the Vertex AI paths. */
-  readonly project?: string;
-  readonly location?: string;
-  /** Of requests about caches: the id of the one that is deleted; empty when one is made. */
-  readonly cachedContent?: string;
   /** A number for the connection it came on: requests of one connection have the same. */
   readonly connection: number;
   /** Names in lower case. */

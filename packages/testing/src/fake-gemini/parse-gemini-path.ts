@@ -1,8 +1,12 @@
 /** What the path of a Gemini request says. */
 export interface GeminiPath {
+  /** `v1`, `v1beta`, … */
   readonly apiVersion: string;
+  /** The model's id without its path; empty for requests about caches. */
   readonly model: string;
+  /** True for `:streamGenerateContent`. */
   readonly stream: boolean;
+  /** Only on the Vertex AI paths. */
   readonly project?: string;
   readonly location?: string;
   /** Of requests about caches: the id of the one that is meant; empty when one is made. */

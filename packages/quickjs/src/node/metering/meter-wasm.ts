@@ -1,3 +1,4 @@
+import { joinBytes } from '@eventloom/core';
 import { WasmReader } from './wasm-reader.ts';
 
 /** What a meter does. */
@@ -73,11 +74,11 @@ export function meterWasm(bytes: Uint8Array, { module, name, argument, turns, ma
     const body = meterBody(code.take(), parameters[index] ?? 0, spend);
     metered.push(Uint8Array.from(unsigned(body.length)), body);
   }
-  sections.set(SECTION.code, joined(metered));
+  sections.set(SECTION.code, joinBytes(metered));
   const label = new TextEncoder().encode(mark);
-  const custom = joined([Uint8Array.from(unsigned(label.length)), label]);
+  const custom = joinBytes([Uint8Array.from(unsigned(label.length)), label]);
   const all = [...sections, [0, custom] as const];
-  return joined([bytes.subarray(0, 8), ...all.flatMap(([id, body]) => [sectionHead(id, body), body])]);
+  return joinBytes([bytes.subarray(0, 8), ...all.flatMap(([id, body]) => [sectionHead(id, body), body])]);
 }
 
 /** A function's body, with one local more where it moves bytes. */
@@ -105,7 +106,7 @@ function meterBody(body: Uint8Array, parameters: number, spend: (turns: readonly
     chunks.push(body.subarray(from, reader.at));
     if (code === OP.loop) chunks.push(Uint8Array.from(spend([OP.const, 1])));
   }
-  return joined(chunks);
+  return joinBytes(chunks);
 }
 
 /** The bodies of the sections by id, in order. Custom sections are left out: they tell of bytes that have moved. */
@@ -156,16 +157,6 @@ function parameterCounts(sections: ReadonlyMap<number, Uint8Array>): number[] {
 
 function sectionHead(id: number, body: Uint8Array): Uint8Array {
   return Uint8Array.from([id, ...unsigned(body.length)]);
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 function unsigned(value: number): number[] {

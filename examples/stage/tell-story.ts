@@ -1,0 +1,36 @@
+import { UsageError } from './usage-error.ts';
+
+/** What is told on a stage. */
+interface Telling<OnStage> {
+  readonly takes?: readonly (readonly string[])[];
+  tell(stage: OnStage, args: readonly string[]): Promise<void>;
+}
+
+/**
+ * Tells a story, a call or one that is written.
+ * @param args what stands behind the name of the example on the command line
+ * @throws UsageError for other words than the story takes, before anything is said
+ */
+export async function tellStory<OnStage>(
+  story: Telling<OnStage>,
+  stage: OnStage,
+  args: readonly string[],
+): Promise<void> {
+  const { takes = [] } = story;
+  const isKnown = args.length === 0 || takes.some((words) => isLike(args, words));
+  if (!isKnown) throw new UsageError(`${args.map(quote).join(' ')}: behind the name can stand ${list(takes)}`);
+  await story.tell(stage, args);
+}
+
+/** A word in angle brackets stands for any. */
+function isLike(args: readonly string[], words: readonly string[]): boolean {
+  return args.length === words.length && words.every((word, at) => word.startsWith('<') || word === args[at]);
+}
+
+function list(takes: readonly (readonly string[])[]): string {
+  return ['nothing', ...takes.map((words) => words.join(' '))].join(', or ');
+}
+
+function quote(word: string): string {
+  return JSON.stringify(word);
+}
