@@ -1,4 +1,4 @@
-import { type Content, type Event, isPersonRequest, ObjectType, type Part } from '@eventloom/core';
+import { type Content, type Event, isPersonRequest, type Part } from '@eventloom/core';
 import { type CodeStyle, codePartText } from '../code-execution/code-part-text.ts';
 
 /** Ids the runtime gave to calls that the model left unnamed. */
