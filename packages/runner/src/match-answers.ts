@@ -31,7 +31,7 @@ export interface MatchParams extends RequestAnswersParams {
  * @throws InvalidMessageError when a response answers no call of the session, or one that has its final answer, and for an answer to a
  * question that is none
  */
-export async function matchFunctionResponses(
+export async function matchAnswers(
   message: Content,
   params: MatchParams,
   Schema: typeof ValueSchema,

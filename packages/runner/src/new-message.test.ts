@@ -2,7 +2,7 @@ import { type Content, createEvent, type Event, InvalidMessageError } from '@eve
 import { ValueSchema } from '@eventloom/tools';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type MatchedMessage, matchFunctionResponses } from './match-answers.ts';
+import { type MatchedMessage, matchAnswers } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 
 test('a message of text, data and files is taken, and gets the role of the user', () => {
@@ -65,7 +65,7 @@ test.each([
 });
 
 function match(message: Content, events: readonly Event[]): Promise<MatchedMessage> {
-  return matchFunctionResponses(
+  return matchAnswers(
     message,
     {
       events,

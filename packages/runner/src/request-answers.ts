@@ -114,7 +114,7 @@ export class RequestAnswers {
   #take(id: string, { args }: FunctionCall, given: JsonRecord, isLate: boolean): JsonRecord {
     const { credentialService } = this.#params;
     if (!credentialService) {
-      throw new ConfigurationError('newMessage: has a credential, and the runner has no credentialService to keep it');
+      throw new ConfigurationError('newMessage: has a credential: the runner has no credentialService');
     }
     if (isLate) return { provided: false };
     const taken = given['provided'] === true && this.#before ? this.#before.#given.get(id) : undefined;

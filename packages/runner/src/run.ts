@@ -245,9 +245,9 @@ export class Run {
   async #matchAnswers(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
-    const { matchFunctionResponses } = await loadDeferred();
+    const { matchAnswers } = await loadDeferred();
     const params = { events, platform, requestTtlMs, credentialService, invocationId };
-    return matchFunctionResponses(message, params, ValueSchema, before);
+    return matchAnswers(message, params, ValueSchema, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */

@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import type { EventPlaces } from './event-places.ts';
-import type { ReadHistory, ReadSession } from './history-reader.ts';
+import type { ReadSession } from './history-reader.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
 
 /** A session as a run works on it. */
@@ -126,22 +126,9 @@ export class SessionLoader {
   async #loadCold(key: SessionKey, callIds: readonly string[], invocationId?: string): Promise<LoadedSession> {
     const newest = await this.#read(key, { numRecentEvents: FIRST_PAGE });
     const found = isPartial(newest)
-      ? await this.#readBack(newest, this.#reader(key, newest), callIds, invocationId)
+      ? await (await loadDeferred()).readBack(newest, this.#reader(key, newest), callIds, invocationId)
       : { session: newest, places: undefined };
     return { ...found, derived: new Map(), isKept: newest.lastSeq > 0 };
-  }
-
-  /** What counts of a session of which there is more than its newest events. */
-  async #readBack(
-    newest: Session,
-    read: ReadSession,
-    callIds: readonly string[],
-    invocationId: string | undefined,
-  ): Promise<ReadHistory> {
-    const { lacksSomething, readAll, readHistory } = await loadDeferred();
-    const found = await readHistory(newest, read);
-    const { session } = found;
-    return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;
   }
 
   /** Reads more of a session, which may have been deleted and made anew since. */

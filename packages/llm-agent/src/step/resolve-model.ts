@@ -15,7 +15,7 @@ export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseL
   throw new ConfigurationError(
     models
       ? `agent "${agent.name}": the runner's models know no model named "${named}"`
-      : `agent "${agent.name}": model "${named}" is a name and the runner has no models to look it up in; give a model object, or hand models to the runner`,
+      : `agent "${agent.name}": the runner has no models to look it up in; hand it models, or give a model object instead of "${named}"`,
   );
 }
 

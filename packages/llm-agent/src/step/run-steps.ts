@@ -23,7 +23,6 @@ import { ModelReply } from './model-reply.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
-import type { Answers } from './resumed-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
@@ -38,15 +37,15 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const step: Step = { agent, model: resolveModel(agent, context), context };
   // In an invocation that goes on, what was answered is the concern of the agent that asked.
   const answered = context.invocation.past ? [] : answeredIds(context.session.events);
-  const answers = answered.length > 0 ? await readAnswers(step, answered) : undefined;
+  const later = past || answered.length > 0 ? await loadDeferred() : undefined;
+  const answers = answered.length > 0 ? later?.answersTo(context.session.events, answered, context) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor?.startRun(context);
   let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (answers && answers.resumed.size > 0) {
-    const { runCalls } = await loadDeferred();
+  if (later && answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const outcome = yield* runCalls(step, calls, await prepareTools(step), NO_EVENT, answers.resumed);
+    const outcome = yield* later.runCalls(step, calls, await prepareTools(step), NO_EVENT, answers.resumed);
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -54,9 +53,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     context.pause();
     return;
   }
-  if (past) {
-    const { resumeSteps } = await loadDeferred();
-    if (!(yield* resumeSteps(step, past, codeRun, prepareTools, structuredAnswer))) return;
+  if (later && past) {
+    if (!(yield* later.resumeSteps(step, past, codeRun, prepareTools, structuredAnswer))) return;
     past.goOnAnew();
   }
 
@@ -132,11 +130,6 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
     if (endsTurn(context, outcome)) return;
   }
-}
-
-async function readAnswers({ context }: Step, answered: readonly string[]): Promise<Answers> {
-  const { answersTo } = await loadDeferred();
-  return answersTo(context.session.events, answered, context);
 }
 
 /** Calls that a person's answer sets off have an event each. */
