@@ -37,6 +37,13 @@ test('an example prints its transcript, and what it asked a person is answered b
   expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
 }, 20_000);
 
+test('an example leaves what another one asked as it is', async () => {
+  const { run } = createProgram();
+  await run('human-approval');
+  await run('draft-critique-revise');
+  expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
+}, 20_000);
+
 test('a call is played without a key over the real client, and leaves a file to hear', async () => {
   const { run } = createProgram();
   expect(await run('voice-agent')).toMatch(/^museum +Yes, on Sunday.*\n.*answer\.wav/m);
@@ -55,6 +62,7 @@ test.each([
   [['crodinator'], 'there is no example crodinator: '],
   [['coordinator', 'hello'], '"hello": behind the name can stand nothing'],
   [['stock-ticker', 'EVL'], '"EVL": behind the name can stand nothing'],
+  [['voice-agent', 'nothing.wav'], 'nothing.wav cannot be read: '],
   [['human-approval', 'maybe'], '"maybe": behind the name can stand nothing, or approve, or reject'],
 ])(
   '%j is told what there is instead',

@@ -1,21 +1,26 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { geminiModels } from 'eventloom';
+import { AgentError, EventloomError, geminiModels } from 'eventloom';
+import { COMMAND } from './stage/command.ts';
 import { LiveStage } from './stage/live-stage.ts';
 import type { LiveStory } from './stage/live-story.ts';
 import { OfflineModel } from './stage/offline-model.ts';
 import { playLiveOffline } from './stage/play-live-offline.ts';
 import { Stage } from './stage/stage.ts';
+import type { ServedStory } from './stage/served-story.ts';
 import type { Story } from './stage/story.ts';
 import { tellStory } from './stage/tell-story.ts';
 import { UsageError } from './stage/usage-error.ts';
 
-const NO_KEY = 'GEMINI_API_KEY is not set: what the models say is scripted, all else is real.';
+const NO_KEY = 'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: what the models say is scripted, all else is real.';
 const folder = import.meta.dirname;
-const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'agent.ts')));
+/** The story of an example that is its own workspace is among its sources. */
+const storyOf = (name: string): string | undefined =>
+  ['story.ts', 'src/story.ts'].map((file) => `./${name}/${file}`).find((file) => existsSync(join(folder, file)));
+const names = readdirSync(folder).filter((name) => name !== 'stage' && storyOf(name) !== undefined);
 const [name, ...args] = process.argv.slice(2);
-const usage = `pnpm example <name>, where the name is one of\n  ${names.join('\n  ')}`;
+const usage = `${COMMAND} <name>, where the name is one of\n  ${names.join('\n  ')}`;
 if (name === undefined) {
   console.log(usage);
 } else if (names.includes(name)) {
@@ -25,14 +30,23 @@ if (name === undefined) {
 }
 
 function refuse(error: unknown): void {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(error.message);
-  process.exitCode = 2;
+  // What an agent's own code threw is shown with where.
+  if (AgentError.isInstance(error)) throw error;
+  if (error instanceof UsageError) {
+    console.error(error.message);
+    process.exitCode = 2;
+  } else if (EventloomError.isInstance(error)) {
+    console.error(`${error.code}: ${error.message}`);
+    process.exitCode = 1;
+  } else {
+    throw error;
+  }
 }
 
 async function play(name: string): Promise<void> {
-  const { story } = (await import(`./${name}/story.ts`)) as { readonly story: Story | LiveStory };
+  const { story } = (await import(storyOf(name) ?? '')) as { readonly story: Story | LiveStory | ServedStory };
   const apiKey = process.env['GEMINI_API_KEY'] || process.env['GOOGLE_API_KEY'] || '';
+  if ('isServed' in story) return tellStory(story, { apiKey, print: (line) => console.log(line) }, args);
   return 'connections' in story ? playLive(story, apiKey) : playText(story, apiKey);
 }
 

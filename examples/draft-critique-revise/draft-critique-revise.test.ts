@@ -9,20 +9,20 @@ import { UsageError } from '../stage/usage-error.ts';
 import { rootAgent } from './agent.ts';
 import { story } from './story.ts';
 
-const { writer = [], critic = [] } = story.replies;
-
-/** Plays parts of the story one after the other, each with the file opened anew and the lines that are left, as later processes do. */
+/** Plays parts of the story one after the other, each with the file opened anew, as later processes do. */
 async function playParts(...parts: readonly (readonly string[])[]) {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const said: string[] = [];
+  const hints: string[] = [];
   let asked = 0;
   let session;
-  for (const [part, args] of parts.entries()) {
+  for (const args of parts) {
     const sessionService = new SqliteSessionService({ path: join(folder, 'sessions.sqlite') });
-    const from = part === 0 ? 0 : 2;
-    const replies = { writer: writer.slice(from), critic: critic.slice(from) };
-    const { stage, model } = await playOffline({ ...story, replies }, { args, sessionService });
+    let hint = '';
+    const print = (line: string): void => void (hint = line.startsWith('The run waits.') ? line : hint);
+    const { stage, model } = await playOffline(story, { args, sessionService, print });
+    hints.push(hint);
     asked += model.requestsOf('writer').length;
     said.push(
       ...stage.events
@@ -32,7 +32,7 @@ async function playParts(...parts: readonly (readonly string[])[]) {
     session = await stage.session();
     sessionService.close();
   }
-  return { said: said.filter((line) => !line.endsWith(': ')), asked, session: session ?? expect.unreachable() };
+  return { said: said.filter((line) => !line.endsWith(': ')), hints, asked, session: session ?? expect.unreachable() };
 }
 
 test('the critic sends a draft back, and the editor is asked about the next one', async () => {
@@ -58,11 +58,12 @@ test('approved by a later process it is published, and nothing is written again'
 });
 
 test('what the editor wishes goes to the writer, and the editor is asked again', async () => {
-  const { said, session } = await playParts([], ['revise', 'Mention the cake.'], ['approve']);
-  expect(said).toContain('writer: Our library opens on Monday, and there will be cake.');
-  expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday, and there will be cake.');
+  const { said, hints, session } = await playParts([], ['revise', 'Mention the party.'], ['approve']);
+  expect(said).toContain('writer: Our library opens on Monday. (Mention the party.)');
+  expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday. (Mention the party.)');
+  expect(hints).toEqual([expect.stringContaining('approve'), hints[0], '']);
   const [run] = rootAgent.history({ events: session.events, invocationId: session.events[0]?.invocationId ?? '' });
-  expect(run).toMatchObject({ status: 'finished', state: { wishes: ['Mention the cake.'], rounds: 3 } });
+  expect(run).toMatchObject({ status: 'finished', state: { wishes: ['Mention the party.'], rounds: 3 } });
 });
 
 test.each([[['maybe']], [['approve', 'Mention the cake.']], [['revise', 'Mention', 'the', 'cake.']]])(

@@ -1,4 +1,13 @@
-import { type Event, type FunctionCall, getFunctionCalls, getFunctionResponses, REQUEST_INPUT } from 'eventloom';
+import {
+  contentText,
+  type Event,
+  type FunctionCall,
+  getFunctionCalls,
+  getFunctionResponses,
+  type LlmRequest,
+  REQUEST_INPUT,
+} from 'eventloom';
+import { COMMAND } from '../stage/command.ts';
 import type { Story } from '../stage/story.ts';
 import { rootAgent } from './agent.ts';
 
@@ -8,38 +17,42 @@ function openQuestion(events: readonly Event[]): FunctionCall | undefined {
   return events.flatMap(getFunctionCalls).find(({ id, name }) => name === REQUEST_INPUT && !answered.has(id));
 }
 
-/** What the critic thinks, of a draft that names the day and of one that does not. */
-const judged = (good: boolean, advice: string) => JSON.stringify({ good, advice });
+/** A later process goes on with what an earlier one asked, so what is said hangs on the draft and the advice, which are state. */
+function draft({ config }: LlmRequest): string {
+  const [, last = '', advice = ''] =
+    /Your last draft: (.*)\nWhat is wrong with it: (.*)/.exec(String(config.systemInstruction)) ?? [];
+  if (last === '') return 'We open a library.';
+  return advice === 'Say when.' ? 'Our library opens on Monday.' : `${last} (${advice})`;
+}
+
+function judge({ contents }: LlmRequest): string {
+  const isDated = contentText(contents.at(-1)).includes('on Monday');
+  return JSON.stringify(isDated ? { good: true, advice: '' } : { good: false, advice: 'Say when.' });
+}
 
 export const story: Story = {
   agent: rootAgent,
-  replies: {
-    writer: [
-      'We open a library.',
-      'Our library opens on Monday.',
-      'Our library opens on Monday, and there will be cake.',
-    ],
-    critic: [judged(false, 'Say when.'), judged(true, ''), judged(true, '')],
-  },
+  replies: { writer: [draft, draft], critic: [judge, judge] },
   keepsSessions: true,
   resumable: true,
   takes: [['approve'], ['revise'], ['revise', '<what to change>']],
   async tell(stage, [decision, wish = 'Mention the cake.']) {
+    const question = async (): Promise<FunctionCall | undefined> => openQuestion((await stage.session())?.events ?? []);
     if (decision === undefined) {
       await stage.forget();
       await stage.say('Announce our new library.');
-      stage.note(
-        '',
-        'The run waits. Answer it: pnpm example draft-critique-revise approve (or revise "what to change")',
-      );
-      return;
+    } else {
+      const { id } = (await question()) ?? {};
+      if (id === undefined) {
+        stage.note('', 'Nothing waits for an answer: run the example without approve or revise first.');
+        return;
+      }
+      const response = decision === 'approve' ? { approved: true } : { approved: false, wish };
+      await stage.send({ functionResponse: { id, name: REQUEST_INPUT, response } });
     }
-    const question = openQuestion((await stage.session())?.events ?? []);
-    if (!question) {
-      stage.note('', 'Nothing waits for an answer: run the example without approve or revise first.');
-      return;
+    if (await question()) {
+      const command = `${COMMAND} draft-critique-revise`;
+      stage.note('', `The run waits. Answer it: ${command} approve (or revise "what to change")`);
     }
-    const response = decision === 'approve' ? { approved: true } : { approved: false, wish };
-    await stage.send({ functionResponse: { id: question.id ?? '', name: REQUEST_INPUT, response } });
   },
 };

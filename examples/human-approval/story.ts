@@ -1,4 +1,5 @@
 import { getOwn, type LlmRequest, REQUEST_CONFIRMATION } from 'eventloom';
+import { COMMAND } from '../stage/command.ts';
 import type { Story } from '../stage/story.ts';
 import { rootAgent } from './agent.ts';
 import { openQuestions } from './open-questions.ts';
@@ -16,21 +17,22 @@ export const story: Story = {
   keepsSessions: true,
   takes: [['approve'], ['reject']],
   async tell(stage, [decision]) {
+    const waiting = async () => openQuestions((await stage.session())?.events ?? []);
     if (decision === undefined) {
       await stage.forget();
       await stage.say('Give Ann her 120 EUR back.');
-      stage.note(
-        '',
-        'The run is over and the question is stored. Answer it: pnpm example human-approval approve (or reject)',
-      );
-      return;
+    } else {
+      const [question] = await waiting();
+      if (!question) {
+        stage.note('', 'Nothing waits for an answer: run the example without approve or reject first.');
+        return;
+      }
+      const response = { confirmed: decision === 'approve' };
+      await stage.send({ functionResponse: { id: question.id ?? '', name: REQUEST_CONFIRMATION, response } });
     }
-    const [question] = openQuestions((await stage.session())?.events ?? []);
-    if (!question) {
-      stage.note('', 'Nothing waits for an answer: run the example without approve or reject first.');
-      return;
+    if ((await waiting()).length > 0) {
+      const command = `${COMMAND} human-approval`;
+      stage.note('', `The run is over and the question is stored. Answer it: ${command} approve (or reject)`);
     }
-    const response = { confirmed: decision === 'approve' };
-    await stage.send({ functionResponse: { id: question.id ?? '', name: REQUEST_CONFIRMATION, response } });
   },
 };

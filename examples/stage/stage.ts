@@ -30,7 +30,8 @@ export class Stage {
 
   constructor({ agent, resumable = false }: Story, { models, print, sessionService }: StageOptions) {
     this.#runner = new Runner({
-      appName: 'example',
+      // A session of its own for each example: they are kept in one file.
+      appName: agent.name,
       agent,
       models,
       sessionService: sessionService ?? new InMemorySessionService(),
@@ -73,12 +74,14 @@ export class Stage {
 
   /** The session as it is stored; undefined before anything was said in it. */
   session(sessionId = 'first'): Promise<Session | undefined> {
-    return this.#runner.sessionService.getSession({ appName: 'example', userId: 'you', sessionId });
+    const { appName, sessionService } = this.#runner;
+    return sessionService.getSession({ appName, userId: 'you', sessionId });
   }
 
   /** Forgets the session. */
   forget(sessionId = 'first'): Promise<void> {
-    return this.#runner.sessionService.deleteSession({ appName: 'example', userId: 'you', sessionId });
+    const { appName, sessionService } = this.#runner;
+    return sessionService.deleteSession({ appName, userId: 'you', sessionId });
   }
 
   /** Closes what the agents hold open. */

@@ -1,2 +1,2 @@
-/** Thrown for words on the command line that an example does not know. The message says which there are. */
+/** Thrown for words on the command line that an example cannot use. The message says why, or which there are. */
 export class UsageError extends Error {}

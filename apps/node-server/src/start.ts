@@ -1,12 +1,17 @@
-import { createServer } from '@eventloom/server';
+import { createServer, type EventloomServer } from '@eventloom/server';
 import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
 import { missingKeyWarning } from './agents/missing-key-warning.ts';
 import { openApplication } from './application.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
+import { endingLine } from './ending-line.ts';
 import { UsageError } from './errors/usage-error.ts';
 import { readyLine } from './ready-line.ts';
+import { failureText } from './failure-text.ts';
 import type { Settings } from './settings.ts';
 import type { Terminal } from './terminal.ts';
+
+/** How long runs in flight may go on when the program is to end. */
+const DRAIN_MS = 10_000;
 
 /** Serves until a signal ends it. Settles with the exit code. */
 export async function start(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
@@ -17,23 +22,27 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     );
   }
   const application = await openApplication(settings, terminal.warn);
+  let server: EventloomServer;
   let listening: NodeServer;
   try {
-    const server = createServer({
+    server = createServer({
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,
       allowUnauthenticated: line.allowUnauthenticated,
       origins: line.origins,
-      onError: (error) => console.error(error),
+      onError: (error) => terminal.warn(failureText(error)),
     });
-    listening = await serve(server, { host, port });
+    listening = await serve(server, { host, port, drainMs: DRAIN_MS });
   } catch (error) {
     await application.close();
     throw error;
   }
   const done = Promise.withResolvers<void>();
-  shutDownOnSignal(listening, done.resolve);
+  shutDownOnSignal(listening, done.resolve, (signal) => {
+    const running = server.runsInFlight;
+    if (running > 0) terminal.warn(endingLine(running, DRAIN_MS, signal));
+  });
   const warning = settings.gemini ? undefined : missingKeyWarning(application.runners);
   if (warning !== undefined) terminal.warn(warning);
   terminal.print(

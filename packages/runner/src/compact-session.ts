@@ -16,7 +16,7 @@ export async function compactSession(
   // A window that somebody chose may lack what a summary has to tell of.
   if (runConfig.getSessionConfig && session.events.length < session.lastSeq) return;
   try {
-    const event = await context.untilAborted(compactor.compact({ context, sessionService }));
+    const event = await context.untilLetGo(compactor.compact({ context, sessionService }));
     if (!event) return;
     const { events } = session;
     const places = loaded.places ?? FROM_THE_BEGIN;

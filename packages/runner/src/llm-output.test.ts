@@ -103,6 +103,15 @@ test('a fence of Markdown around the JSON is no fault', async () => {
 });
 
 test.each([
+  ['newlines', '```json' + '\n'.repeat(100_000)],
+  ['spaces', '```json\n{}' + ' '.repeat(100_000) + 'x'],
+])('a reply that begins a fence and ends in endless %s is refused at once', async (_, text) => {
+  const { model, run } = await setUp([text, '{"city":"Paris"}'], { outputSchema: schema });
+  expect((await run()).map((event) => event.errorCode)).toEqual(['OUTPUT_SCHEMA', undefined]);
+  expect(model.requests).toHaveLength(2);
+});
+
+test.each([
   ['JSON Schema', { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }],
   ['the genai dialect', { type: 'OBJECT', properties: { n: { type: 'INTEGER' } }, required: ['n'] }],
 ])('an output schema may be %s', async (_, outputSchema) => {

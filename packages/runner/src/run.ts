@@ -76,6 +76,8 @@ export class Run {
   #abortReason: EventloomError | undefined;
   #committer: EventCommitter | undefined;
   #isPulling = false;
+  /** Ends the wait for the agent, if there is one. */
+  #interrupt: ((reason: EventloomError) => void) | undefined;
   /** True once there is something that could go on later. */
   #canGoOn = false;
 
@@ -123,6 +125,7 @@ export class Run {
   abort(reason: EventloomError): void {
     this.#abortReason ??= reason;
     this.#abort.abort(reason);
+    this.#interrupt?.(reason);
   }
 
   /** Another run takes the session over. What was said so far in a live run is stored first. */
@@ -191,9 +194,15 @@ export class Run {
     return { context, committer, picked, loaded };
   }
 
-  /** Takes the session and reads it, once it is known which run it is taken for. */
+  /** Takes the session and reads it. A client that hangs up meanwhile need not wait. */
   #take(): Promise<TakenSession> {
-    const { abortSignal, invocationId } = this.#params;
+    const { abortSignal } = this.#params;
+    return this.#queue?.whileWaiting((signal) => this.#takeUntil(signal), abortSignal) ?? this.#takeUntil(abortSignal);
+  }
+
+  /** Takes the session and reads it, once it is known which run it is taken for. */
+  #takeUntil(abortSignal: AbortSignal | undefined): Promise<TakenSession> {
+    const { invocationId } = this.#params;
     if (invocationId !== undefined && this.#message && !this.#isAnswer)
       throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
     const callIds = answeredCallIds(this.#message);
@@ -264,12 +273,16 @@ export class Run {
     }
   }
 
-  /** Asks the agent for its next event. An abort from outside does not wait for an agent that does not listen to it. */
+  /** Asks the agent for its next event. An abort does not wait for an agent that does not listen to it. */
   pull(events: AsyncGenerator<Event, void, void>, context: InvocationContext): Promise<IteratorResult<Event, void>> {
     context.throwIfAborted();
     this.#isPulling = true;
-    const pending = events.next();
-    return this.#params.abortSignal || this.#queue ? context.untilLetGo(pending) : pending;
+    if (this.#queue) return context.untilLetGo(events.next());
+    // As `untilAborted`, at less cost for each event: there is one such wait at a time.
+    return new Promise((resolve, reject) => {
+      this.#interrupt = reject;
+      events.next().then(resolve, reject);
+    });
   }
 
   /** The agent answered: its generator waits at a yield, or is done. */

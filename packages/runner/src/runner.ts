@@ -258,12 +258,12 @@ export class Runner {
       }
       isDone = failure === undefined;
       if (run.config.completionEvent) yield this.#completionOf(run, failure);
-      if (failure && !run.isLetGo) throw failure;
+      if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
       if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error))
         yield this.#completionOf(run, error);
-      throw error;
+      if (!run.isLetGo) throw error;
     } finally {
       if (!isDone) run.stop();
       await run.end(outcome);

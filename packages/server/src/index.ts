@@ -28,6 +28,7 @@ export { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
 export { RateLimitedError } from './errors/rate-limited-error.ts';
 export { RouteNotFoundError } from './errors/route-not-found-error.ts';
 export { RunEventsGoneError } from './errors/run-events-gone-error.ts';
+export { RunGoesOnError } from './errors/run-goes-on-error.ts';
 export { RunHostLostError } from './errors/run-host-lost-error.ts';
 export { RunNotFoundError } from './errors/run-not-found-error.ts';
 export { RunRelayError } from './errors/run-relay-error.ts';

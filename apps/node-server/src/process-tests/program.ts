@@ -25,6 +25,8 @@ export interface StartedServer extends AsyncDisposable {
   readonly url: string;
   /** What it printed when it was ready. */
   readonly readyLine: string;
+  /** What it warned of so far. */
+  readonly warnings: string;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<ProgramResult>;
 }
@@ -82,6 +84,9 @@ export async function startServer(args: readonly string[], options: ProgramOptio
   return {
     url: /http:\/\/\S+/.exec(readyLine)?.[0] ?? '',
     readyLine,
+    get warnings() {
+      return output.stderr;
+    },
     end(signal) {
       child.kill(signal);
       return ended;

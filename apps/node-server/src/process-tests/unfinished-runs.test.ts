@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event, SessionJson } from '@eventloom/core';
 import { expect, test, vi } from 'vitest';
-import { startServer, temporaryFolder } from './program.ts';
+import { type StartedServer, startServer, temporaryFolder } from './program.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -37,16 +37,22 @@ async function eventsOf(url: string): Promise<readonly Event[]> {
   return ((await (await fetch(`${url}${SESSION}`)).json()) as SessionJson).events;
 }
 
-/** Begins a run, and ends the server while it is under way. */
-async function endInMidRun(args: readonly string[], folder: string): Promise<void> {
-  await using server = await startServer(args, { folder });
-  await fetch(`${server.url}${SESSION}`, { method: 'POST' });
+/** Begins a run that takes its time. */
+async function beginRun({ url }: StartedServer): Promise<Response> {
+  await fetch(`${url}${SESSION}`, { method: 'POST' });
   const newMessage = { parts: [{ text: 'go' }] };
   const body = JSON.stringify({ appName: 'steps', userId: 'ann', sessionId: 's', newMessage, streaming: true });
-  const run = await fetch(`${server.url}/run_sse`, { method: 'POST', body });
+  return fetch(`${url}/run_sse`, { method: 'POST', body });
+}
+
+/** Ends the server while a run is under way. */
+async function endInMidRun(args: readonly string[], folder: string): Promise<void> {
+  await using server = await startServer(args, { folder });
+  const run = await beginRun(server);
   const ended = server.end('SIGTERM');
-  expect(await run.text()).toContain('"code":"SHUTTING_DOWN"');
-  expect((await ended).code).toBe(0);
+  expect(await run.text()).toContain('"code":"RUN_GOES_ON"');
+  const stderr = 'eventloom: finishing 1 run, for 10 s at most; another signal ends at once\n';
+  expect(await ended).toMatchObject({ code: 0, stderr });
 }
 
 test('a run that was under way when the program was ended goes on when it is started again', async () => {
@@ -62,6 +68,17 @@ test('a run that was under way when the program was ended goes on when it is sta
   const events = await eventsOf(server.url);
   expect(events.flatMap(({ content }) => content?.parts?.[0]?.text ?? [])).toEqual(['go', 'done']);
   expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);
+});
+
+test('a second Ctrl-C does not wait for it', async () => {
+  using folder = temporaryFolder();
+  makeAgents(folder.path);
+  await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+  const cut = expect((await beginRun(server)).text()).rejects.toThrow();
+  void server.end('SIGINT');
+  await vi.waitFor(() => expect(server.warnings).toContain('Ctrl-C again ends at once'));
+  expect((await server.end('SIGINT')).code).toBeNull();
+  await cut;
 });
 
 test('or is closed, if that is asked for', async () => {

@@ -54,3 +54,20 @@ test('without delimiters, or without content, there is no code', () => {
   expect(findCode({ parts: [{ text: '```js\n1\n```' }] }, [], 'id')).toBeUndefined();
   expect(findCode(undefined, BLOCKS, 'id')).toBeUndefined();
 });
+
+test.each([
+  ['openings that nothing closes', '```python\nx'],
+  ['blank blocks of one kind', '```python\n\n```'],
+])('a long reply of %s is read at once', (_, text) => {
+  expect(find({ text: text.repeat(100_000) })).toBeUndefined();
+});
+
+test('a block behind an opening of another kind that nothing closes is found', () => {
+  const kinds: readonly CodeDelimiters[] = [
+    ['<a>', '</a>'],
+    ['<b>', '</b>'],
+  ];
+  const found = (text: string) => findCode({ parts: [{ text }] }, kinds, 'id')?.code;
+  expect(found('<a>1<a>2<b>3</b><a>')).toBe('3');
+  expect(found('<b> </b><a></a><b>4</b><a>5</a>')).toBe('4');
+});

@@ -286,7 +286,7 @@ export class InvocationContext {
     return this.#abort.until(work);
   }
 
-  /** As `untilAborted`; in a live run whose client hung up, for some seconds at most. For what applications do. */
+  /** As `untilAborted`; in a live run whose client hung up, for a minute at most. For what applications do. */
   untilLetGo<T>(work: Promise<T>): Promise<T> {
     return this.liveRequestQueue?.until(work, this) ?? this.untilAborted(work);
   }

@@ -190,13 +190,19 @@ export abstract class BaseLiveRequestQueue {
   /** One agent's part of a live run whose model is spoken with by this queue. @throws ConfigurationError for an agent that is no LlmAgent */
   abstract runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void>;
 
+  /** The run waits for its session. It is let go of when the queue is closed meanwhile and holds nothing. */
+  abstract whileWaiting<T>(
+    wait: (signal: AbortSignal | undefined) => Promise<T>,
+    abortSignal: AbortSignal | undefined,
+  ): Promise<T>;
+
   /**
-   * A wait of the run for what the application does, outside of the conversation: as `context.untilAborted`, and some seconds at most when the queue is closed.
-   * Then the run is let go of, and ends.
+   * A wait of the run for its next event, or for a plugin: as `context.untilAborted`, and a minute at most when the queue is closed. Then the run is
+   * let go of.
    */
   abstract until<T>(work: Promise<T>, context: InvocationContext): Promise<T>;
 
-  /** True when the run was let go of, because the application did not settle after the client hung up. It ends without an error. */
+  /** True when the run was let go of, because the client hung up and something did not settle. It ends without an error. */
   abstract get isLetGo(): boolean;
 
   /** True for an event of the run that its reader gets and no session: raw media, and handles of the service's. */

@@ -25,11 +25,15 @@ import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { ServiceSession } from './service-session.ts';
 import { timeLimitEvent } from './time-limit-event.ts';
 
+/** What callbacks, stores and hand-overs get when the client has hung up. */
+const GRACE_MS = 4000;
+
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
   readonly #step: Step;
   readonly #context: InvocationContext;
   readonly #emitted: EmittedEvents;
+  readonly #onConnecting: () => void;
   readonly #session: ServiceSession;
   readonly #recordings: LiveRecordings | undefined;
   readonly #input: LiveInput;
@@ -42,14 +46,18 @@ export class LiveFlow {
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
 
-  /** @throws ConfigurationError outside a live run */
-  constructor(step: Step, emitted: EmittedEvents, run: typeof runCalls) {
+  /**
+   * @param onConnecting told of each connection that is about to be made
+   * @throws ConfigurationError outside a live run
+   */
+  constructor(step: Step, emitted: EmittedEvents, run: typeof runCalls, onConnecting: () => void) {
     const { agent, context } = step;
     const queue = context.liveRequestQueue;
     if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
     this.#step = step;
     this.#context = context;
     this.#emitted = emitted;
+    this.#onConnecting = onConnecting;
     const session = new ServiceSession(context, queue);
     const emit = (event: Event): Promise<void> => this.#emit(event);
     const fail = (error: unknown): void => this.#ending.failUnlessLost(error);
@@ -61,7 +69,7 @@ export class LiveFlow {
     });
     this.#connecting = waiting;
     this.#ending = ending;
-    const patience = new Patience({ context, queue, onOver: () => this.#ending.end('closed') });
+    const patience = new Patience({ context, queue, graceMs: GRACE_MS, onOver: () => this.#ending.end('closed') });
     const recordings = recordingsOf({ context, emit, patience, fail });
     this.#patience = patience;
     this.#recordings = recordings;
@@ -96,6 +104,7 @@ export class LiveFlow {
       answer: (response) => this.#input.answers.push({ toolResponses: [response] }),
       tell: (content) => this.#input.answers.push({ content }),
       onSettled: (call) => {
+        this.#input.settled(call);
         if (!this.#calls.isHandingOver) this.#input.release(call);
         // Who hangs up waits for no call.
         else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
@@ -198,6 +207,7 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.countLlmCall();
     this.#ending.goOn();
+    this.#onConnecting();
     const connection = await connecting.until(model.connect(request, connecting.signal));
     if (this.#ending.isOver) return connection.close();
     this.#policy.connected();

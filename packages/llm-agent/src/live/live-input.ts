@@ -52,7 +52,7 @@ export class LiveInput {
   readonly answers = new AnswerQueue();
   readonly #params: LiveInputParams;
   /** Calls under way by which the agent gives control away: what is said meanwhile waits for the next agent. */
-  readonly #held = new Set<FunctionCall>();
+  readonly #held = new Map<FunctionCall, () => void>();
   #isOn = false;
   #watching: AbortController | undefined;
   #pump: RequestPump | undefined;
@@ -105,13 +105,20 @@ export class LiveInput {
     this.#answerPump = undefined;
   }
 
-  /** The client is heard no more until the call is over. */
+  /** The client is heard no more until the call is over. When it hangs up meanwhile, the call gets some seconds. */
   hold(call: FunctionCall): void {
-    this.#held.add(call);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held.set(call, resolve);
     void this.#pump?.stop();
+    this.#params.patience.until(promise).catch(() => undefined);
   }
 
-  /** The call is over, and where it did not give control away the agent goes on listening. */
+  /** The call is over. */
+  settled(call: FunctionCall): void {
+    this.#held.get(call)?.();
+  }
+
+  /** The call did not give control away: the agent goes on listening. */
   release(call: FunctionCall): void {
     if (!this.#held.delete(call) || this.#held.size > 0) return;
     const pump = this.#pump;

@@ -5,17 +5,16 @@ import {
   type InvocationContext,
 } from '@eventloom/core';
 
-/** What callbacks and stores get when the client has hung up. */
-const GRACE_MS = 4000;
-
 /** How patience ends. */
 export interface PatienceParams {
   readonly context: InvocationContext;
   readonly queue: BaseLiveRequestQueue;
+  /** What work gets when the client has hung up. */
+  readonly graceMs: number;
   /** Told when work is abandoned, before who waits for it is. */
   readonly onOver: () => void;
-  /** True while what is waited for is a conversation, which has patience of its own and comes to its end. */
-  readonly isSpeaking?: () => boolean;
+  /** When the work last gave a sign of life, in milliseconds since the epoch. The time it gets begins anew then. */
+  readonly lastSignMs?: () => number;
 }
 
 /** Waits for what the application does: as long as it takes while there is a client, and not for ever when it has closed its queue. */
@@ -43,26 +42,28 @@ export class Patience {
     } catch (error) {
       if (!this.#listening.signal.aborted) throw error;
     }
+    const { context, graceMs, lastSignMs } = this.#params;
     const over = Promise.withResolvers<never>();
     let callOff = (): void => undefined;
-    const wait = (): void => {
-      callOff = this.#params.context.platform.schedule(GRACE_MS, () => {
-        if (this.#params.isSpeaking?.()) wait();
+    const wait = (delayMs: number): void => {
+      callOff = context.platform.schedule(delayMs, () => {
+        const leftMs = (lastSignMs?.() ?? 0) + graceMs - context.platform.now();
+        if (leftMs > 0) wait(leftMs);
         else over.reject(this.#abandon());
       });
     };
-    wait();
+    wait(graceMs);
     try {
-      return await this.#params.context.untilAborted(Promise.race([work, over.promise]));
+      return await context.untilAborted(Promise.race([work, over.promise]));
     } finally {
       callOff();
     }
   }
 
   #abandon(): ConfigurationError {
-    const { context, onOver } = this.#params;
+    const { context, graceMs, onOver } = this.#params;
     const error = new ConfigurationError(
-      `agent "${context.agent.name}": a callback, a plugin, a store or an agent of one's own did not settle within ${GRACE_MS / 1000} seconds of the end of the call, and is left to itself`,
+      `agent "${context.agent.name}": a callback, a plugin, a store or an agent of one's own did not settle within ${graceMs / 1000} seconds of the end of the call, and is left to itself`,
     );
     onOver();
     context.platform.background(Promise.reject(error));

@@ -8,26 +8,20 @@ import { LiveFlow } from './live-flow.ts';
 /**
  * The live counterpart of the think-act loop: both sides speak when they like. What receives, sends and runs tools goes on beside
  * this generator and waits, event by event, until the reader has committed what it was given.
- * @param onSpeaking told true when the generator works, and false when its reader does
+ * @param onConnecting told of each connection that is about to be made
  */
 export async function* runLive(
   agent: LlmAgent,
   context: InvocationContext,
-  onSpeaking: (isSpeaking: boolean) => void,
+  onConnecting: () => void,
 ): AsyncGenerator<Event, void, void> {
   const { runCalls } = await loadDeferred();
   const emitted = new EmittedEvents();
-  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, runCalls);
+  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, runCalls, onConnecting);
   const running = flow.run();
   emitted.endWith(running);
   try {
-    for (;;) {
-      onSpeaking(true);
-      const event = await emitted.next();
-      onSpeaking(false);
-      if (!event) break;
-      yield event;
-    }
+    for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
   } finally {
     emitted.close();
     flow.stop();

@@ -38,9 +38,11 @@ async function checkText(schema: ValueSchema, text: string): Promise<SchemaCheck
   return schema.check(value);
 }
 
-/** Models like to wrap JSON in a Markdown fence. */
+/** Models like to wrap JSON in a Markdown fence. Takes linear time whatever the model says: endless newlines are a way in which models fail. */
 function withoutFence(text: string): string {
-  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/.exec(text)?.[1] ?? text;
+  const block = text.trim();
+  const line = block.indexOf('\n');
+  return line > 0 && block.startsWith('```') && block.endsWith('```') ? block.slice(line, -3) : text;
 }
 
 /** Records the answer under the agent's output key. @throws StateValueError for a value that is not JSON */

@@ -1,14 +1,17 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { BaseAgent, BasePlugin, type Event, type InvocationContext } from '@eventloom/core';
+import { BaseAgent, BasePlugin, type Event, type InvocationContext, LiveConnectionError } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
+import { SequentialAgent } from '@eventloom/multi-agent';
 import { fixedPlatform, Gate, ScriptedLiveModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 import type { RunnerConfig } from '../runner-config.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+/** Within a conversation, and around it. */
 const GRACE_MS = 4000;
+const LONG_GRACE_MS = 60_000;
 
 /** Never settles, and says when it was asked. */
 function endless(asked: Gate): () => Promise<never> {
@@ -31,10 +34,10 @@ type Hook =
   | 'beforeAgentCallback';
 
 /** A plugin of which one callback never settles. */
-function endlessPlugin(hook: Hook, asked: Gate): BasePlugin {
+function plugin(hook: Hook, asked: Gate): Parts {
   class EndlessPlugin extends BasePlugin {}
   Object.defineProperty(EndlessPlugin.prototype, hook, { value: endless(asked) });
-  return new EndlessPlugin('endless');
+  return { runner: { plugins: [new EndlessPlugin('endless')] } };
 }
 
 /** An agent of the application's that never comes to its end. */
@@ -103,8 +106,16 @@ async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
   return events;
 }
 
+/** Whether it settles without time passing. */
+async function settled(work: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  void work.then(() => (isSettled = true));
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  return isSettled;
+}
+
 /** Closes the queue when what never settles is asked, or at once where it is asked at the end, and gives it its time. */
-async function hangUp(parts: (asked: Gate) => Parts, when: 'asked' | 'atOnce' = 'asked') {
+async function hangUp({ parts, grace, when }: Unsettled) {
   const { asked, platform, queue, stream, sessionService } = await setup(parts);
   const reading = readAll(stream);
   if (when === 'atOnce') queue.close();
@@ -112,9 +123,9 @@ async function hangUp(parts: (asked: Gate) => Parts, when: 'asked' | 'atOnce' = 
   queue.close();
   // All that can be done is done; the others of the application get some time.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-  const pendingTimers = platform.pendingTimers;
-  platform.advance(GRACE_MS - 1);
-  expect(platform.pendingTimers).toBe(pendingTimers);
+  const graceMs = grace === 'long' ? LONG_GRACE_MS : GRACE_MS;
+  platform.advance(graceMs - 1);
+  await expect(settled(reading)).resolves.toBe(false);
   platform.advance(1);
   return { events: await reading, platform, sessionService };
 }
@@ -122,63 +133,87 @@ async function hangUp(parts: (asked: Gate) => Parts, when: 'asked' | 'atOnce' = 
 interface Unsettled {
   readonly what: string;
   readonly parts: (asked: Gate) => Parts;
+  /** `long` around a conversation. */
+  readonly grace?: 'long';
   /** For what is asked at the end of a run alone. */
   readonly when?: 'atOnce';
+}
+
+/** Calls that give control away, and a callback that never settles before one is run. */
+function handingOver(name: string, asked: Gate): Parts {
+  const call = { functionCall: { id: 'c1', name, args: { agent_name: 'other' } } };
+  const model = new ScriptedLiveModel([[{ heard: 'content' }, { content: { role: 'model', parts: [call] } }]]);
+  const beforeToolCallback = endless(asked);
+  if (name === 'transfer_to_agent') {
+    const other = new LlmAgent({ name: 'other', model: new ScriptedLiveModel([[]]) });
+    return { agent: { model, beforeToolCallback, subAgents: [other] } };
+  }
+  const bot = new LlmAgent({ name: 'bot', model, beforeToolCallback });
+  return { runner: { agent: new SequentialAgent({ name: 'line', subAgents: [bot] }) } };
+}
+
+/** A model of whose connections something never settles. */
+function stuckModel(part: 'connect' | 'close' | 'sendContent', asked: Gate): ScriptedLiveModel {
+  class StuckModel extends ScriptedLiveModel {
+    override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
+      if (part === 'connect') return endless(asked)();
+      const connection = await super.connect(...args);
+      if (part === 'close') void asked.pass();
+      Object.defineProperty(connection, part, { value: endless(asked) });
+      return connection;
+    }
+  }
+  return new StuckModel([[{ heard: 'content' }]]);
 }
 
 const unsettled: readonly Unsettled[] = [
   { what: 'an instruction', parts: (asked) => ({ agent: { instruction: endless(asked) } }) },
   { what: 'beforeModelCallback', parts: (asked) => ({ agent: { beforeModelCallback: endless(asked) } }) },
   { what: 'afterModelCallback', parts: (asked) => ({ agent: { afterModelCallback: endless(asked) } }) },
-  {
-    what: 'onUserMessageCallback',
-    parts: (asked) => ({ runner: { plugins: [endlessPlugin('onUserMessageCallback', asked)] } }),
-  },
+  { what: 'onUserMessageCallback', parts: (asked) => plugin('onUserMessageCallback', asked) },
   { what: 'saveArtifact', parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }) },
-  { what: 'beforeAgentCallback', parts: (asked) => ({ agent: { beforeAgentCallback: endless(asked) } }) },
+  { what: 'a callback of a hand-over', parts: (asked) => handingOver('transfer_to_agent', asked) },
+  { what: 'a callback of task_completed', parts: (asked) => handingOver('task_completed', asked) },
+  { what: 'connect', parts: (asked) => ({ agent: { model: stuckModel('connect', asked) } }), grace: 'long' },
+  { what: 'close', parts: (asked) => ({ agent: { model: stuckModel('close', asked) } }), grace: 'long' },
+  { what: 'sendContent', parts: (asked) => ({ agent: { model: stuckModel('sendContent', asked) } }), grace: 'long' },
   {
-    what: 'beforeAgentCallback of a plugin',
-    parts: (asked) => ({ runner: { plugins: [endlessPlugin('beforeAgentCallback', asked)] } }),
+    what: 'beforeAgentCallback',
+    parts: (asked) => ({ agent: { beforeAgentCallback: endless(asked) } }),
+    grace: 'long',
   },
+  { what: 'beforeAgentCallback of a plugin', parts: (asked) => plugin('beforeAgentCallback', asked), grace: 'long' },
+  { what: 'beforeRunCallback', parts: (asked) => plugin('beforeRunCallback', asked), grace: 'long' },
+  { what: 'onEventCallback', parts: (asked) => plugin('onEventCallback', asked), grace: 'long' },
+  { what: 'an agent', parts: (asked) => ({ runner: { agent: new EndlessAgent(asked) } }), grace: 'long' },
   {
-    what: 'beforeRunCallback',
-    parts: (asked) => ({ runner: { plugins: [endlessPlugin('beforeRunCallback', asked)] } }),
-  },
-  { what: 'onEventCallback', parts: (asked) => ({ runner: { plugins: [endlessPlugin('onEventCallback', asked)] } }) },
-  { what: 'an agent', parts: (asked) => ({ runner: { agent: new EndlessAgent(asked) } }) },
-  { what: 'afterAgentCallback', parts: (asked) => ({ agent: { afterAgentCallback: endless(asked) } }), when: 'atOnce' },
-  {
-    what: 'afterRunCallback',
-    parts: (asked) => ({ runner: { plugins: [endlessPlugin('afterRunCallback', asked)] } }),
+    what: 'afterAgentCallback',
+    parts: (asked) => ({ agent: { afterAgentCallback: endless(asked) } }),
+    grace: 'long',
     when: 'atOnce',
   },
+  { what: 'afterRunCallback', parts: (asked) => plugin('afterRunCallback', asked), grace: 'long', when: 'atOnce' },
 ];
 
-test.each(unsettled)(
-  'a queue that is closed ends the run in peace where this never settles: $what',
-  async ({ what, parts, when }) => {
-    const { events } = await hangUp(parts, when);
-    expect(events.flatMap(({ errorCode = [] }) => errorCode)).toEqual(
-      what === 'saveArtifact' ? ['AUDIO_NOT_SAVED'] : [],
-    );
-  },
-);
+test.each(unsettled)('a queue that is closed ends the run in peace where this never settles: $what', async (one) => {
+  const { events } = await hangUp(one);
+  expect(events.flatMap(({ errorCode = [] }) => errorCode)).toEqual(
+    one.what === 'saveArtifact' ? ['AUDIO_NOT_SAVED'] : [],
+  );
+});
 
-test.each(unsettled)(
-  'what was abandoned is told to the platform, and the session is free: $what',
-  async ({ parts, when }) => {
-    const { platform, sessionService } = await hangUp(parts, when);
-    await expect(platform.drain()).rejects.toThrow(/did not settle within 4 seconds of the end of the call/);
-    const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
-    const liveRequestQueue = new LiveRequestQueue();
-    liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
-    liveRequestQueue.close();
-    const next = new Runner({ appName: 'app', agent, sessionService, platform });
-    const runConfig = { onBusy: 'reject' } as const;
-    const stored = await readAll(next.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }));
-    expect(stored[0]?.content?.parts).toEqual([{ text: 'again' }]);
-  },
-);
+test.each(unsettled)('what was abandoned is told to the platform, and the session is free: $what', async (one) => {
+  const { platform, sessionService } = await hangUp(one);
+  await expect(platform.drain()).rejects.toThrow(/did not settle within (4|60) seconds of the end of the call/);
+  const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
+  const liveRequestQueue = new LiveRequestQueue();
+  liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
+  liveRequestQueue.close();
+  const next = new Runner({ appName: 'app', agent, sessionService, platform });
+  const runConfig = { onBusy: 'reject' } as const;
+  const stored = await readAll(next.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }));
+  expect(stored[0]?.content?.parts).toEqual([{ text: 'again' }]);
+});
 
 test('a conversation is not cut short by the time that it takes after the client hung up', async () => {
   const ending = new Gate();
@@ -198,4 +233,53 @@ test('a conversation is not cut short by the time that it takes after the client
   const events = await reading;
   expect(events.some(({ content }) => content?.parts?.[0]?.text === 'hi')).toBe(true);
   await platform.drain();
+});
+
+test('attempts to connect after the client hung up are not cut short while they follow each other', async () => {
+  const lost = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
+  const fixed = fixedPlatform();
+  const attempt = new Gate();
+  class SlowModel extends ScriptedLiveModel {
+    override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
+      void attempt.pass();
+      // As long as a service may take that does not answer.
+      fixed.advance(LONG_GRACE_MS / 2);
+      await Promise.resolve();
+      return super.connect(...args);
+    }
+  }
+  const model = new SlowModel([lost, lost, lost, lost, lost, lost]);
+  const { queue, stream, platform } = await setup(() => ({ agent: { model }, runner: { platform: fixed } }));
+  const reading = readAll(stream);
+  await attempt.reached;
+  queue.close();
+  while (!(await settled(reading.catch(() => undefined)))) fixed.advance(500);
+  await expect(reading).rejects.toThrow('lost');
+  expect(model.attempts).toBe(6);
+  await platform.drain();
+});
+
+test('a queue that is closed while its run waits for the session ends the run at once, unless something was said', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = new ScriptedLiveModel([[], [{ heard: 'content' }, 'Hello', { turnComplete: true }]]);
+  const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot', model }), sessionService, platform });
+  const call = (): { queue: LiveRequestQueue; reading: Promise<Event[]> } => {
+    const queue = new LiveRequestQueue();
+    return { queue, reading: readAll(runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue })) };
+  };
+  const first = call();
+  await model.connection(0);
+  const silent = call();
+  const talking = call();
+  talking.queue.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
+  for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+  silent.queue.close();
+  talking.queue.close();
+  expect(await silent.reading).toEqual([]);
+  await expect(settled(talking.reading)).resolves.toBe(false);
+  first.queue.close();
+  await first.reading;
+  expect((await talking.reading)[0]?.content?.parts).toEqual([{ text: 'hi' }]);
 });

@@ -5,6 +5,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
+import { ServerBusyError } from '../errors/server-busy-error.ts';
 import type { LiveCall } from './live-call.ts';
 import { LiveCalls } from './live-calls.ts';
 import type { LiveSocket } from './live-socket.ts';
@@ -167,7 +168,10 @@ test('a client that speaks and of which nobody knows what it takes is sent so mu
   const set = await setup([...sentence, ...sentence, ...sentence], { ...TRUSTED, maxWaiting: 20_000 });
   await chat(set);
   const { socket, call } = set;
-  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: .*ping=text/) });
+  expect(await socket.closed.promise).toEqual({
+    code: 1008,
+    reason: expect.stringMatching(/^SLOW_READER: .*ping=text/),
+  });
   const frames = socket.sent.map(String);
   expect(frames.filter((frame) => frame.includes('turnComplete'))).toHaveLength(1);
   expect(frames.filter((frame) => frame.includes(PIECE)).length).toBeGreaterThanOrEqual(12);
@@ -202,7 +206,7 @@ test.each([
   await Promise.all([chatting, call.ended]);
 });
 
-test('what was sent on trust counts for all calls of a server while they last', async () => {
+test('what was sent on trust counts for all calls of a server, until their sockets are gone', async () => {
   const sentence = (pieces: number) => [...PIECES.slice(0, pieces), END];
   const { runner, calls, call, socket, model } = await setup([...sentence(5), new Gate()], {
     isCapable: false,
@@ -212,24 +216,58 @@ test('what was sent on trust counts for all calls of a server while they last', 
   });
   await socket.endsTurn();
   expect(socket.size).toBeLessThan(6000);
-  const begin = (sessionId: string, to: FakeSocket) =>
-    calls.start({ key: { ...KEY, sessionId }, runner, socket: to, runConfig: {}, isAudioBinary: true, answersPings: false });
-  await runner.sessionService.createSession({ ...KEY, sessionId: 'second' });
-  const second = new FakeSocket(false);
-  const other = begin('second', second);
-  expect((await second.closed.promise).reason).toMatch(/^SLOW_READER/);
-  await other.ended;
+  const begin = async (sessionId: string) => {
+    await runner.sessionService.createSession({ ...KEY, sessionId });
+    const to = new FakeSocket(false);
+    const key = { ...KEY, sessionId };
+    return {
+      to,
+      call: calls.start({ key, runner, socket: to, runConfig: {}, isAudioBinary: true, answersPings: false }),
+    };
+  };
+  const second = await begin('second');
+  expect((await second.to.closed.promise).reason).toMatch(/^SLOW_READER/);
+  await second.call.ended;
+  // Neither has taken anything: there is no room for another one.
+  await expect(begin('third')).rejects.toMatchObject({ code: 'SERVER_BUSY' });
   call.closed();
   await call.ended;
-  await runner.sessionService.createSession({ ...KEY, sessionId: 'third' });
-  const third = new FakeSocket(false);
-  const last = begin('third', third);
+  second.call.closed();
+  second.call.closed();
+  const fourth = await begin('fourth');
   await model.connection(2);
-  await third.endsTurn();
+  await fourth.to.endsTurn();
   for (let turn = 0; turn < 200; turn++) await Promise.resolve();
-  expect(third.isClosed).toBe(false);
-  last.closed();
-  await last.ended;
+  expect(fourth.to.isClosed).toBe(false);
+  fourth.call.closed();
+  await fourth.call.ended;
+});
+
+test('what a client did not take that was let go counts until its socket is gone, though it answers pings', async () => {
+  const { platform, runner, calls, call, socket } = await setup([...PIECES, END], {
+    isCapable: false,
+    answersPings: true,
+    maxUnconfirmed: 900,
+  });
+  const again = () =>
+    calls.start({
+      key: KEY,
+      runner,
+      socket: new FakeSocket(false),
+      runConfig: {},
+      isAudioBinary: true,
+      answersPings: true,
+    });
+  await socket.has(2);
+  for (let beat = 0; beat < 4; beat++) platform.advance(BEAT_MS);
+  expect((await socket.closed.promise).reason).toMatch(/^SLOW_READER/);
+  await call.ended;
+  expect(again).toThrow(ServerBusyError);
+  call.closed();
+  const next = again();
+  next.closed();
+  platform.advance(5000);
+  await next.ended;
 });
 
 test('a client that takes it piece by piece gets all of it, however slow it is', async () => {

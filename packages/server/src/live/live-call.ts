@@ -110,6 +110,7 @@ export class LiveCall implements LiveSocketEvents {
   }
 
   closed(): void {
+    this.#writer.gone();
     this.#hangUp();
   }
 
@@ -125,7 +126,10 @@ export class LiveCall implements LiveSocketEvents {
     this.#missedBeats = isWell ? 0 : this.#missedBeats + 1;
     this.#wasHeard = false;
     if (this.#missedBeats < MAX_MISSED_BEATS) this.#writer.ask();
-    else this.#letGo(new SlowReaderError('the client took nothing and said nothing for so long that it was let go'));
+    else
+      this.#letGo(
+        new SlowReaderError('for so long the client took nothing, or gave no sign of it, that it was let go'),
+      );
   }
 
   /** Ends the call when the model has said its sentence. */

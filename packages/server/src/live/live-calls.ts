@@ -40,6 +40,12 @@ export class LiveCalls {
     if (this.#calls.size >= maxLiveCalls) {
       throw new ServerBusyError(`the server has ${this.#calls.size} calls, as many as it takes; try again`);
     }
+    // What clients that were let go did not take waits in memory as well.
+    if (!params.socket.tellsTaken && this.#unconfirmed.isTooMuch) {
+      throw new ServerBusyError(
+        'too much waits for clients that do not take it, or do not say so; try again, with ping=text',
+      );
+    }
     const bounds = { maxFrame: maxLiveFrameBytes, maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
     const call = new LiveCall({ ...params, ...bounds, platform: this.#platform });
     this.#calls.add(call);

@@ -10,7 +10,7 @@ export interface LiveWriterOptions {
   readonly answersPings: boolean;
   /** Characters and bytes that may be under way. */
   readonly maxWaiting: number;
-  /** Counts what is sent when nobody says what of it is taken. */
+  /** Counts what may wait in memory where the socket does not tell. */
   readonly unconfirmed: UnconfirmedBytes;
 }
 
@@ -28,6 +28,8 @@ export class LiveWriter {
   readonly #isBlind: boolean;
   #sent = 0;
   #taken = 0;
+  /** What of it `unconfirmed` counts. */
+  #counted = 0;
   #askedAt = 0;
   #takenAtBeat = 0;
   #isClosed = false;
@@ -101,10 +103,19 @@ export class LiveWriter {
     return took;
   }
 
-  /** The last that the client hears. */
+  /** The last that the client hears. What it did not take waits on until its socket is gone. */
   close(code: number, reason: string): void {
-    if (!this.#isClosed) this.#socket.close(code, reason);
+    if (!this.#isClosed) {
+      this.#socket.close(code, reason);
+      if (!this.#isBlind && !this.#socket.tellsTaken) this.#count(this.#sent - this.#taken);
+    }
     this.closed();
+  }
+
+  /** Nothing waits any more. */
+  gone(): void {
+    this.#options.unconfirmed.remove(this.#counted);
+    this.#counted = 0;
   }
 
   /** Nobody is to wait for room any more: what comes is little. */
@@ -115,7 +126,6 @@ export class LiveWriter {
 
   /** Nothing can be written any more. */
   closed(): void {
-    if (this.#isBlind && !this.#isClosed) this.#options.unconfirmed.remove(this.#sent);
     this.#isClosed = true;
     this.#room?.resolve();
   }
@@ -131,8 +141,13 @@ export class LiveWriter {
   #send(frame: string | Uint8Array<ArrayBuffer>, size: number): void {
     if (this.#isClosed) return;
     this.#sent += size;
-    if (this.#isBlind) this.#options.unconfirmed.add(size);
+    if (this.#isBlind) this.#count(size);
     this.#socket.send(frame);
+  }
+
+  #count(size: number): void {
+    this.#counted += size;
+    this.#options.unconfirmed.add(size);
   }
 
   /** Sends the audio of an event, and gives the event without. */

@@ -1,6 +1,7 @@
 /**
- * What the clients of calls were sent of whom nobody can say what they took: their runtime does not tell, and they answer no pings. All of
- * it may still wait in memory. One count for the calls of a server, because they share that memory.
+ * What may wait in memory of what clients were sent, where the runtime does not say so: to clients that answer no pings all that they were sent, as
+ * long as their socket is there, and to others what they did not answer for when they were let go. One count for the calls of a server, because they
+ * share that memory.
  */
 export class UnconfirmedBytes {
   readonly #max: number;
@@ -18,7 +19,7 @@ export class UnconfirmedBytes {
     this.#bytes += bytes;
   }
 
-  /** A call is over. */
+  /** A socket is gone. */
   remove(bytes: number): void {
     this.#bytes -= bytes;
   }

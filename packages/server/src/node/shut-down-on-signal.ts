@@ -6,10 +6,16 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /**
  * Shuts the server down at the first SIGTERM or SIGINT, and calls `onDone` when that is done. A second signal ends the process
  * at once, as it would have without this.
+ * @param onBegin called with the first signal, before anything is ended
  */
-export function shutDownOnSignal(server: NodeServer, onDone: () => void): void {
-  const begin = (): void => {
+export function shutDownOnSignal(
+  server: NodeServer,
+  onDone: () => void,
+  onBegin?: (signal: NodeJS.Signals) => void,
+): void {
+  const begin = (received: NodeJS.Signals): void => {
     for (const signal of SIGNALS) process.off(signal, begin);
+    onBegin?.(received);
     void server.shutDown().then(onDone);
   };
   for (const signal of SIGNALS) process.on(signal, begin);

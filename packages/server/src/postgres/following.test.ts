@@ -157,7 +157,7 @@ test('readers of another process’s run are sent on when their server shuts dow
   const reader = new SseText(await servers.b.send(path));
   const seen = await reader.until('"one "');
   await servers.b.server.drain(0);
-  expect((await reader.rest()).slice(seen.length)).toMatch(/^retry: 2000\n\ndata: \{.*"code":"SHUTTING_DOWN"\}\n\n$/);
+  expect((await reader.rest()).slice(seen.length)).toMatch(/^retry: 2000\n\ndata: \{.*"code":"RUN_GOES_ON"\}\n\n$/);
   gate.open();
   expect(await new SseText(response).rest()).toContain('one two');
 });

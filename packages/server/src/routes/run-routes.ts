@@ -63,7 +63,16 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
     return runs.start(
       key,
       (abortSignal, onBegin) =>
-        runner.runAsync({ userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal, onBegin }),
+        runner.runAsync({
+          userId,
+          sessionId,
+          newMessage,
+          invocationId,
+          stateDelta,
+          runConfig,
+          abortSignal,
+          onBegin: () => onBegin(runner.resumable || invocationId !== undefined),
+        }),
       invocationId === undefined ? undefined : { invocationId },
     );
   }

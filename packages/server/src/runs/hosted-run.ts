@@ -4,8 +4,10 @@ import {
   RunAbortedError,
   serializeEvent,
   type SessionKey,
+  ShuttingDownError,
   toError,
 } from '@eventloom/core';
+import { RunGoesOnError } from '../errors/run-goes-on-error.ts';
 import { errorBody } from '../http/error-body.ts';
 import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';
@@ -27,9 +29,9 @@ export interface RunEvents {
 
 /**
  * Starts a run; nothing of it happens before its first event is asked for.
- * @param onBegin to be called by a run that goes on, when it has its session
+ * @param onBegin to be called when the run has its session and what it is told is stored, with true when it can be resumed
  */
-export type BeginRun = (abortSignal: AbortSignal, onBegin: () => void) => RunEvents;
+export type BeginRun = (abortSignal: AbortSignal, onBegin: (isResumable?: boolean) => void) => RunEvents;
 
 /** What a run needs of the place that hosts it. */
 export interface RunHost {
@@ -59,6 +61,7 @@ export class HostedRun extends FollowedRun {
   readonly #ended = Promise.withResolvers<void>();
   #failure: Error | undefined;
   #wasFollowed = false;
+  #isResumable: boolean | undefined;
   #stopReason: EventloomError | undefined;
   #charsLeft = CHARS_OF_FIRST_TURN;
 
@@ -69,7 +72,7 @@ export class HostedRun extends FollowedRun {
    */
   constructor(key: SessionKey, host: RunHost, begin: BeginRun, firstSeq?: number, isRetold = false) {
     const controller = new AbortController();
-    const stream = begin(controller.signal, () => this.#begun());
+    const stream = begin(controller.signal, (isResumable) => this.#begun(isResumable));
     super(key, stream.invocationId, new RunBuffer(firstSeq));
     this.isRetold = isRetold;
     this.#host = host;
@@ -78,7 +81,8 @@ export class HostedRun extends FollowedRun {
     void this.#drive(stream);
   }
 
-  #begun(): void {
+  #begun(isResumable: boolean | undefined): void {
+    this.#isResumable = isResumable;
     this.#publication ??= this.#host.publish(this);
     this.#host.begun(this);
     this.#settled.resolve();
@@ -175,7 +179,8 @@ export class HostedRun extends FollowedRun {
         if (this.#charsLeft <= 0) await this.#letOthers();
       }
     } catch (error) {
-      this.#failure = RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopReason : toError(error);
+      this.#failure =
+        RunAbortedError.isInstance(error) && this.#stopReason ? this.#stopped(this.#stopReason) : toError(error);
       // What the run itself did not throw leaves it with its session.
       await stream.return().catch(() => undefined);
     }
@@ -185,6 +190,14 @@ export class HostedRun extends FollowedRun {
     this.#opened.resolve();
     this.#settled.resolve();
     this.#ended.resolve();
+  }
+
+  /** Who is to say again what the run has stored, and goes on with, would say it twice. */
+  #stopped(reason: EventloomError): EventloomError {
+    if (!this.#isResumable || !ShuttingDownError.isInstance(reason)) return reason;
+    return new RunGoesOnError('the server is shutting down, and the run goes on at the next start: follow it then', {
+      cause: reason,
+    });
   }
 
   #append(event: Event): void {

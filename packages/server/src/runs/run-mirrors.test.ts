@@ -169,7 +169,7 @@ describe('a mirrored run', () => {
     const text = textOf(await read());
     relay.append(1, '"a"');
     await registry.drain(0);
-    expect(await text).toMatch(/^id: 1\ndata: "a"\n\n(retry: 2000\n\n)?data: \{.*"code":"SHUTTING_DOWN"\}\n\n$/s);
+    expect(await text).toMatch(/^id: 1\ndata: "a"\n\n(retry: 2000\n\n)?data: \{.*"code":"RUN_GOES_ON"\}\n\n$/s);
     expect(relay.followers.size).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import { type EventloomError, type Platform, type SessionKey, ShuttingDownError } from '@eventloom/core';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
+import { RunGoesOnError } from '../errors/run-goes-on-error.ts';
 import { RunNotFoundError } from '../errors/run-not-found-error.ts';
 import { RunRelayError } from '../errors/run-relay-error.ts';
 import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
@@ -147,7 +148,7 @@ export class RunRegistry {
     this.#isDraining = true;
     this.#heartbeat.each((reader) => reader.say(sseRetry(RECONNECT_AFTER_MS)));
     await drainRuns(this.#platform, this.#own.running, timeoutMs, shuttingDown());
-    this.#mirrors?.abandon(new ShuttingDownError('this server is shutting down, and the run goes on: connect again'));
+    this.#mirrors?.abandon(new RunGoesOnError('the server is shutting down, and the run goes on: follow it elsewhere'));
   }
 
   #notFound({ sessionId }: SessionKey, invocationId: string): RunNotFoundError {
@@ -171,5 +172,5 @@ function goneError({ invocationId, buffer, key }: FollowedRun, seq: number): Run
 }
 
 function shuttingDown(): EventloomError {
-  return new ShuttingDownError('the server is shutting down; what the run committed is in the session, try again');
+  return new ShuttingDownError('the server is shutting down; what a run committed is in the session, try again');
 }

@@ -21,14 +21,14 @@ function setUp() {
   const dead: Platform = { ...platform, schedule: () => () => undefined };
   const sessions = new InMemorySessionService({ platform });
   const ran: string[] = [];
-  const runnerOf = (steps: readonly ScriptedStep[], on: Platform = platform, name = 'bot') => {
+  const runnerOf = (steps: readonly ScriptedStep[], on: Platform = platform, name = 'bot', resumable = true) => {
     const work = new FunctionTool({
       name: 'work',
       description: '',
       execute: (_, { invocationContext }) => ({ ran: ran.push(invocationContext.session.id) }),
     });
     const agent = new LlmAgent({ name, model: new ScriptedModel(steps), tools: [work] });
-    return new Runner({ appName: 'app', agent, sessionService: sessions, platform: on, resumable: true });
+    return new Runner({ appName: 'app', agent, sessionService: sessions, platform: on, resumable });
   };
   /** A run that called its tool and waits for its model: its process dies, or ends in an orderly way. */
   const leave = async (sessionId: string, how: 'dies' | 'ends' = 'ends'): Promise<Run> => {
@@ -239,6 +239,49 @@ describe('a server that starts', () => {
     await drained;
     expect(await open()).toMatchObject([{ attempts: 0, heldUntilMs: 0 }]);
     expect(partsOf(await followed(serve(['done']), run)).at(-1)).toBe('done');
+  });
+
+  test.each([
+    [true, 'RUN_GOES_ON'],
+    [false, 'SHUTTING_DOWN'],
+  ])('tells a reader whether the run that it stops goes on: %j', async (resumable, code) => {
+    const { sessions, serve, runnerOf, platform, open, reported } = setUp();
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const gate = new Gate();
+    const server = serve([], { runners: [runnerOf([{ gate, text: 'never' }], platform, 'bot', resumable)] });
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage });
+    const answer = server.fetch(new Request('http://localhost/run', { method: 'POST', body }));
+    await gate.reached;
+    const drained = server.drain(0);
+    platform.advance(0);
+    await drained;
+    const response = await answer;
+    expect(await response.json()).toMatchObject({ code });
+    // Whoever is told to try again says the same again.
+    expect(response.headers.has('retry-after')).toBe(!resumable);
+    expect(await open()).toHaveLength(resumable ? 1 : 0);
+    expect(reported).toEqual([]);
+  });
+
+  test('tells who waits for the session to try again: nothing of the run is stored', async () => {
+    const { sessions, serve, runnerOf, platform } = setUp();
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const gate = new Gate();
+    const server = serve([], { runners: [runnerOf([{ gate, text: 'never' }])] });
+    const say = (text: string): Request => {
+      const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text }] } });
+      return new Request('http://localhost/run', { method: 'POST', body });
+    };
+    const first = server.fetch(say('one'));
+    await gate.reached;
+    const second = server.fetch(say('two'));
+    await vi.waitFor(() => expect(server.runsInFlight).toBe(2));
+    const drained = server.drain(0);
+    platform.advance(0);
+    await drained;
+    expect(await (await first).json()).toMatchObject({ code: 'RUN_GOES_ON' });
+    expect(await (await second).json()).toMatchObject({ code: 'SHUTTING_DOWN' });
   });
 
   test('tells once of a storage that fails, and goes on looking', async () => {

@@ -166,7 +166,7 @@ export class UnfinishedRuns {
     try {
       const hosted = this.#params.runs.start(
         key,
-        (abortSignal, onBegin) => runner.runAsync({ ...params, abortSignal, onBegin }),
+        (abortSignal, onBegin) => runner.runAsync({ ...params, abortSignal, onBegin: () => onBegin(true) }),
         { invocationId, isUnasked: true },
       );
       this.#resumed++;

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { geminiModels } from '@eventloom/gemini';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { type NodeServer, serve } from '@eventloom/server/node';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { createParrot } from './parrot.ts';
+
+/** What is served, and where. */
+export interface ServePageOptions {
+  /** Gemini answers the calls, or, when it is empty, a parrot. */
+  readonly apiKey: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+/** Serves the page, and the agent that it calls, on one port. Settles when both can be reached. */
+export function servePage({ apiKey, port }: ServePageOptions): Promise<NodeServer> {
+  const agent = new LlmAgent({
+    name: 'operator',
+    model: apiKey === '' ? createParrot() : 'gemini-3.1-flash-live-preview',
+    instruction: 'You are on the telephone. Be brief.',
+  });
+  const runner = new Runner({
+    appName: 'phone',
+    agent,
+    models: geminiModels({ apiKey }),
+    sessionService: new InMemorySessionService(),
+    autoCreateSession: true,
+  });
+  const server = createServer({ runners: [runner] });
+  const folder = join(import.meta.dirname, '..');
+  const page = readFileSync(join(folder, 'index.html'), 'utf8');
+  const script = stripTypeScriptTypes(readFileSync(join(folder, 'src/call.ts'), 'utf8'));
+  server.app.get('/', (context) => context.html(page));
+  server.app.get('/call.js', (context) => context.body(script, 200, { 'content-type': 'text/javascript' }));
+  return serve(server, { port, drainMs: 1000 });
+}
