@@ -5,7 +5,7 @@ import { withCurrentQuotes } from './quoted-files.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readFile = (path: string): string => readFileSync(join(root, path), 'utf8');
-const guides = globSync(['docs/guide/*.md', 'packages/*/README.md'], { cwd: root });
+const guides = globSync(['README.md', 'docs/guide/*.md', 'packages/*/README.md'], { cwd: root });
 
 test('there are guides', () => {
   expect(guides).not.toEqual([]);

@@ -12,7 +12,7 @@ interface Env extends CloudflareBindings {
 const server = createCloudflareServer<Env>({
   appNames: ['dice'],
   runners: (env, services) => {
-    const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: env.GEMINI_API_KEY });
+    const model = new Gemini({ model: 'gemini-flash-latest', apiKey: env.GEMINI_API_KEY });
     return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, ...services })];
   },
   authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'eventloom', audience: 'agents' }),

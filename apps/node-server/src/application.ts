@@ -1,3 +1,4 @@
+import { closeAll } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { RunRelay } from '@eventloom/server';
 import { createRunners } from './create-runners.ts';
@@ -27,11 +28,8 @@ export async function openApplication(settings: Settings, warn: (line: string) =
   const open = await openSessions(sessions, warn);
   let remembered: OpenMemory | undefined;
   let trusted: OpenCredentials | undefined;
-  const closeStorage = async (): Promise<void> => {
-    trusted?.close();
-    remembered?.close();
-    await open.close();
-  };
+  const closeStorage = (): Promise<void> =>
+    closeAll([trusted, remembered, open].filter((storage) => storage !== undefined));
   try {
     remembered = await openMemory(memory);
     trusted = await openCredentials(credentials);
@@ -45,10 +43,7 @@ export async function openApplication(settings: Settings, warn: (line: string) =
     return {
       runners,
       relay: open.relay,
-      async close() {
-        for (const runner of runners) await runner.close();
-        await closeStorage();
-      },
+      close: () => closeAll([...runners, { close: closeStorage }]),
     };
   } catch (error) {
     await closeStorage();

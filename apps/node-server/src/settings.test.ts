@@ -12,6 +12,7 @@ describe('settings', () => {
     expect(settingsOf([])).toEqual({
       port: 8000,
       host: '127.0.0.1',
+      origins: [],
       dataFolder: '/srv/app/.eventloom',
       sessions: { kind: 'sqlite', file: '/srv/app/.eventloom/sessions.sqlite' },
       artifacts: { kind: 'file', folder: '/srv/app/.eventloom/artifacts' },
@@ -102,7 +103,17 @@ describe('settings', () => {
     );
   });
 
-  test('take either name of the key, and nothing for an empty one', () => {
+  test.each(['foo', 'https://app.example/', 'app.example'])(
+    'refuse the origin %s under the name of the option',
+    (origin) => {
+      expect(() => settingsOf(['--origin', origin])).toThrow(UsageError);
+      expect(() => settingsOf(['--origin', origin])).toThrow(`--origin ${origin}: is no origin`);
+      expect(settingsOf(['--origin', 'https://app.example', '--origin', '*']).origins).toHaveLength(2);
+    },
+  );
+
+  test('take any name of the key, and nothing for an empty one', () => {
+    expect(settingsOf([], { GOOGLE_GENAI_API_KEY: 'c' }).gemini?.apiKey).toBe('c');
     expect(settingsOf([], { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: '' }).gemini).toEqual({
       apiKey: 'b',
       baseUrl: undefined,

@@ -35,6 +35,8 @@ export type GeminiSettings = Omit<GeminiOptions, 'model'>;
 export interface Settings {
   readonly port: number;
   readonly host: string;
+  /** Web origins that may call. */
+  readonly origins: readonly string[];
   readonly sessions: SessionsPlace;
   readonly artifacts: ArtifactsPlace;
   readonly memory: MemoryPlace;
@@ -60,6 +62,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Holds what credentials are encrypted with. */
 const KEY_VARIABLE = 'EVENTLOOM_CREDENTIALS_KEY';
 
+/** Where a key of Gemini is looked for; the last one is that of the ADK for JavaScript. */
+const KEY_NAMES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY'];
+
 /** An alias that Google keeps pointing at its newest model of this kind. */
 const DEMO_MODEL = 'gemini-flash-latest';
 
@@ -70,6 +75,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
   return {
     port: readPort(line.port ?? set(environment['PORT']) ?? '8000'),
     host: line.host ?? '127.0.0.1',
+    origins: line.origins.map(readOrigin),
     sessions: readSessions(line.sessions, dataFolder, workingFolder),
     artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),
     memory: readMemory(line, dataFolder, workingFolder),
@@ -93,6 +99,11 @@ function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw new UsageError(`port ${JSON.stringify(text)}: must be an integer from 0 to 65535`);
+}
+
+function readOrigin(text: string): string {
+  if (text === '*' || (URL.canParse(text) && new URL(text).origin === text)) return text;
+  throw new UsageError(`--origin ${text}: is no origin; write it like https://app.example, without a path`);
 }
 
 function readUnfinishedRuns(text = 'resume'): OnUnfinishedRuns {
@@ -188,7 +199,7 @@ function readRequestTtl(text: string | undefined): number | undefined {
 }
 
 function readGemini(environment: Environment): GeminiSettings | undefined {
-  const apiKey = set(environment['GEMINI_API_KEY']) ?? set(environment['GOOGLE_API_KEY']);
+  const apiKey = KEY_NAMES.map((name) => set(environment[name])).find((key) => key !== undefined);
   const baseUrl = set(environment['GOOGLE_GEMINI_BASE_URL']);
   return apiKey === undefined ? undefined : { apiKey, baseUrl };
 }

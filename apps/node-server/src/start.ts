@@ -1,3 +1,4 @@
+import { ConfigurationError, toError } from '@eventloom/core';
 import { createServer, type EventloomServer } from '@eventloom/server';
 import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
 import { missingKeyWarning } from './agents/missing-key-warning.ts';
@@ -5,6 +6,7 @@ import { openApplication } from './application.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { endingLine } from './ending-line.ts';
 import { UsageError } from './errors/usage-error.ts';
+import { leftRuns } from './left-runs.ts';
 import { readyLine } from './ready-line.ts';
 import { failureText } from './failure-text.ts';
 import type { Settings } from './settings.ts';
@@ -24,19 +26,21 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   const application = await openApplication(settings, terminal.warn);
   let server: EventloomServer;
   let listening: NodeServer;
+  let left: readonly string[];
   try {
+    left = await leftRuns(application.runners, settings.unfinishedRuns);
     server = createServer({
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,
       allowUnauthenticated: line.allowUnauthenticated,
-      origins: line.origins,
+      origins: settings.origins,
       onError: (error) => terminal.warn(failureText(error)),
     });
     listening = await serve(server, { host, port, drainMs: DRAIN_MS });
   } catch (error) {
     await application.close();
-    throw error;
+    throw withOption(error);
   }
   const done = Promise.withResolvers<void>();
   shutDownOnSignal(listening, done.resolve, (signal) => {
@@ -51,7 +55,17 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
       application.runners.map(({ appName }) => appName),
     ),
   );
+  for (const runs of left) terminal.warn(runs);
   await done.promise;
   await application.close();
   return 0;
+}
+
+/** A port that is taken, with how to take another one. */
+function withOption(error: unknown): unknown {
+  const cause = ConfigurationError.isInstance(error) ? error.cause : undefined;
+  const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
+  return isTaken
+    ? new ConfigurationError(`${toError(error).message} with --port (0 takes a free one)`, { cause })
+    : error;
 }

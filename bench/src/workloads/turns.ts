@@ -51,7 +51,7 @@ export async function textTurn(): Promise<Row[]> {
   return [ratioRow('W1', 'one text turn, fresh session', 'µs', ours, floor, 2)];
 }
 
-/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once, whose target names peers that are not run here. */
+/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once, which has no target. */
 export async function toolTurns(): Promise<Row[]> {
   const inRow = await freshTurns(new ToolCallingModel(10), 500);
   const parallel = await freshTurns(new ToolCallingModel(1, 8), 500);

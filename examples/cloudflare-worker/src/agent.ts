@@ -5,7 +5,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 export function createAgent(apiKey: string): LlmAgent {
   return new LlmAgent({
     name: 'helper',
-    model: new Gemini({ model: 'gemini-2.5-flash', apiKey }),
+    model: new Gemini({ model: 'gemini-flash-latest', apiKey }),
     instruction: 'Answer in a few plain words. The name of the user is {user:name?}.',
   });
 }

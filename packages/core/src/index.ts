@@ -91,6 +91,7 @@ export { BaseAgent } from './agent/base-agent.ts';
 export type { RunDescription, RunQuery } from './agent/run-description.ts';
 export { isBaseAgent } from './agent/is-base-agent.ts';
 export type { TransferRules } from './agent/transfer-rules.ts';
+export { closeAll } from './agent/close-all.ts';
 export { toList } from './agent/to-list.ts';
 export type { RunConfig } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
@@ -128,8 +129,11 @@ export {
   askedCallId,
   isPersonRequest,
   REQUEST_CONFIRMATION,
+  REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL,
+  REQUEST_CREDENTIAL as REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT,
+  REQUEST_INPUT as REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from './tool/tool-request.ts';
 
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';

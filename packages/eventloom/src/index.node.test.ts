@@ -66,3 +66,10 @@ test.each(['core', 'tools', 'multi-agent', 'llm-agent', 'gemini', 'runner', 'cre
     expect(missing).toEqual([]);
   },
 );
+
+test('what the ADK has under another name is exported under both', () => {
+  expect(eventloom.EXIT_LOOP).toBe(eventloom.exitLoop);
+  expect(eventloom.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME).toBe('adk_request_confirmation');
+  expect(eventloom.REQUEST_CREDENTIAL_FUNCTION_CALL_NAME).toBe('adk_request_credential');
+  expect(eventloom.REQUEST_INPUT_FUNCTION_CALL_NAME).toBe('adk_request_input');
+});

@@ -1,30 +1,14 @@
-import { createLlmRequest, ModelError, type LlmResponse } from '@eventloom/core';
+import { createLlmRequest, type LlmResponse, ModelError } from '@eventloom/core';
 import { fixedPlatform, type FixedPlatform } from '@eventloom/testing';
-import {
-  cutReply,
-  errorBody,
-  errorReply,
-  hangReply,
-  jsonReply,
-  sseReply,
-  wireResponse,
-} from '@eventloom/testing/fake-gemini';
+import { cutReply, errorReply, hangReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
 let server: DistantGemini;
+
 let platform: FixedPlatform;
-beforeEach(async () => {
-  server = await DistantGemini.start();
-  platform = fixedPlatform();
-});
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-  expect(platform.pendingTimers).toBe(0);
-});
 
 function gemini(options: Partial<GeminiOptions> = {}): Gemini {
   return new Gemini({
@@ -54,108 +38,15 @@ async function errorOf(options: Partial<GeminiOptions> = {}, stream = false): Pr
   return error as ModelError;
 }
 
-/** Lets time pass until the next attempt, and tells how long that was. */
-async function passWait(): Promise<number> {
-  const delayMs = await platform.nextTimer();
-  platform.advance(delayMs);
-  return delayMs;
-}
-
-const busy = errorReply({ code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' });
-const hello = jsonReply(wireResponse('Hello'));
-
-test('an overloaded service is asked again, after waits that double', async () => {
-  await server.enqueue(busy, busy, busy, hello);
-  const asked = ask();
-  expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 2000, 4000]);
-  expect(await asked).toMatchObject([{ content: { parts: [{ text: 'Hello' }] } }]);
+beforeEach(async () => {
+  server = await DistantGemini.start();
+  platform = fixedPlatform();
 });
 
-test('when it stays so the last error is thrown', async () => {
-  await server.enqueue(busy, busy);
-  const asked = ask(gemini({ retry: { attempts: 2, initialDelayMs: 10, random: () => 0 } }));
-  const failed = expect(asked).rejects.toMatchObject({
-    code: 'MODEL',
-    message: 'The model is overloaded.',
-    errorCode: 'UNAVAILABLE',
-    status: 503,
-    retryable: true,
-  });
-  expect(await passWait()).toBe(10);
-  await failed;
-});
-
-test('the delay that the service names in its error is kept', async () => {
-  await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '34.4s' }), hello);
-  const asked = ask();
-  expect(await passWait()).toBe(34_400);
-  expect(await asked).toHaveLength(1);
-});
-
-test.each([
-  ['7', 7000],
-  ['Thu, 01 Jan 2026 00:00:09 GMT', 9000],
-])('the delay that the service names in a header is kept: %s', async (header, waitMs) => {
-  await server.enqueue(
-    errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': header } }),
-    hello,
-  );
-  const asked = ask();
-  expect(await passWait()).toBe(waitMs);
-  await asked;
-});
-
-test('a delay longer than any wait allowed is not waited for, and is in the error', async () => {
-  await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '3600s' }));
-  await expect(ask()).rejects.toMatchObject({
-    errorCode: 'RESOURCE_EXHAUSTED',
-    retryAfterMs: 3_600_000,
-    retryable: true,
-  });
-});
-
-test('a quota of a day that is used up is not waited for', async () => {
-  const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }];
-  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
-  await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details, retryDelay: '20s' }));
-  await expect(ask()).rejects.toMatchObject({ errorCode: 'RESOURCE_EXHAUSTED', status: 429, retryable: false });
-});
-
-test('waits are shortened by chance, and what the service asks for is only lengthened', async () => {
-  await server.enqueue(busy, errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '5s' }), hello);
-  const asked = ask(gemini({ retry: { random: () => 0.5, jitter: 1 } }));
-  expect([await passWait(), await passWait()]).toEqual([500, 5500]);
-  await asked;
-});
-
-test('no wait of its own is longer than the longest', async () => {
-  await server.enqueue(busy, busy, busy, hello);
-  const asked = ask(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, random: () => 0 } }));
-  expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 1500, 1500]);
-  await asked;
-});
-
-test('a connection that is lost before anything came is tried again, streamed or not', async () => {
-  await server.enqueue(
-    cutReply(),
-    hello,
-    sseReply([], { end: 'cut' }),
-    sseReply([{}], { end: 'cut' }),
-    sseReply([wireResponse('Hello')]),
-  );
-  const whole = ask();
-  expect(await passWait()).toBe(1000);
-  expect(await whole).toHaveLength(1);
-  const streamed = ask(gemini(), true);
-  expect([await passWait(), await passWait()]).toEqual([1000, 2000]);
-  expect(await streamed).toHaveLength(2);
-});
-
-test('an error in the first frame of a stream is tried again', async () => {
-  await server.enqueue(sseReply([errorBody({ code: 503, status: 'UNAVAILABLE' })]), sseReply([wireResponse('Hello')]));
-  const asked = ask(gemini(), true);
-  await passWait();
-  expect(await asked).toHaveLength(2);
+afterEach(async () => {
+  await server.close();
+  server.assertConsumed();
+  expect(platform.pendingTimers).toBe(0);
 });
 
 test('a connection of a client made elsewhere that is lost is told as such', async () => {

@@ -28,7 +28,7 @@ import { withRetries } from './retry/with-retries.ts';
 
 /** How a Gemini model is reached, and what is done when it is not. Nothing is read from the environment. */
 export interface GeminiOptions extends GeminiClientOptions {
-  /** The model's name, e.g. `gemini-2.5-flash`. */
+  /** The model's name, e.g. `gemini-flash-latest`. */
   readonly model: string;
   readonly retry?: RetryOptions | undefined;
   /**
@@ -50,7 +50,7 @@ export interface GeminiOptions extends GeminiClientOptions {
  * service's own message and code. An abort reaches the socket, and ends the wait between two attempts.
  *
  * @example
- * const model = new Gemini({ model: 'gemini-2.5-flash', apiKey, fallbackModel: 'gemini-2.5-flash-lite' });
+ * const model = new Gemini({ model: 'gemini-flash-latest', apiKey, fallbackModel: 'gemini-flash-lite-latest' });
  */
 export class Gemini extends BaseLlm {
   readonly #options: GeminiOptions;

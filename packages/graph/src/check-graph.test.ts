@@ -1,33 +1,9 @@
-import { type BaseAgent, ConfigurationError } from '@eventloom/core';
+import { ConfigurationError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type AnyNodes, type Channels, channel, END, node, replace, START, StateGraph } from './index.ts';
-
-const same = (input: unknown): unknown => input;
-
-/** A graph whose edges are given by name, so that mistakes can be made that the compiler would find. */
-function compiled(
-  names: readonly string[],
-  edges: readonly (readonly [string, string | readonly string[]])[],
-  joins: readonly string[] = [],
-): unknown {
-  const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
-  for (const name of names) graph.addNode(name, same);
-  for (const name of joins) graph.addJoin(name);
-  for (const [from, to] of edges) graph.addEdge(from, to);
-  return graph.compile();
-}
-
-const any = () => new StateGraph<Channels, AnyNodes>({ name: 'g' });
-
-/** A graph of one node. */
-function one(channels: Channels, work?: BaseAgent): unknown {
-  const graph = new StateGraph<Channels, AnyNodes>({ name: 'g', channels });
-  if (work) graph.addNode('n', work);
-  else graph.addNode('n', same);
-  return graph.addEdge(START, 'n').addEdge('n', END).compile();
-}
+import { type AnyNodes, channel, type Channels, END, node, replace, START, StateGraph } from './index.ts';
+import { any, compiled, one, same } from './fixtures/checked-graph.ts';
 
 test.each<[string, () => unknown, RegExp]>([
   [
@@ -251,28 +227,6 @@ test('a cycle with a route is fine', () => {
     .addEdge(START, 'a')
     .addEdge('a', 'b');
   expect(() => graph.addConditionalEdges('b', () => 'on', { on: END, back: 'a' }).compile()).not.toThrow();
-});
-
-/** Two nodes that write a channel. */
-function writing(options: object, writes: readonly string[] = ['draft']) {
-  const graph = new StateGraph({ name: 'g', channels: { draft: channel(z.string(), options) } })
-    .addNode('first', same, { writes: writes as never })
-    .addNode('second', same, { writes: ['draft'] });
-  return () => graph.addEdge(START, 'first').addEdge('first', 'second').addEdge('second', END).compile();
-}
-
-test('two nodes that write a channel without a reducer are found, with one they are fine', () => {
-  expect(writing({})).toThrow(/"first" and "second" write the channel "draft"/);
-  expect(writing({ reducer: replace })).not.toThrow();
-  expect(writing({}, [])).not.toThrow();
-});
-
-test('a channel that there is not, and a key that is not stored, are found', () => {
-  expect(writing({ reducer: replace }, ['darft'])).toThrow(/"first" writes "darft"/);
-  expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(/"draft" has a stateKey/);
-  const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };
-  const graph = new StateGraph({ name: 'g', channels: twice }).addNode('n', same).addEdge(START, 'n').addEdge('n', END);
-  expect(() => graph.compile()).toThrow(/"a" and "b" have one stateKey/);
 });
 
 test('a long chain is checked in time that grows with its length alone', () => {

@@ -1,6 +1,7 @@
 import {
   BaseAgent,
   type BaseAgentConfig,
+  closeAll,
   contentText,
   type Event,
   type InvocationContext,
@@ -131,10 +132,9 @@ export class GraphAgent extends BaseAgent {
   }
 
   /** Closes the agents and tools of its nodes, and those below it. */
-  override async close(): Promise<void> {
-    for (const { work } of this.#config.plan.nodes.values())
-      if (isBaseAgent(work) || isBaseTool(work)) await work.close();
-    await super.close();
+  override close(): Promise<void> {
+    const works = Array.from(this.#config.plan.nodes.values(), ({ work }) => work);
+    return closeAll([...works.filter((work) => isBaseAgent(work) || isBaseTool(work)), ...this.subAgents]);
   }
 }
 

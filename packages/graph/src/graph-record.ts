@@ -1,4 +1,5 @@
 import {
+  askedCallId,
   type Event,
   type FunctionCall,
   getFunctionCalls,
@@ -109,8 +110,8 @@ export class GraphRecord {
       if (event.author !== 'user') continue;
       for (const { id, response } of getFunctionResponses(event)) {
         const question = byId.get(id);
-        // One that came too late is no answer.
-        if (question && response?.['expired'] !== true)
+        // What came too late is no answer to a node. The call of a tool is over with it, as under a model.
+        if (question && (response?.['expired'] !== true || askedCallId(question.call) !== undefined))
           question.answer = frozen(structuredClone(response ?? {}) as JsonObject);
         else if (question) this.#forget(question);
       }

@@ -24,7 +24,7 @@ import { inputDigest } from './input-digest.ts';
 import { NodeLedger } from './node-ledger.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { type LifecycleNews, NodeVoice } from './node-voice.ts';
-import { delayAfter, isWorthRetry, wait } from './retry.ts';
+import { delayAfter, isWorthRetry, pause } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
@@ -175,18 +175,8 @@ export class NodeRun {
         await this.#tell(ObjectType.graphNodeError, 'error', { message: error.message, payload: { attempt } });
         if (!node.retry || !(await isWorthRetry(node.name, node.retry, attempt, thrown))) throw error;
         await this.ledger.recordFailure(this.id, attempt, error.message);
-        await this.#pause(delayAfter(node.retry, attempt));
+        await pause(this.context.platform, delayAfter(node.retry, attempt), this.#graph.guard);
       }
-    }
-  }
-
-  /** Before another attempt. */
-  async #pause(delayMs: number): Promise<void> {
-    let callOff: (() => void) | undefined;
-    try {
-      await this.#graph.guard.until(wait(this.context.platform, delayMs, (given) => (callOff = given)));
-    } finally {
-      callOff?.();
     }
   }
 

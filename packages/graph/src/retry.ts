@@ -1,4 +1,4 @@
-import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
+import { type AbortGuard, ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
 import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors/node-error.ts';
 
@@ -72,7 +72,13 @@ export function delayAfter(retry: RetryConfig, attempt: number): number {
   return Math.min(maxDelayMs, initialDelayMs * backoffFactor ** (attempt - 1));
 }
 
-/** Waits on the platform's clock. @param onTimer is given what calls the timer off */
-export function wait(platform: Platform, delayMs: number, onTimer: (callOff: () => void) => void): Promise<void> {
-  return new Promise((resolve) => onTimer(platform.schedule(delayMs, resolve)));
+/** Waits on the platform's clock. @throws what the guard is aborted with meanwhile, and no timer is left */
+export async function pause(platform: Platform, delayMs: number, guard: AbortGuard): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const callOff = platform.schedule(delayMs, resolve);
+  try {
+    await guard.until(promise);
+  } finally {
+    callOff();
+  }
 }

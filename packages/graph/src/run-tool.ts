@@ -4,19 +4,17 @@ import {
   type Event,
   type EventActions,
   type FunctionCall,
-  inputRequestPart,
+  type InvocationContext,
   isEmptyActions,
   type JsonObject,
   type JsonValue,
   type Part,
-  REQUEST_CONFIRMATION,
-  REQUEST_CREDENTIAL,
   REQUEST_INPUT,
   RunAbortedError,
   toError,
   type ToolContext,
-  type ToolConfirmation,
 } from '@eventloom/core';
+import { confirmationOf, personRequests, refusalOf } from '@eventloom/core/people';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors/node-error.ts';
 import { frozen } from './frozen.ts';
@@ -26,7 +24,6 @@ import type { NodeRun } from './node-run.ts';
 import { toOutput } from './to-output.ts';
 
 const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
-const REJECTED: JsonObject = frozen({ error: 'This tool call was rejected.' });
 
 /**
  * One attempt of a node that is a tool. Begin and end of the call are in the session's ledger: what is finished there is not run again, and
@@ -41,8 +38,8 @@ export async function runTool(
   const { questions } = run;
   if (questions.some(({ answer }) => answer === undefined)) return { isWaiting: true };
   const args = toArgs(run.node.name, input);
-  const confirmation = confirmationIn(questions);
-  if (confirmation?.confirmed === false) return { isWaiting: false, output: REJECTED };
+  const refusal = questions.map(({ call, answer: given }) => refusalOf(call, given)).find((each) => each !== undefined);
+  if (refusal) return { isWaiting: false, output: frozen(refusal) };
   // A call that goes on with answers is a call of its own: that the one before was begun says nothing.
   const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
   const recorded = await run.ledger.recorded(call);
@@ -60,7 +57,9 @@ export async function runTool(
   const params = {
     invocationContext: context,
     functionCallId: run.id,
-    toolConfirmation: confirmation,
+    toolConfirmation: questions
+      .map(({ call: question, answer: given }) => confirmationOf(question, given))
+      .findLast((each) => each !== undefined),
     inputs: inputsIn(questions),
     listener: {
       progress: (output: JsonValue) => run.voice.emitToolProgress(run.id, tool.name, output),
@@ -70,7 +69,7 @@ export async function runTool(
   const toolContext = new AttemptToolContext(params, check);
   const result = await answer(run, tool, args, toolContext, guard).finally(() => (isOver = true));
   const { actions } = toolContext;
-  const asked = requestsOf({ id: run.id, name: tool.name, args }, actions, () => `adk-${context.platform.newUuid()}`);
+  const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
   if (toolContext.isPaused || asked.length > 0) {
     if (!context.isResumable)
       throw new NodeError(run.node.name, 'its tool waits for an answer; run it with `resumable: true`');
@@ -118,24 +117,12 @@ async function answer(
 }
 
 /** The questions of a tool, taken out of its actions. */
-function requestsOf(call: FunctionCall & { readonly id: string }, actions: EventActions, newId: () => string): Part[] {
-  const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs } = actions;
+function questionsIn(context: InvocationContext, call: FunctionCall, actions: EventActions): Part[] {
+  const asked = personRequests(context, [call], actions).flat();
   delete actions.requestedAuthConfigs;
   delete actions.requestedToolConfirmations;
   delete actions.requestedInputs;
-  const parts: Part[] = [];
-  const ask = (name: string, args: Record<string, unknown>): void =>
-    void parts.push({ functionCall: { id: newId(), name, args } });
-  const authConfig = requestedAuthConfigs?.[call.id];
-  if (authConfig !== undefined) ask(REQUEST_CREDENTIAL, { functionCallId: call.id, authConfig });
-  const toolConfirmation = requestedToolConfirmations?.[call.id];
-  if (toolConfirmation) ask(REQUEST_CONFIRMATION, { originalFunctionCall: call, toolConfirmation });
-  for (const request of requestedInputs?.[call.id] ?? []) parts.push(inputRequestPart(request, newId(), call.id));
-  return parts;
-}
-
-function confirmationIn(questions: readonly AskedQuestion[]): ToolConfirmation | undefined {
-  return questions.findLast(({ call }) => call.name === REQUEST_CONFIRMATION)?.answer as ToolConfirmation | undefined;
+  return asked;
 }
 
 function inputsIn(questions: readonly AskedQuestion[]): ReadonlyMap<string, unknown> {

@@ -1,34 +1,12 @@
-import { type Event, RunAbortedError, type ToolContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
+import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { END, type GraphAgent, node, type NodeContext, START, StateGraph } from './index.ts';
+import { END, node, START, StateGraph } from './index.ts';
+import { outputOf, run } from './fixtures/state-run.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-interface Ran {
-  readonly events: readonly Event[];
-  /** What the session holds in the end. */
-  readonly state: Readonly<Record<string, unknown>> | undefined;
-}
-
-async function run(agent: GraphAgent, given: Record<string, unknown> = {}): Promise<Ran> {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ ...KEY, state: given });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
-  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
-  return { events, state: (await sessionService.getSession(KEY))?.state };
-}
-
-/** Runs a graph to its end, and gives its output. */
-async function outputOf(agent: GraphAgent, given?: Record<string, unknown>): Promise<unknown> {
-  const { events } = await run(agent, given);
-  return events.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState?.['output'];
-}
+const idle = (): null => null;
 
 test.each([0, 1])(
   'nodes of a step see the state that the step found and their own, whoever is first: %s',
@@ -121,83 +99,6 @@ test('nodes that one node runs at once do not see each other either', async () =
     .addEdge('work', END)
     .compile();
   expect(await outputOf(agent)).toEqual(['nobody', 'quick']);
-});
-
-const idle = (): null => null;
-
-test.each([false, true])(
-  'an attempt begins without what those before it changed, beside others: %s',
-  async (isBeside) => {
-    let held: NodeContext['callbackContext'] | undefined;
-    const work = (_: unknown, context: NodeContext): unknown => {
-      const { state } = context.callbackContext;
-      const found = state.get<number>('n', 0);
-      state.set('n', found + 1);
-      if (context.attempt === 1) {
-        held = context.callbackContext;
-        state.set('phantom', true);
-        throw new Error('no');
-      }
-      expect(() => held?.state.set('late', 1)).toThrow(RunAbortedError);
-      expect(() => held?.state.remove('n')).toThrow(RunAbortedError);
-      return found;
-    };
-    const agent = new StateGraph({ name: 'g' })
-      .addNode('work', work, { retry: { maxAttempts: 3, initialDelayMs: 0 } })
-      .addNode('beside', idle)
-      .addNode('next', (_: unknown, { callbackContext: { state } }) =>
-        ['n', 'phantom', 'late'].map((key) => state.get(key, null)),
-      )
-      .addConditionalEdges(START, () => (isBeside ? 'both' : 'one'), { both: ['work', 'beside'], one: 'work' })
-      .addEdge('work', 'next')
-      .addEdge('beside', END)
-      .addEdge('next', END)
-      .compile();
-    const { events, state } = await run(agent);
-    const next = events.find(({ author }) => author === 'next');
-    expect(next?.actions.agentState?.['output']).toEqual([1, null, null]);
-    expect(state).toEqual({ n: 1 });
-  },
-);
-
-test('an attempt of a tool begins without what those before it changed, and these write no more', async () => {
-  const contexts: ToolContext[] = [];
-  const tool = new FunctionTool({
-    name: 'tool',
-    description: '',
-    idempotent: true,
-    execute: (_, context) => {
-      const [first] = contexts;
-      contexts.push(context);
-      const found = context.state.get('phantom', 'nothing');
-      context.state.set('phantom', 1);
-      if (!first) throw new Error('no');
-      context.state.remove('phantom');
-      expect(() => first.state.set('late', 1)).toThrow(RunAbortedError);
-      return { found };
-    },
-  });
-  const agent = new StateGraph({ name: 'g' })
-    .addNode('before', () => ({}))
-    .addNode('tool', tool, { retry: { maxAttempts: 2, initialDelayMs: 0 } })
-    .addNode('after', (given: unknown, { callbackContext: { state } }) => [given, state.toRecord()])
-    .addEdge(START, 'before')
-    .addEdge('before', 'tool')
-    .addEdge('tool', 'after')
-    .addEdge('after', END)
-    .compile();
-  expect(await outputOf(agent)).toEqual([{ found: 'nothing' }, {}]);
-});
-
-test('an attempt that is over saves no artifact', async () => {
-  let held: NodeContext | undefined;
-  const agent = new StateGraph({ name: 'g' })
-    .addNode('work', (_: unknown, context) => void (held = context))
-    .addEdge(START, 'work')
-    .addEdge('work', END)
-    .compile();
-  await run(agent);
-  await expect(held?.callbackContext.saveArtifact('a.txt', { text: 'x' })).rejects.toThrow(RunAbortedError);
 });
 
 test('temporary state can be changed in every node, and the nodes behind it read it', async () => {

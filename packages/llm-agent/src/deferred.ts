@@ -1,4 +1,4 @@
-import { runCalls } from './step/run-calls.ts';
+import { startCalls } from './step/run-calls.ts';
 import { answersTo } from './step/resumed-calls.ts';
 import { resumeSteps } from './step/resume-steps.ts';
 import { SetModelResponseTool } from './set-model-response-tool.ts';
@@ -10,6 +10,6 @@ import { SetModelResponseTool } from './set-model-response-tool.ts';
 export const deferred = {
   answersTo,
   resumeSteps,
-  runCalls,
   SetModelResponseTool,
+  startCalls,
 } as const;

@@ -6,6 +6,7 @@ import {
   type BasePlanner,
   checkKnown,
   checkStateKey,
+  closeAll,
   ConfigurationError,
   type Event,
   type InvocationContext,
@@ -134,9 +135,8 @@ export class LlmAgent extends BaseAgent {
   }
 
   /** Closes the agent's tools and toolsets, and its sub-agents. */
-  override async close(): Promise<void> {
-    for (const tool of this.tools) await tool.close();
-    await super.close();
+  override close(): Promise<void> {
+    return closeAll([...this.tools, ...this.subAgents]);
   }
 }
 

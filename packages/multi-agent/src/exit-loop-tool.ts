@@ -20,5 +20,5 @@ class ExitLoopTool extends BaseTool {
   }
 }
 
-/** By this tool an agent inside a LoopAgent ends the loop. The model is not asked again afterwards. */
+/** By this tool an agent inside a LoopAgent ends the loop. The model is not asked again afterwards. Also exported as `EXIT_LOOP`, its ADK name. */
 export const exitLoop: BaseTool = /* @__PURE__ */ new ExitLoopTool();

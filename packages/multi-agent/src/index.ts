@@ -3,7 +3,7 @@
 export type { AgentToolConfig } from './agent-tool.ts';
 export { AgentTool } from './agent-tool.ts';
 export { driveAgent } from './drive-agent.ts';
-export { exitLoop } from './exit-loop-tool.ts';
+export { exitLoop, exitLoop as EXIT_LOOP } from './exit-loop-tool.ts';
 export type { LoopAgentConfig } from './loop-agent.ts';
 export { LoopAgent } from './loop-agent.ts';
 export type { ParallelAgentConfig } from './parallel-agent.ts';

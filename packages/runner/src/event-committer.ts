@@ -116,11 +116,8 @@ export class EventCommitter {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
     if (this.#outer) return this.#appendInner(event, this.#outer);
     const changes = this.#innerChanges;
-    return changes ? this.#appendTelling(event, changes) : this.#append(event);
-  }
-
-  async #appendTelling(event: Event, changes: InnerChanges): Promise<Event> {
-    return changes.toldIn(await this.#append(event), this.#context.session.state);
+    const stored = this.#append(event);
+    return changes ? stored.then((told) => changes.toldIn(told, this.#context.session.state)) : stored;
   }
 
   #append(given: Event): Promise<Event> {

@@ -7,5 +7,7 @@ export function lacksSomething(
   invocationId: string | undefined,
 ): boolean {
   if (invocationId !== undefined && !hasBeginOfRun(events, invocationId)) return true;
-  return callIds.some((id) => !events.some((event) => getFunctionCalls(event).some((call) => call.id === id)));
+  if (callIds.length === 0) return false;
+  const known = new Set(events.flatMap(getFunctionCalls).map(({ id }) => id));
+  return callIds.some((id) => !known.has(id));
 }

@@ -52,6 +52,20 @@ test('instruction functions see the context and are taken as they are', async ()
   expect(await instruction()).toBe('u,s,app,bot\n\n{a} 1 hi');
 });
 
+test('an instruction function cannot write state, by no cast', async () => {
+  const { instruction } = await setUp(
+    {
+      instruction: ({ state }) => {
+        for (const name of ['set', 'remove', 'update']) expect(state).not.toHaveProperty(name);
+        return JSON.stringify([state.has('a'), state.get('b', 2), state.toRecord()]);
+      },
+    },
+    ['ok'],
+    { a: 1 },
+  );
+  expect(await instruction()).toBe('[true,2,{"a":1}]');
+});
+
 test('an instruction function can fill its own text', async () => {
   const { instruction } = await setUp({ instruction: (context) => injectSessionState('{a} {b?}', context) }, ['ok'], {
     a: 1,

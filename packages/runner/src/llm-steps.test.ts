@@ -1,42 +1,8 @@
-import {
-  BaseLlm,
-  BaseToolset,
-  BaseTool,
-  ConfigurationError,
-  type Event,
-  isFinalResponse,
-  LlmCallLimitError,
-  type LlmResponse,
-  type RunConfig,
-} from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { BaseLlm, ConfigurationError, isFinalResponse, type LlmResponse } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
-import type { RunnerConfig } from './runner-config.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-async function setUp(
-  steps: readonly ScriptedStep[] | BaseLlm,
-  config: Partial<LlmAgentConfig> = {},
-  runnerConfig: Partial<RunnerConfig> = {},
-) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = steps instanceof BaseLlm ? steps : new ScriptedModel(steps);
-  const agent = new LlmAgent({ name: 'bot', model, ...config });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform, ...runnerConfig });
-  const run = (text = 'hi', runConfig: RunConfig = {}): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text }] }, runConfig });
-  const stored = async (): Promise<Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model: model as ScriptedModel, platform, runner, run, stored };
-}
-
-const textOf = (event: Event | undefined): string | undefined => event?.content?.parts?.[0]?.text;
+import { setUp, textOf } from './fixtures/llm-run.ts';
 
 test('a turn without calls is one event, final, stored, with the author and the reply', async () => {
   const { model, run, stored } = await setUp(['Hello!']);
@@ -181,67 +147,6 @@ test('the agent’s own options are not changed by a run', async () => {
   expect(generateContentConfig).toEqual({ temperature: 0 });
 });
 
-class Echo extends BaseTool {
-  constructor(name: string) {
-    super({ name, description: '' });
-  }
-
-  override _getDeclaration() {
-    return { name: this.name };
-  }
-
-  override async runAsync(): Promise<unknown> {
-    return this.name;
-  }
-}
-
-class PerUser extends BaseToolset {
-  isClosed = false;
-
-  override async getTools(context?: { readonly userId: string }): Promise<BaseTool[]> {
-    return [new Echo(`for_${context?.userId}`), new Echo('shared')];
-  }
-
-  override async close(): Promise<void> {
-    this.isClosed = true;
-  }
-}
-
-test('a toolset gives the tools of an invocation, and they run', async () => {
-  const { model, run } = await setUp([{ calls: [{ id: 'c', name: 'for_u', args: {} }] }, 'ok'], {
-    tools: [new Echo('first'), new PerUser(), new Echo('last')],
-  });
-  const events = await run();
-  expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['first', 'for_u', 'shared', 'last']);
-  expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ result: 'for_u' });
-});
-
-test('a tool of a toolset with a name that is taken fails the run', async () => {
-  const { run } = await setUp([], { tools: [new Echo('shared'), new PerUser()] });
-  await expect(run()).rejects.toThrow('agent "bot": two tools have the name "shared"');
-});
-
-test('a tool may change the request in another way than adding itself', async () => {
-  class Grounding extends Echo {
-    override processLlmRequest({ llmRequest }: Parameters<BaseTool['processLlmRequest']>[0]): void {
-      llmRequest.config.tools = [...(llmRequest.config.tools ?? []), { googleSearch: {} }];
-    }
-  }
-  const { model, run } = await setUp(['ok'], { tools: [new Echo('f'), new Grounding('search')] });
-  await run();
-  expect(model.requests[0]?.request.config.tools).toEqual([
-    { functionDeclarations: [{ name: 'f' }] },
-    { googleSearch: {} },
-  ]);
-});
-
-test('closing the runner closes the toolsets of its agent', async () => {
-  const toolset = new PerUser();
-  const { runner } = await setUp([], { tools: [toolset] });
-  await runner.close();
-  expect(toolset.isClosed).toBe(true);
-});
-
 // Models by name.
 
 test('a model that is a name is looked up in the models of the runner', async () => {
@@ -316,42 +221,4 @@ test('the reply tells how long it took, by the clock of the platform', async () 
   const [event] = await run();
   expect(event?.usageMetadata).toEqual({ timingInfo: { timeToFirstTokenMs: 250 } });
   expect(event?.timestamp).toBe(platform.now() / 1000);
-});
-
-// Limits.
-
-const calling = { calls: [{ name: 'f', args: {} }] };
-const f = new FunctionTool({ name: 'f', description: '', execute: () => 'again' });
-
-test('exactly maxLlmCalls model calls are allowed', async () => {
-  const allowed = await setUp([calling, calling, 'done'], { tools: [f] });
-  expect((await allowed.run('hi', { maxLlmCalls: 3 })).at(-1)).toMatchObject({
-    content: { parts: [{ text: 'done' }] },
-  });
-
-  const { model, run, stored } = await setUp([calling, calling, 'never'], { tools: [f] });
-  await expect(run('hi', { maxLlmCalls: 2 })).rejects.toBeInstanceOf(LlmCallLimitError);
-  expect(model.calls).toBe(2);
-  expect((await stored()).at(-1)).toMatchObject({ author: 'bot', errorCode: 'LLM_CALL_LIMIT' });
-});
-
-test('the limit is of a run, not of a session', async () => {
-  const { run } = await setUp(['one', 'two'], {});
-  await run('a', { maxLlmCalls: 1 });
-  await run('b', { maxLlmCalls: 1 });
-});
-
-test.each([0, -1])('maxLlmCalls %i means no limit', async (maxLlmCalls) => {
-  const steps = Array.from({ length: 600 }, () => calling);
-  const { run } = await setUp([...steps, 'done'], { tools: [f] });
-  expect(await run('hi', { maxLlmCalls })).toHaveLength(1201);
-});
-
-test('without an option 500 calls are allowed', async () => {
-  const { model, run } = await setUp(
-    Array.from({ length: 501 }, () => calling),
-    { tools: [f] },
-  );
-  await expect(run()).rejects.toBeInstanceOf(LlmCallLimitError);
-  expect(model.calls).toBe(500);
 });

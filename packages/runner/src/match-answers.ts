@@ -1,14 +1,6 @@
-import {
-  type Content,
-  type Event,
-  type FunctionResponse,
-  getFunctionCalls,
-  InvalidMessageError,
-  newestFirst,
-  type Part,
-} from '@eventloom/core';
+import { type Content, type Event, type FunctionResponse, InvalidMessageError, type Part } from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
-import { findCall, isAnswered } from './answered-run.ts';
+import { CallIndex, type IndexedCall } from './call-index.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 
 /** A message, and the events with the calls that it answers: one for each of its function responses, in their order. */
@@ -38,42 +30,40 @@ export async function matchAnswers(
   before?: RequestAnswers,
 ): Promise<MatchedMessage> {
   const { invocationId, ...answering } = params;
-  const newest = [...newestFirst(params.events)].filter(
-    (event) => invocationId === undefined || event.invocationId === invocationId,
-  );
-  const answers = new RequestAnswers({ ...answering, events: newest }, Schema, before);
+  const index = new CallIndex(params.events, invocationId);
+  const answers = new RequestAnswers({ ...answering, events: index.events }, Schema, before);
   const calls: Event[] = [];
+  const taken = new Set<Event>();
   const parts: Part[] = [];
   for (const part of message.parts ?? []) {
     if (!part.functionResponse) continue;
-    const functionResponse = await matched(part.functionResponse, newest, calls, answers, invocationId);
+    const { event, call } = matched(part.functionResponse, index, taken, invocationId);
+    calls.push(event);
+    taken.add(event);
+    const functionResponse = await answers.read({ ...part.functionResponse, name: call.name ?? '' }, call, event);
     // Beside an answer to a question nothing is kept: it may hold what was taken out of the answer.
     parts.push(answers.has(functionResponse) ? { functionResponse } : { ...part, functionResponse });
   }
   return { message: { ...message, parts }, calls, answers };
 }
 
-/** @param events the newest first */
 function matched(
-  response: FunctionResponse,
-  events: readonly Event[],
-  calls: Event[],
-  answers: RequestAnswers,
+  { id = '', name }: FunctionResponse,
+  index: CallIndex,
+  taken: ReadonlySet<Event>,
   invocationId: string | undefined,
-): FunctionResponse | Promise<FunctionResponse> {
-  const { id = '', name } = response;
-  const asked = findCall(events, id, calls);
-  const call = asked && getFunctionCalls(asked).find((other) => other.id === id);
-  if (!asked || !call) {
-    const where = invocationId === undefined ? 'this session' : `the run ${JSON.stringify(invocationId)}`;
-    return fail(`there is no call with the id ${JSON.stringify(id)} in ${where}`);
+): IndexedCall {
+  const asked = index.find(id, taken);
+  if (!asked) {
+    const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
+    return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
   }
-  if (isAnswered(events, asked, id) && !asked.longRunningToolIds?.includes(id))
+  const { event, call } = asked;
+  if (index.isAnswered(asked) && !event.longRunningToolIds?.includes(id))
     fail(`the call ${JSON.stringify(id)} has its answer already`);
   if (name !== undefined && name !== call.name)
     fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.name)}, not of ${JSON.stringify(name)}`);
-  calls.push(asked);
-  return answers.read({ ...response, name: call.name ?? '' }, call, asked);
+  return asked;
 }
 
 function fail(fault: string): never {

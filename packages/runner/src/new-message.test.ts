@@ -107,7 +107,7 @@ test('a call of the same id that came later counts', async () => {
 });
 
 test.each([
-  ['an id that no call has', answering('c2'), 'there is no call with the id "c2" in this session'],
+  ['an id that no call has', answering('c2'), 'there is no call with the id "c2" that a run of this session made'],
   ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is of "approve", not of "pay"'],
 ])('%s is refused', async (_, message, fault) => {
   const events = [createEvent({ author: 'user' }), calling('c1')];

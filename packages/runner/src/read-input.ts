@@ -5,7 +5,8 @@ import { failAnswer, parseJson } from './unwrapped-answer.ts';
 type JsonRecord = Readonly<Record<string, unknown>>;
 
 /**
- * The answer to a request for input, as it is stored: `{result}`. Clients send that, or an object that is the answer itself. A text
+ * The answer to a request for input, as it is stored: `{result}`. Clients send that, or an object that is the answer itself, which the
+ * schema tells apart. A text
  * that the schema does not want is read as JSON: people type it.
  * @throws InvalidMessageError for an answer that the request's schema does not let through
  */
@@ -21,8 +22,9 @@ export async function readInput(
   const schema = new Schema(responseSchema, `request ${JSON.stringify(id)}`);
   const issues = await issuesOf(schema, value);
   if (issues.length === 0) return { result: value };
-  const parsed = typeof value === 'string' ? parseJson(value) : undefined;
-  if (parsed !== undefined && (await issuesOf(schema, parsed)).length === 0) return { result: parsed };
+  // An answer may be an object with nothing but a `result` by itself.
+  for (const other of [response, typeof value === 'string' ? parseJson(value) : undefined])
+    if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
   return failAnswer(id, `has an answer that is not as it was asked for: ${issues.join('; ')}`);
 }
 

@@ -37,7 +37,8 @@ interface Given {
 
 /**
  * The answers of one message to what tools asked a person. Each is brought into the form in which it is stored, and credentials
- * are taken out of it, to be kept by the credential service once it is certain that the message is stored.
+ * are taken out of it, to be kept by the credential service right before the message is stored: whoever goes on with the stored answer
+ * finds them. A message that cannot be stored then leaves them kept.
  */
 export class RequestAnswers {
   readonly #params: RequestAnswersParams;

@@ -45,10 +45,7 @@ export async function rewind(runner: Runner, support: RunSupport, params: Rewind
   const { userId, sessionId, onBusy = RUN_CONFIG_DEFAULTS.onBusy, abortSignal } = params;
   const { appName, platform, sessionService } = runner;
   const { sessions, keeper, active } = support;
-  if (onBusy === 'interrupt')
-    active
-      .get(`${userId}\0${sessionId}`)
-      ?.abort(new StaleWriterError('the run was interrupted by a rewind of its session'));
+  await active.makeWay(`${userId}\0${sessionId}`, onBusy, 'a rewind');
   const lease = await sessions.acquire({ appName, userId, sessionId }, { onBusy }, false, abortSignal);
   let lost: StaleWriterError | undefined;
   const held = { lease, renewedMs: platform.now(), onLost: (error: StaleWriterError) => void (lost = error) };

@@ -1,12 +1,5 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import {
-  BaseAgent,
-  ConfigurationError,
-  type Content,
-  type Event,
-  type InvocationContext,
-  type RunConfig,
-} from '@eventloom/core';
+import { BaseAgent, ConfigurationError, type Content, type Event, type RunConfig } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -15,21 +8,7 @@ import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import type { RunnerConfig } from './runner-config.ts';
-
-type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
-
-class CustomAgent extends BaseAgent {
-  readonly #script: Script;
-
-  constructor(script: Script) {
-    super({ name: 'bot' });
-    this.#script = script;
-  }
-
-  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    return this.#script(context);
-  }
-}
+import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
@@ -37,7 +16,7 @@ async function setUp(agent: BaseAgent | Script, config: Partial<RunnerConfig> = 
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
-  const root = typeof agent === 'function' ? new CustomAgent(agent) : agent;
+  const root = typeof agent === 'function' ? new CustomAgent('bot', agent) : agent;
   const runner = new Runner({ appName: 'app', agent: root, sessionService, platform, ...config });
   const run = (runConfig: RunConfig = {}, newMessage: Content = { parts: [{ text: 'hi' }] }): Promise<Event[]> =>
     runner.run({ userId: 'u', sessionId: 's', newMessage, runConfig });

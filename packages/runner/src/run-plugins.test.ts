@@ -1,32 +1,10 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import {
-  BaseAgent,
-  BasePlugin,
-  ConfigurationError,
-  type Content,
-  type Event,
-  InvalidMessageError,
-  type InvocationContext,
-} from '@eventloom/core';
+import { BasePlugin, ConfigurationError, type Content, type Event, InvalidMessageError } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, functionCallEvent, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-
-type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
-
-class CustomAgent extends BaseAgent {
-  readonly #script: Script;
-
-  constructor(script: Script) {
-    super({ name: 'bot' });
-    this.#script = script;
-  }
-
-  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    return this.#script(context);
-  }
-}
+import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
 
 /** A plugin of the callbacks that are given. */
 class Plugin extends BasePlugin {
@@ -46,7 +24,13 @@ async function setUp(plugins: readonly BasePlugin[], script: Script = echo) {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent: new CustomAgent(script), sessionService, platform, plugins });
+  const runner = new Runner({
+    appName: 'app',
+    agent: new CustomAgent('bot', script),
+    sessionService,
+    platform,
+    plugins,
+  });
   const run = (newMessage: Content = { parts: [{ text: 'hi' }] }): Promise<Event[]> =>
     runner.run({ userId: 'u', sessionId: 's', newMessage, runConfig: { streamingMode: 'sse' } });
   const texts = async () => ((await sessionService.getSession(KEY))?.events ?? []).map(textOf);

@@ -7,7 +7,7 @@ import {
   type RunConfig,
   type SessionKey,
   type SessionLease,
-  StaleWriterError,
+  type StaleWriterError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
 import type { HeldLease } from './lease-keeper.ts';
@@ -18,9 +18,8 @@ import type { LoadedSession } from './session-loader.ts';
 /** How a run takes its session. */
 export interface TakeSession {
   readonly runConfig: RunConfig;
-  readonly invocationId: string;
-  /** True for a run that can go on when its process is gone. */
-  readonly resumable: boolean;
+  /** What it is taken for; `resumable` for a run that can go on when its process is gone. */
+  readonly run: { readonly invocationId: string; readonly resumable: boolean };
   /** True when the session may be made, if there is none. */
   readonly canBegin: boolean;
   /** The part of its events that is read; undefined for all that counts. */
@@ -67,31 +66,22 @@ export class RunSession {
     howFor: (resumedId: string | undefined) => TakeSession,
   ): Promise<TakenSession> {
     const { sessionService } = this.#runner;
+    const { sessions, active } = this.#support;
     const answered = invocationId === undefined && callIds.length > 0 ? await loadDeferred() : undefined;
     for (let tries = 1; ; tries++) {
       const resumedId = answered
         ? await answered.findAnsweredRun(sessionService, this.key, callIds, tries)
         : invocationId;
-      const how = howFor(resumedId);
-      const held = this.#hold(await this.#acquire(how));
-      const loaded = await this.#support.sessions.load(this.key, this.#name, how.window, callIds, resumedId);
+      const { runConfig, run, canBegin, window, abortSignal } = howFor(resumedId);
+      await active.makeWay(this.#name, runConfig.onBusy, 'another run');
+      const held = this.#hold(await sessions.acquire(this.key, runConfig, canBegin, abortSignal, run));
+      const loaded = await sessions.load(this.key, this.#name, window, callIds, resumedId);
       this.#loaded = loaded;
       // A rewind that was cut off left something to do.
       if (Object.hasOwn(loaded.session.state, ARTIFACTS_TO_RESTORE)) await this.#finishRewind(loaded, held.lease);
       if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
     }
-  }
-
-  /** Waits for the session, or takes it from the run that has it, as `onBusy` says. */
-  async #acquire({ runConfig, invocationId, resumable, canBegin, abortSignal }: TakeSession): Promise<SessionLease> {
-    const { sessions, active } = this.#support;
-    if (runConfig.onBusy === 'interrupt') {
-      await active
-        .get(this.#name)
-        ?.makeWay(new StaleWriterError('the run was interrupted by another run of its session'));
-    }
-    return sessions.acquire(this.key, runConfig, canBegin, abortSignal, { invocationId, resumable });
   }
 
   #hold(lease: SessionLease): HeldLease {

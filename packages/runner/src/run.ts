@@ -18,6 +18,7 @@ import {
 } from '@eventloom/core';
 import { ValueSchema } from '@eventloom/tools';
 import { loadDeferred } from '#load-deferred';
+import type { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
 import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
@@ -38,8 +39,7 @@ import { storeMessage } from './store-message.ts';
 export interface RunSupport {
   readonly sessions: SessionLoader;
   readonly keeper: LeaseKeeper;
-  /** The runs under way, by session. */
-  readonly active: Map<string, Run>;
+  readonly active: ActiveRuns;
 }
 
 /** What the agent is driven with, once the run has begun. */
@@ -212,8 +212,7 @@ export class Run {
       this.#canGoOn = goesOn;
       return {
         runConfig: this.#config,
-        invocationId: this.invocationId,
-        resumable: goesOn || this.#config.resumable === true,
+        run: { invocationId: this.invocationId, resumable: goesOn || this.#config.resumable === true },
         canBegin: !this.#isAnswer && !goesOn,
         window: this.#window,
         abortSignal,

@@ -37,7 +37,7 @@ export interface RunnerConfig {
   readonly autoCreateSession?: boolean | undefined;
   /**
    * How long a session stays taken after the process that ran in it died; runs that live renew in time. Milliseconds, default
-   * 15,000. A tool that keeps the processor busy for longer than this may lose the session to another process.
+   * 15,000, at most a day. A tool that keeps the processor busy for longer than this may lose the session to another process.
    */
   readonly leaseTtlMs?: number | undefined;
   /**
@@ -84,6 +84,8 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'getSessionConfig',
 ]);
 
+const DAY_MS = 86_400_000;
+
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
 export function checkRunnerConfig(config: RunnerConfig): void {
   checkKnown('Runner', OPTIONS, config);
@@ -98,8 +100,11 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);
   for (const option of ['leaseTtlMs', 'requestTtlMs'] as const) {
-    const value = config[option];
-    if (value !== undefined && !(value > 0))
-      throw new ConfigurationError(`Runner: ${option} must be a positive number of milliseconds`);
+    const value: unknown = config[option];
+    const isTime = typeof value === 'number' && value > 0 && (value <= DAY_MS || option === 'requestTtlMs');
+    if (value !== undefined && !isTime)
+      throw new ConfigurationError(
+        `Runner: ${option} must be a positive number of milliseconds, and a lease at most a day`,
+      );
   }
 }

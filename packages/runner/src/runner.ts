@@ -4,6 +4,7 @@ import {
   type BaseCredentialService,
   type BaseMemoryService,
   type BaseSessionService,
+  closeAll,
   enclosureOf,
   type Event,
   type EventloomError,
@@ -21,6 +22,7 @@ import {
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
 import { loadDeferred } from '#load-deferred';
+import { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
 import type { FindAnsweredRunParams } from './answered-run.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -90,7 +92,7 @@ export class Runner {
     this.#support = {
       sessions: new SessionLoader(config.sessionService, cache, config),
       keeper: new LeaseKeeper(config.sessionService, this.platform),
-      active: new Map(),
+      active: new ActiveRuns(),
     };
   }
 
@@ -187,10 +189,9 @@ export class Runner {
     return closeRun(this, this.#support, params);
   }
 
-  /** Closes the agent's toolsets and the plugins. No run may be under way. */
-  async close(): Promise<void> {
-    await this.agent.close();
-    for (const plugin of this.pluginManager.plugins) await plugin.close();
+  /** Closes the agent's toolsets and the plugins, all of them, and then throws what the first threw that failed. No run may be under way. */
+  close(): Promise<void> {
+    return closeAll([this.agent, ...this.pluginManager.plugins]);
   }
 
   async *#run(

@@ -35,8 +35,8 @@ export interface SessionLoaderOptions {
 }
 
 const DEFAULT_LEASE_TTL_MS = 15_000;
-/** How many of a session's newest events are read first, when this process does not know it. */
-const FIRST_PAGE = 100;
+/** What is read first of a session that this process does not know. */
+const FIRST_PAGE: GetSessionConfig = { numRecentEvents: 100 };
 const NO_RUN = {};
 
 /** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
@@ -94,13 +94,10 @@ export class SessionLoader {
     callIds: readonly string[] = [],
     invocationId?: string,
   ): Promise<LoadedSession> {
-    if (window) return this.#loadWindow(key, window);
-    const cached = this.#cache.take(cacheKey);
-    return cached ? this.#loadWarm(cached, key, callIds, invocationId) : this.#loadCold(key, callIds, invocationId);
-  }
-
-  async #loadWindow(key: SessionKey, window: GetSessionConfig): Promise<LoadedSession> {
-    return { session: await this.#read(key, window), derived: new Map(), places: undefined, isKept: false };
+    const cached = window ? undefined : this.#cache.take(cacheKey);
+    return cached
+      ? this.#loadWarm(cached, key, callIds, invocationId)
+      : this.#loadCold(key, callIds, invocationId, window);
   }
 
   async #loadWarm(
@@ -109,7 +106,7 @@ export class SessionLoader {
     callIds: readonly string[],
     invocationId: string | undefined,
   ): Promise<LoadedSession> {
-    const session = await this.#read(key, { afterSeq: cached.lastSeq });
+    const session = readBy(key, await this.#get(key, { afterSeq: cached.lastSeq }));
     const { events, derived, places, lastSeq, incarnation } = cached;
     if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
       return this.#loadCold(key, callIds, invocationId);
@@ -123,24 +120,30 @@ export class SessionLoader {
     return { session: whole, derived, places, isKept: true };
   }
 
-  async #loadCold(key: SessionKey, callIds: readonly string[], invocationId?: string): Promise<LoadedSession> {
-    const newest = await this.#read(key, { numRecentEvents: FIRST_PAGE });
-    const found = isPartial(newest)
-      ? await (await loadDeferred()).readBack(newest, this.#reader(key, newest), callIds, invocationId)
-      : { session: newest, places: undefined };
-    return { ...found, derived: new Map(), isKept: newest.lastSeq > 0 };
+  async #loadCold(
+    key: SessionKey,
+    callIds: readonly string[],
+    invocationId?: string,
+    window?: GetSessionConfig,
+  ): Promise<LoadedSession> {
+    const session = readBy(key, await this.#get(key, window ?? FIRST_PAGE));
+    const found =
+      !window && isPartial(session)
+        ? await (await loadDeferred()).readBack(session, this.#reader(key, session), callIds, invocationId)
+        : { session, places: undefined };
+    return { ...found, derived: new Map(), isKept: !window && session.lastSeq > 0 };
   }
 
   /** Reads more of a session, which may have been deleted and made anew since. */
   #reader(key: SessionKey, { incarnation }: Session): ReadSession {
     return async (config) => {
-      const session = await this.#read(key, config);
+      const session = readBy(key, await this.#get(key, config));
       return session.incarnation === incarnation ? session : missing(key);
     };
   }
 
-  async #read(key: SessionKey, config?: GetSessionConfig): Promise<Session> {
-    return sealed((await this.#service.getSession({ ...key, config })) ?? missing(key));
+  #get(key: SessionKey, config?: GetSessionConfig): Promise<Session | undefined> {
+    return this.#service.getSession({ ...key, config });
   }
 
   /** Keeps what a run read and appended for the next run. A session's first run keeps nothing: most sessions have no second. */
@@ -161,8 +164,9 @@ function isPartial({ events, lastSeq }: Session): boolean {
   return events.length < lastSeq;
 }
 
-/** What was read is shared by all runs that it is kept for, and by the requests made of it. */
-function sealed(session: Session): Session {
+/** What was read is shared by all runs that it is kept for, and by the requests made of it. @throws SessionNotFoundError */
+function readBy(key: SessionKey, session: Session | undefined): Session {
+  if (!session) return missing(key);
   const { events } = session;
   for (const [index, event] of events.entries()) if (!Object.isFrozen(event)) events[index] = sealEvent(event);
   return session;

@@ -41,10 +41,10 @@ export async function storeMessage(
     actions = { ...actions, agentState: toBeginning(runConfig) };
   }
   const content = goesOn ? message : (invocation.userContent ?? message);
-  await answers?.keepCredentials(sessionKeyOf(session));
+  if (answers) await answers.keepCredentials(sessionKeyOf(session));
   for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked)) {
-    const place = branch === undefined ? {} : { branch };
-    await committer.appendNew({ author: 'user', content: { ...content, parts }, actions, ...place });
+    const event = { author: 'user', content: { ...content, parts }, actions };
+    await committer.appendNew(branch === undefined ? event : { ...event, branch });
     actions = GOES_ON;
   }
 }
@@ -55,11 +55,11 @@ export async function storeMessage(
  * @param branch where a message goes that is none
  */
 function partsByBranch(
-  parts: readonly Part[],
+  parts: Part[],
   calls: readonly Event[],
   branch: string | undefined,
-): ReadonlyMap<string | undefined, Part[]> {
-  if (calls.length === 0) return new Map([[branch, [...parts]]]);
+): Iterable<readonly [string | undefined, Part[]]> {
+  if (calls.length === 0) return [[branch, parts]];
   const byBranch = new Map<string | undefined, Part[]>();
   for (const [index, part] of parts.entries()) {
     const place = calls[index]?.branch;

@@ -1,50 +1,31 @@
-import {
-  BaseAgent,
-  BasePlugin,
-  type Event,
-  getFunctionResponses,
-  type InvocationContext,
-  type RunConfig,
-  type ToolContext,
-} from '@eventloom/core';
+import { BasePlugin, type Event, getFunctionResponses, type ToolContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { FinalToolResult, FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { Gate, ScriptedModel } from '@eventloom/testing';
+import { FinalToolResult, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
+import { chunksOf, KEY, later, ONE, resultOf, setUp } from './fixtures/streaming-run.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-type Execute = (args: Record<string, unknown>, context: ToolContext) => unknown;
-
-async function setUp(execute: Execute, steps: readonly ScriptedStep[] = [ONE, 'ok'], plugins: BasePlugin[] = []) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const tool = new FunctionTool({ name: 'f', description: '', execute });
-  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(steps), tools: [tool] });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform, plugins });
-  const start = (runConfig: RunConfig = { streamingMode: 'sse' }, abortSignal?: AbortSignal) =>
-    runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] }, runConfig, abortSignal });
-  const run = async (runConfig?: RunConfig): Promise<Event[]> => {
-    const events: Event[] = [];
-    for await (const event of start(runConfig)) events.push(event);
-    return events;
-  };
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { runner, sessionService, start, run, stored };
+function* now(...chunks: unknown[]): Generator<unknown> {
+  yield* chunks;
 }
 
-const ONE: ScriptedStep = { calls: [{ id: 'c1', name: 'f', args: {} }] };
-const chunksOf = (events: readonly Event[]): unknown[] =>
-  events
-    .filter(({ partial, object }) => partial === true && object === 'tool.response')
-    .flatMap(getFunctionResponses)
-    .map(({ response }) => response?.['output']);
-const resultOf = (events: readonly Event[]): unknown =>
-  getFunctionResponses(
-    events.find((event) => event.partial !== true && getFunctionResponses(event).length > 0) as Event,
-  )[0]?.response;
+async function* returning(): AsyncGenerator<unknown, unknown> {
+  yield 'a';
+  return { returned: true };
+}
+
+function* counting(): Generator<unknown> {
+  const count = { n: 0 };
+  for (count.n = 1; count.n <= 2; count.n++) yield count;
+}
+
+const broken = async function* (): AsyncGenerator<unknown> {
+  yield 'row 1\n';
+  yield 'row 2\n';
+  throw new RangeError('connection lost');
+};
 
 test('each chunk of a generator is a partial event of the agent at once, and the result is the text of all', async () => {
   const { run, stored } = await setUp(async function* () {
@@ -65,13 +46,6 @@ test('each chunk of a generator is a partial event of the agent at once, and the
   expect(JSON.stringify(await stored())).not.toContain('output');
 });
 
-async function* later(...chunks: unknown[]): AsyncGenerator<unknown> {
-  for (const chunk of chunks) yield await chunk;
-}
-function* now(...chunks: unknown[]): Generator<unknown> {
-  yield* chunks;
-}
-
 test.each([
   ['an async generator', () => later('a', 'b'), ['a', 'b'], { result: 'ab' }],
   ['a generator', () => now('a', 'b'), ['a', 'b'], { result: 'ab' }],
@@ -91,21 +65,6 @@ test.each([
   expect(chunksOf(events)).toEqual(chunks);
   expect(resultOf(events)).toEqual(result);
 });
-
-async function* returning(): AsyncGenerator<unknown, unknown> {
-  yield 'a';
-  return { returned: true };
-}
-function* counting(): Generator<unknown> {
-  const count = { n: 0 };
-  for (count.n = 1; count.n <= 2; count.n++) yield count;
-}
-
-const broken = async function* (): AsyncGenerator<unknown> {
-  yield 'row 1\n';
-  yield 'row 2\n';
-  throw new RangeError('connection lost');
-};
 
 test('what a generator throws is told to the model with what came before', async () => {
   const { run } = await setUp(broken);
@@ -197,142 +156,6 @@ test('plugins see each chunk, and may change what is streamed', async () => {
   const events = await run();
   expect(chunksOf(events)).toEqual(['*', '*']);
   expect(resultOf(events)).toEqual({ result: 'ab' });
-});
-
-test.each([
-  ['aborted', true],
-  ['left', false],
-])('when the run is %s the finally blocks of its generators run', async (_, aborts) => {
-  const closed = new Gate();
-  const { start, stored } = await setUp(async function* () {
-    try {
-      for (;;) yield 'again';
-    } finally {
-      await closed.pass();
-    }
-  });
-  closed.open();
-  const abort = new AbortController();
-  const reading = (async () => {
-    for await (const event of start({ streamingMode: 'sse' }, abort.signal)) {
-      if (chunksOf([event]).length === 0) continue;
-      if (!aborts) break;
-      abort.abort();
-    }
-  })();
-  if (aborts) await expect(reading).rejects.toThrow('aborted');
-  else await reading;
-  await closed.reached;
-  expect((await stored()).flatMap(getFunctionResponses)).toEqual([]);
-});
-
-/** Reads its sub-agent until the first chunk of a tool. */
-class Impatient extends BaseAgent {
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    for (const agent of this.subAgents) {
-      for await (const event of agent.runAsync(context)) {
-        yield event;
-        if (chunksOf([event]).length > 0) break;
-      }
-    }
-    yield context.createEvent({ content: { role: 'model', parts: [{ text: 'Enough.' }] } });
-  }
-}
-
-test('a generator whose agent is left by another one is closed, and counts as cut off', async () => {
-  let closed = false;
-  const { runner, sessionService } = await setUp(() => '');
-  const tool = new FunctionTool({
-    name: 'f',
-    description: '',
-    execute: async function* () {
-      try {
-        for (;;) yield 'again';
-      } finally {
-        closed = true;
-      }
-    },
-  });
-  const child = new LlmAgent({ name: 'child', model: new ScriptedModel([ONE]), tools: [tool] });
-  const agent = new Impatient({ name: 'impatient', subAgents: [child] });
-  const outer = new Runner({ appName: 'app', agent, sessionService, platform: runner.platform });
-  const events = await outer.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
-  expect(closed).toBe(true);
-  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Enough.' }]);
-  const { invocationId = '' } = events[0] ?? {};
-  expect(await sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([{ status: 'started' }]);
-});
-
-test('a generator that waits when the run is aborted is closed when its wait is over', async () => {
-  const closed = new Gate();
-  const waiting = new Gate();
-  const abort = new AbortController();
-  const { start } = await setUp(async function* () {
-    try {
-      await waiting.pass();
-      yield 'late';
-      yield 'later';
-    } finally {
-      await closed.pass();
-    }
-  });
-  const reading = (async () => {
-    for await (const _ of start({ streamingMode: 'sse' }, abort.signal));
-  })();
-  await waiting.reached;
-  abort.abort();
-  await expect(reading).rejects.toThrow('aborted');
-  waiting.open();
-  await closed.reached;
-});
-
-// Progress.
-
-test('a tool tells how it gets on: streamed at once, stored nowhere', async () => {
-  const { run, stored } = await setUp(async (_args, context) => {
-    expect(await context.emit({ done: 1 })).toBe(true);
-    void context.emit('unawaited');
-    return 'all';
-  });
-  const events = await run();
-  expect(chunksOf(events)).toEqual([{ done: 1 }, 'unawaited']);
-  expect(resultOf(events)).toEqual({ result: 'all' });
-  expect(JSON.stringify(await stored())).not.toContain('unawaited');
-});
-
-test.each([
-  ['a function', () => 1, 'is a function'],
-  ['undefined', undefined, 'is undefined'],
-  ['a Map within', { at: new Map() }, 'at at is a Map'],
-])('progress that is %s throws at the call', async (_, progress, fault) => {
-  let thrown: unknown;
-  const { run } = await setUp((_args, context) => {
-    try {
-      void context.emit(progress);
-    } catch (error) {
-      thrown = error;
-    }
-  });
-  await run();
-  expect(thrown).toMatchObject({ code: 'INVALID_EVENT', message: expect.stringContaining(fault) });
-});
-
-test('a tool that tells more than anybody takes is stopped', async () => {
-  const { run } = await setUp((_args, context) => {
-    for (let n = 0; n < 2000; n++) void context.emit(n);
-  });
-  const events = await run();
-  expect(chunksOf(events)).toHaveLength(1000);
-  expect(resultOf(events)).toEqual({ error: expect.stringContaining('await what emit returns') });
-});
-
-test('what is told after the tool ended is told to nobody', async () => {
-  let late: (() => Promise<boolean>) | undefined;
-  const { run } = await setUp((_args, context) => {
-    late = () => context.emit('late');
-  });
-  expect(chunksOf(await run())).toEqual([]);
-  expect(await late?.()).toBe(false);
 });
 
 test('a long-running generator without chunks has no answer yet', async () => {

@@ -239,3 +239,36 @@ test('a hook that throws is a failure of the server that tells nothing of itself
   expect([answer.status, answer.code, failures]).toEqual([500, 'INTERNAL', [failure]]);
   expect(answer.text).not.toContain('secret');
 });
+
+describe('the root', () => {
+  test('says what answers, and where it describes its routes', async () => {
+    const { text } = await send(createApp({ version: { version: '9' } }).server, '/');
+    expect(JSON.parse(text)).toEqual({ name: 'eventloom', version: '9', routes: '/openapi.json' });
+  });
+
+  test('does not say the version to whoever is not asked who they are', async () => {
+    const { text } = await send(createApp({ authenticate }).server, '/', { host: 'agents.example' });
+    expect(JSON.parse(text)).toEqual({ name: 'eventloom', routes: '/openapi.json' });
+  });
+
+  test('is left to a page that is put there', async () => {
+    const { server } = createApp();
+    server.app.get('/', (context) => context.text('a page'));
+    expect((await send(server, '/')).text).toBe('a page');
+  });
+
+  test('does not answer pages and names of somebody else, nor other methods', async () => {
+    const { server } = createApp();
+    expect(await send(server, '/', { host: 'rebound.example' })).toMatchObject({ code: 'FORBIDDEN' });
+    expect(await send(server, '/', { headers: { origin: 'https://a.example' } })).toMatchObject({ code: 'FORBIDDEN' });
+    expect(await send(server, '/', { method: 'POST' })).toMatchObject({ code: 'ROUTE_NOT_FOUND' });
+  });
+});
+
+test('who runs an agent in a session that is not there is told how to make it', async () => {
+  const { text } = await send(createApp().server, '/run', { method: 'POST', body: run('ann') });
+  expect(JSON.parse(text)).toMatchObject({
+    code: 'SESSION_NOT_FOUND',
+    error: expect.stringContaining('POST /apps/{appName}/users/{userId}/sessions/{sessionId}'),
+  });
+});

@@ -66,12 +66,13 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     calls: new LiveCalls(platform, limits, report),
     limits,
     platform,
+    trustsImportedEvents: options.trustImportedEvents === true,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
   const { onUnfinishedRuns: action = 'resume', runners } = options;
   const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
   const routes: Route[] = [...serverRoutes, ...userRoutes(), ...liveRoutes];
-  addRoutes(app, [...routes, openApiRoute(routes, VERSION)], {
+  addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
     ...options,
     server,
     identify: (request) => identify(request, options),

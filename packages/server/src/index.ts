@@ -2,6 +2,7 @@
 
 export type { EventloomServer } from './create-server.ts';
 export { createServer } from './create-server.ts';
+export { checkId } from './http/check-id.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 export type { LiveAdmission, LiveSocket, LiveSocketEvents } from './live/live-socket.ts';

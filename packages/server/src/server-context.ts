@@ -1,5 +1,6 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import type { CountLimits } from './http/check-counts.ts';
 import type { LiveCalls } from './live/live-calls.ts';
 import type { RunRegistry } from './runs/run-registry.ts';
 import type { ServerLimits } from './server-limits.ts';
@@ -9,7 +10,7 @@ export interface FrontContext {
   /** The apps there are, by name. */
   readonly runners: { has(appName: string): boolean; keys(): Iterable<string> };
   readonly runs: { readonly isDraining: boolean };
-  readonly limits: Pick<ServerLimits, 'maxBodyBytes'>;
+  readonly limits: CountLimits & Pick<ServerLimits, 'maxBodyBytes'>;
   /** What `/version` answers. */
   readonly version: Readonly<Record<string, string>>;
 }
@@ -21,4 +22,5 @@ export interface ServerContext extends FrontContext {
   readonly calls: LiveCalls;
   readonly limits: ServerLimits;
   readonly platform: Platform;
+  readonly trustsImportedEvents: boolean;
 }

@@ -2,6 +2,12 @@
 export interface ServerLimits {
   /** Bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
+  /** Parts of a message, of an event that a session begins with, and of a frame of a call. Default 1,000. */
+  readonly maxBodyParts: number;
+  /** Events that a session begins with. Default 10,000. */
+  readonly maxBodyEvents: number;
+  /** Keys of a state, and of a change of state. Default 1,000. */
+  readonly maxBodyKeys: number;
   /** Runs in flight; a further one is refused with SERVER_BUSY. Default 2,000. */
   readonly maxRuns: number;
   /** Characters of events kept of one run, beside its largest one; the oldest go first. Default 16 Mi. */
@@ -50,6 +56,9 @@ export interface ServerLimits {
 /** The limits of what is not given. */
 export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyBytes: 20 * 1024 * 1024,
+  maxBodyParts: 1000,
+  maxBodyEvents: 10_000,
+  maxBodyKeys: 1000,
   maxRuns: 2000,
   maxRunChars: 16 * 1024 * 1024,
   maxKeptChars: 64 * 1024 * 1024,

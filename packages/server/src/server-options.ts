@@ -31,6 +31,12 @@ export interface ServerOptions {
    * reach the server under a name of its own. True answers under any name: everybody who reaches the server can do everything.
    */
   readonly allowUnauthenticated?: boolean | undefined;
+  /**
+   * True takes the `events` that a session is created with at their word: runs go on with the calls and questions in them, so whoever may
+   * create a session can have tools run with arguments of their own. Default: what could go on is refused with 403, and with what is
+   * closed no run goes on, whatever is rewound; models read it as what was said.
+   */
+  readonly trustImportedEvents?: boolean | undefined;
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
   readonly origins?: readonly string[] | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
@@ -59,6 +65,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ServerOptions>([
   'runners',
   'authenticate',
   'allowUnauthenticated',
+  'trustImportedEvents',
   'origins',
   'limits',
   'relay',

@@ -34,11 +34,11 @@ import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
 import { listOpenRuns } from './list-open-runs.ts';
 import { listSessions } from './list-sessions.ts';
-import type { AppendOutcome, SessionDriver } from './session-driver.ts';
+import type { AppendOutcome, MaybePromise, SessionDriver } from './session-driver.ts';
 import { busyError, existsError, notFoundError, staleError } from './session-errors.ts';
 import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
-import { mergedView, showAppend, showStored, showTemp, toSession } from './session-view.ts';
+import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
@@ -75,17 +75,7 @@ export class DriverSessionService extends BaseSessionService {
     let created = this.#driver.createSession({ appName, userId, sessionId, writes, nowMs });
     if (created instanceof Promise) created = await created;
     if (!created) throw existsError({ appName, userId, sessionId });
-    const { incarnation } = created;
-    return {
-      id: sessionId,
-      appName,
-      userId,
-      state: mergedView(created.state),
-      events: [],
-      lastUpdateTime: nowMs / 1000,
-      lastSeq: 0,
-      incarnation,
-    };
+    return toSession({ ...created, appName, userId, sessionId, updatedAtMs: nowMs, lastSeq: 0, events: [] });
   }
 
   override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
@@ -126,7 +116,8 @@ export class DriverSessionService extends BaseSessionService {
 
   override async deleteSession(request: SessionKey): Promise<void> {
     this.#names.check(request.appName, request.userId, request.sessionId);
-    await this.#driver.deleteSession(request);
+    const deleted = this.#driver.deleteSession(request);
+    if (deleted instanceof Promise) await deleted;
     this.#leases.wake(request);
   }
 
@@ -140,23 +131,9 @@ export class DriverSessionService extends BaseSessionService {
     checkName('event.id', plan.event.id);
     if (lease && !isLeaseOf(lease, session)) throw staleError(lease);
     if (!lease && this.#leases.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
-    const { incarnation } = session;
-    let outcome = this.#driver.appendEvent({
-      appName,
-      userId,
-      sessionId,
-      incarnation,
-      event: plan.event,
-      writes: plan.writes,
-      nowMs,
-      lease,
-    });
+    let outcome = this.#append(session, plan, nowMs, lease);
     if (outcome instanceof Promise) outcome = await outcome;
     if (outcome.status === 'busy') return this.#appendInTurn(session, plan);
-    if (outcome.status === 'stored' && outcome.seq === session.lastSeq + 1) {
-      showAppend(session, plan, outcome.seq, nowMs);
-      return plan.event;
-    }
     return this.#settleAppend(session, plan, outcome, nowMs, lease);
   }
 
@@ -193,43 +170,48 @@ export class DriverSessionService extends BaseSessionService {
     const key = sessionKeyOf(session);
     const lease = await this.#leases.acquire(key);
     try {
-      const { incarnation } = session;
       const nowMs = this.#platform.now();
-      const { event, writes } = plan;
-      const outcome = await this.#driver.appendEvent({ ...key, incarnation, event, writes, nowMs, lease });
+      const outcome = await this.#append(session, plan, nowMs, lease);
       return await this.#settleAppend(session, plan, outcome, nowMs, lease);
     } finally {
       await this.#leases.release(lease);
     }
   }
 
+  #append(
+    { appName, userId, id: sessionId, incarnation }: Session,
+    { event, writes }: AppendPlan,
+    nowMs: number,
+    lease: SessionLease | undefined,
+  ): MaybePromise<AppendOutcome> {
+    return this.#driver.appendEvent({ appName, userId, sessionId, incarnation, event, writes, nowMs, lease });
+  }
+
   /** Turns an outcome into what the caller sees, and brings a session object up to date that was behind. */
-  async #settleAppend(
+  #settleAppend(
     session: Session,
     plan: AppendPlan,
     outcome: AppendOutcome,
     nowMs: number,
     lease: SessionLease | undefined,
-  ): Promise<Event> {
-    const key = sessionKeyOf(session);
+  ): MaybePromise<Event> {
     switch (outcome.status) {
       case 'stored':
         if (outcome.seq === session.lastSeq + 1) {
           showAppend(session, plan, outcome.seq, nowMs);
-        } else {
-          await this.#catchUp(session, outcome.seq);
-          showTemp(session, plan);
+          return plan.event;
         }
-        return plan.event;
+        return this.#catchUp(session, outcome.seq).then(() => {
+          showTemp(session, plan);
+          return plan.event;
+        });
       case 'duplicate':
-        await this.#catchUp(session, outcome.lastSeq);
-        return outcome.event;
+        return this.#catchUp(session, outcome.lastSeq).then(() => outcome.event);
       case 'missing':
-        throw notFoundError(key);
+        throw notFoundError(sessionKeyOf(session));
       case 'stale':
-        throw lease ? staleError(lease) : busyError(key);
       case 'busy':
-        throw busyError(key);
+        throw lease && outcome.status === 'stale' ? staleError(lease) : busyError(sessionKeyOf(session));
     }
   }
 

@@ -11,14 +11,13 @@ import {
   writeToolCall,
 } from './in-memory-session-record.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
+import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
+import type { OpenRunPage } from './open-run-page.ts';
 import type {
   AppendOutcome,
-  ClaimOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
-  LeaseClaim,
-  OpenRunPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -92,8 +91,8 @@ export class InMemorySessionDriver implements SessionDriver {
     if (!record) return;
     const { app, user, userId, sessionId } = record;
     app.openRuns.delete(record);
-    user.sessions.delete(sessionId);
-    if (user.sessions.size === 0 && user.state.isEmpty) app.users.delete(userId);
+    if (user.sessions.size === 1 && user.state.isEmpty) app.users.delete(userId);
+    else user.sessions.delete(sessionId);
   }
 
   appendEvent(append: EventAppend): AppendOutcome {

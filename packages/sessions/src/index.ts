@@ -10,18 +10,15 @@ export { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 export type { SessionHold, StoredTicket } from './session-hold.ts';
 export { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from './session-hold.ts';
 export { parseSessionLines, toSessionLines } from './session-lines.ts';
+export type { ClaimOutcome, LeaseClaim, LeaseTicket } from './lease-claim.ts';
+export type { OpenRunPage, OpenRunPosition } from './open-run-page.ts';
 export type {
   AppendOutcome,
-  ClaimOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
-  LeaseClaim,
-  LeaseTicket,
   ListedSession,
   MaybePromise,
-  OpenRunPage,
-  OpenRunPosition,
   SessionBackground,
   SessionCreation,
   SessionDriver,

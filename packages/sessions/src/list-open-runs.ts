@@ -1,7 +1,8 @@
 import { checkName, type ListOpenRunsRequest, type ListOpenRunsResponse } from '@eventloom/core';
 import { decodeCursor, encodeCursor } from './cursor-text.ts';
 import { badCursorError, toPageSize } from './list-page.ts';
-import type { OpenRunPosition, SessionDriver } from './session-driver.ts';
+import type { OpenRunPosition } from './open-run-page.ts';
+import type { SessionDriver } from './session-driver.ts';
 
 /** As `BaseSessionService.listOpenRuns`. */
 export async function listOpenRuns(driver: SessionDriver, request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {

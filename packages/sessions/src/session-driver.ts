@@ -1,4 +1,6 @@
 import type { Event, LeaveOpen, OpenRun, SessionKey, SessionLease, StateWrite, ToolLedgerEntry } from '@eventloom/core';
+import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
+import type { OpenRunPage } from './open-run-page.ts';
 
 /** An answer given at once by a back end that can (node:sqlite, Durable Object storage), or later by one that cannot. */
 export type MaybePromise<T> = T | Promise<T>;
@@ -133,55 +135,6 @@ export type AppendOutcome =
   /** The session has an event of this id: it is given, and nothing was changed. */
   | { readonly status: 'duplicate'; readonly event: Event; readonly lastSeq: number }
   | { readonly status: 'stored'; readonly seq: number };
-
-/** Asks for a lease. */
-export interface LeaseClaim extends SessionKey {
-  readonly nowMs: number;
-  readonly ttlMs: number;
-  /** Take it also from an owner whose lease has not expired. */
-  readonly takeOver: boolean;
-  /** The run that it is for: another open run of the session ends. Undefined for no run, which leaves an open run as it is. */
-  readonly invocationId: string | undefined;
-  /** True makes that run the session's open run, with one attempt more than it had. */
-  readonly resumable: boolean;
-  /**
-   * The place in the line of those who wait in several processes: undefined at first, and always unless the driver is `shared`. A claim
-   * is refused as busy while a ticket that has not run out is before it: for a claim without a ticket any of them is. Refused with
-   * a ticket, the claim leaves it for `ttlMs` from now, unless it is there for half of that yet; given or withdrawn, it is removed.
-   */
-  readonly ticket: LeaseTicket | undefined;
-}
-
-/** The place of one who waits for a lease, in the order of `sinceMs` and then of the ids. */
-export interface LeaseTicket {
-  /** Unique. */
-  readonly id: string;
-  /** When the wait began; milliseconds since the epoch. */
-  readonly sinceMs: number;
-  readonly ttlMs: number;
-}
-
-/** A page of the open runs of an app, in ascending order of user id and then session id, by code points. */
-export interface OpenRunPage {
-  readonly appName: string;
-  /** At most so many. */
-  readonly limit: number;
-  /** The last run of the page before; undefined for the first page. */
-  readonly after: OpenRunPosition | undefined;
-}
-
-/** A place in the order of open runs. */
-export interface OpenRunPosition {
-  readonly userId: string;
-  readonly sessionId: string;
-}
-
-/** What came of asking for a lease. */
-export type ClaimOutcome =
-  | { readonly status: 'missing' }
-  | { readonly status: 'busy'; readonly freeAtMs: number }
-  /** The lease as its owner gets it: a plain object, compared by value. */
-  | { readonly status: 'taken'; readonly lease: SessionLease };
 
 /**
  * Storage for sessions: all that a back end has to write. `DriverSessionService` in front of it does the rest once for all of

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LeaseClaim, LeaseTicket } from './session-driver.ts';
+import type { LeaseClaim, LeaseTicket } from './lease-claim.ts';
 import { type SessionHold, takeLease, withdrawTicket } from './session-hold.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };

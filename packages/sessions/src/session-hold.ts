@@ -1,6 +1,7 @@
 import type { LeaveOpen, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
-import type { AppendOutcome, ClaimOutcome, EventAppend, LeaseClaim, LeaseTicket } from './session-driver.ts';
+import type { ClaimOutcome, LeaseClaim, LeaseTicket } from './lease-claim.ts';
+import type { AppendOutcome, EventAppend } from './session-driver.ts';
 
 /**
  * Who may write to a session, who waits for it and which run is open: what a driver that keeps sessions as objects has in each, as plain
@@ -45,11 +46,11 @@ export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, next
   if (ticket) withdrawTicket(hold, ticket.id);
   hold.epoch = nextEpoch();
   hold.leaseUntilMs = nowMs + ttlMs;
-  const lease = { appName, userId, sessionId, epoch: hold.epoch, ttlMs };
-  if (invocationId === undefined) return { status: 'taken', lease };
+  const { epoch } = hold;
+  if (invocationId === undefined) return { status: 'taken', lease: { appName, userId, sessionId, epoch, ttlMs } };
   const attempts = hold.openRun?.invocationId === invocationId ? hold.openRun.attempts + 1 : 1;
   hold.openRun = resumable ? { invocationId, attempts } : undefined;
-  return { status: 'taken', lease: { ...lease, invocationId } };
+  return { status: 'taken', lease: { appName, userId, sessionId, epoch, ttlMs, invocationId } };
 }
 
 /** As `SessionDriver.renewLease`. */

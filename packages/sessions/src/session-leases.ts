@@ -8,7 +8,8 @@ import {
   type SessionLease,
 } from '@eventloom/core';
 import { LeaseQueue } from './lease-queue.ts';
-import type { ClaimOutcome, LeaseTicket, SessionDriver } from './session-driver.ts';
+import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
+import type { SessionDriver } from './session-driver.ts';
 import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
 import type { SessionNames } from './session-names.ts';
 
@@ -54,8 +55,11 @@ export class SessionLeases {
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';
     const key = { appName, userId, sessionId };
-    const wish = { ...key, ttlMs, takeOver, invocationId, resumable };
-    const claim = (ticket?: LeaseTicket) => this.#driver.claimLease({ ...wish, nowMs: this.#platform.now(), ticket });
+    const claim = (ticket?: LeaseTicket) => {
+      const nowMs = this.#platform.now();
+      const wish = { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket };
+      return this.#driver.claimLease(wish);
+    };
     const withdraw = (ticketId: string) => this.#driver.withdrawTicket(key, ticketId);
     let pending: Promise<ClaimOutcome> | undefined;
     let outcome: ClaimOutcome | undefined;

@@ -5,7 +5,6 @@ import type { EventWindow } from './session-driver.ts';
 /** Events of a block, as a power of two. */
 const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
-const EMPTY: readonly Event[] = [];
 /** Below so many events a scan finds an id sooner than an index pays for itself. */
 const INDEX_FROM = 16;
 
@@ -26,7 +25,7 @@ interface Block {
  * no list is copied when it grows and no read looks at every event.
  */
 export class StoredEvents {
-  readonly #blocks: Block[] = [];
+  #blocks: readonly Block[] = [];
   #length = 0;
   /** Undefined for a short session, whose ids are looked through. */
   #ids: EventIds | undefined;
@@ -75,7 +74,7 @@ export class StoredEvents {
       parts.push(part);
       missing -= part.length;
     }
-    return parts.length === 1 ? (parts[0] ?? []) : EMPTY.concat(...parts.reverse());
+    return parts.length === 1 ? (parts[0] ?? []) : parts.reverse().flat();
   }
 
   /** Where the event of this id is; the index of the next event, which has the id from now on, when there is none. */
@@ -101,7 +100,7 @@ export class StoredEvents {
     if (last && last.events.length < BLOCK) return last;
     const latestSoFar = last?.latestSoFar ?? -Infinity;
     const block = { events: [], oldest: Infinity, latest: -Infinity, latestSoFar, hasCompaction: false };
-    this.#blocks.push(block);
+    this.#blocks = [...this.#blocks, block];
     return block;
   }
 }

@@ -1,5 +1,6 @@
-import { type Event, RunAbortedError, serializeEvent, StreamingMode } from '@eventloom/core';
+import { type Event, RunAbortedError, serializeEvent, StreamingMode, toError } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import { checkId } from '@eventloom/server';
 import { openApplication } from '../application.ts';
 import { nearestName } from '../command-line/nearest-name.ts';
 import type { CommandLine } from '../command-line/parse-command-line.ts';
@@ -14,6 +15,7 @@ const INTERRUPTED = 130;
 /** Runs one turn and prints its events as they come. Settles with the exit code. */
 export async function ask(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
   if (line.question.trim() === '') throw new UsageError('ask: has no question; write it behind the command, in quotes');
+  checkIds(line);
   const application = await openApplication(settings, terminal.warn);
   const aborting = new AbortController();
   const abort = (): void => aborting.abort();
@@ -33,7 +35,8 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
       abortSignal: aborting.signal,
     });
     for await (const event of stream) print(event);
-    if (!line.json && line.session === undefined) terminal.print(`go on with --session ${sessionId}`);
+    const isKept = settings.sessions.kind !== 'memory';
+    if (!line.json && line.session === undefined && isKept) terminal.print(`go on with --session ${sessionId}`);
     return 0;
   } catch (error) {
     if (!RunAbortedError.isInstance(error) || !aborting.signal.aborted) throw error;
@@ -42,6 +45,16 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
   } finally {
     process.off('SIGINT', abort);
     await application.close();
+  }
+}
+
+/** What the server would not take could not be read over HTTP. @throws UsageError */
+function checkIds({ user, session }: CommandLine): void {
+  try {
+    if (user !== undefined) checkId('--user', user);
+    if (session !== undefined) checkId('--session', session);
+  } catch (error) {
+    throw new UsageError(toError(error).message);
   }
 }
 

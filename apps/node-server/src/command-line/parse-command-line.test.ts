@@ -30,9 +30,19 @@ describe('the command line', () => {
   });
 
   test.each([
+    [['-5 plus 3'], '-5 plus 3'],
+    [['is', '-5', 'below', '3?'], 'is -5 below 3?'],
+    [['--', '-- is a comment'], '-- is a comment'],
+    [['what', 'is', '--', '--json?'], 'what is --json?'],
+  ])('takes %j for a question', (words, question) => {
+    expect(parseCommandLine(['ask', ...words])).toMatchObject({ question, json: false });
+  });
+
+  test.each([
     [['--prot', '1'], 'there is no option --prot; did you mean --port?'],
     [['--agent=x'], 'there is no option --agent; did you mean --agents?'],
     [['--something-else'], 'there is no option --something-else; --help names those there are'],
+    [['-5'], 'there is no command "-5"; there are start and ask'],
     [['-x'], 'there is no option -x; --help names those there are'],
     [['aks', 'hi'], 'there is no command "aks"; did you mean ask?'],
     [['serve'], 'there is no command "serve"; there are start and ask'],

@@ -30,6 +30,9 @@ export interface CommandLine {
   readonly help: boolean;
 }
 
+/** Stands before an argument that looks like an option and is none, where options are read. */
+const TEXT_MARK = '\0';
+
 /**
  * Reads the arguments of the program.
  * @throws UsageError for a command, an option or a value that does not exist, with the one that may have been meant, and for an option
@@ -37,7 +40,9 @@ export interface CommandLine {
  */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   // pnpm hands a separating `--` on, and nothing here needs one.
-  const given = args.filter((arg, index) => arg !== '--' || index > 1);
+  const given = args
+    .filter((arg, index) => arg !== '--' || index > 1)
+    .map((arg) => (isText(arg) ? `${TEXT_MARK}${arg}` : arg));
   checkNames(given);
   const { values, positionals } = parse(given);
   const { command, rest } = splitCommand(positionals);
@@ -49,7 +54,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   const text = (name: string): string | undefined => readText(name, values[name]);
   return {
     command,
-    question: rest.join(' '),
+    question: rest.map(withoutMark).join(' '),
     agents: text('agents'),
     model: text('model'),
     data: text('data'),
@@ -70,6 +75,15 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     json: values['json'] === true,
     help: values['help'] === true,
   };
+}
+
+/** No option is a number, and no name of one holds a blank. */
+function isText(arg: string): boolean {
+  return /^-(\d|[^=\s]*\s)/.test(arg);
+}
+
+function withoutMark(arg: string): string {
+  return arg.startsWith(TEXT_MARK) ? arg.slice(TEXT_MARK.length) : arg;
 }
 
 function checkNames(args: readonly string[]): void {
@@ -105,15 +119,15 @@ function splitCommand(positionals: readonly string[]): { command: CommandName; r
   if (first !== 'start') {
     const meant = nearestName(first, names);
     const hint = meant === undefined ? `there are ${names.join(' and ')}` : `did you mean ${meant}?`;
-    throw new UsageError(`there is no command ${JSON.stringify(first)}; ${hint}`);
+    throw new UsageError(`there is no command ${JSON.stringify(withoutMark(first))}; ${hint}`);
   }
   if (rest.length > 0)
-    throw new UsageError(`start takes options only, and was given ${JSON.stringify(rest.join(' '))}`);
+    throw new UsageError(`start takes options only, and was given ${JSON.stringify(rest.map(withoutMark).join(' '))}`);
   return { command: 'start', rest };
 }
 
 function readText(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && value !== '') return value;
+  if (typeof value === 'string' && value !== '') return withoutMark(value);
   throw new UsageError(`--${name}: is empty`);
 }

@@ -45,6 +45,23 @@ describe('ask', { timeout: 30_000 }, () => {
     expect(second.stdout).toContain('Your notes: I like tea.');
   });
 
+  test('does not make a session that no path of the server names', async () => {
+    using folder = temporaryFolder();
+    for (const [option, id] of [
+      ['--session', '../x'],
+      ['--user', 'a/..'],
+    ] as const) {
+      const result = await runProgram(['ask', 'hi', option, id], { folder: folder.path });
+      expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(`${option}: has a segment`) });
+    }
+  });
+
+  test('does not offer to go on with what is not kept', async () => {
+    using folder = temporaryFolder();
+    const { code, stdout } = await runProgram(['ask', '--sessions', 'memory:', 'hello'], { folder: folder.path });
+    expect([code, stdout]).toEqual([0, expect.not.stringContaining('--session')]);
+  });
+
   test('without a question says how it is used', async () => {
     using folder = temporaryFolder();
     expect(await runProgram(['ask'], { folder: folder.path })).toMatchObject({

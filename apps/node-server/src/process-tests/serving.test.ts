@@ -132,7 +132,7 @@ describe('options', { timeout: 30_000 }, () => {
     const result = await runProgram(['--port', port, '--sessions', 'memory:'], { folder: folder.path });
     expect(result).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^eventloom: .*another process listens there.*\n$/),
+      stderr: expect.stringMatching(/^eventloom: .*another process listens there.* --port .*\n$/),
     });
   });
 

@@ -65,6 +65,7 @@ test('a run that was under way when the program was ended goes on when it is sta
   await vi.waitFor(async () => expect((await eventsOf(server.url)).at(-1)?.object).toBe('runner.end'), {
     timeout: 20_000,
   });
+  expect(server.warnings).toBe('eventloom: steps: 1 run that a server left goes on\n');
   const events = await eventsOf(server.url);
   expect(events.flatMap(({ content }) => content?.parts?.[0]?.text ?? [])).toEqual(['go', 'done']);
   expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);

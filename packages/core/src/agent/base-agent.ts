@@ -12,6 +12,7 @@ import {
   type SingleAgentErrorCallback,
 } from './agent-callbacks.ts';
 import { indexSubAgents } from './agent-tree.ts';
+import { closeAll } from './close-all.ts';
 import type { RunDescription, RunQuery } from './run-description.ts';
 import { runResumable } from './run-resumable.ts';
 import { toList } from './to-list.ts';
@@ -147,13 +148,9 @@ export abstract class BaseAgent {
     return undefined;
   }
 
-  /** Releases what the agent and those below it hold open. Nothing runs them any more afterwards. */
+  /** Releases what the agent and those below it hold open, all that can be when some of it fails. Nothing runs them any more afterwards. */
   close(): Promise<void> | void {
-    return this.subAgents.length > 0 ? this.#closeSubAgents() : undefined;
-  }
-
-  async #closeSubAgents(): Promise<void> {
-    for (const agent of this.subAgents) await agent.close();
+    return closeAll(this.subAgents);
   }
 
   /**

@@ -4,6 +4,9 @@ import { ConfigurationError } from '../errors/configuration-error.ts';
 export function checkKnown(owner: string, known: ReadonlySet<string>, given: object): void {
   for (const name in given) {
     if (known.has(name)) continue;
-    throw new ConfigurationError(`${owner}: ${name} is not supported by this version; it has ${[...known].join(', ')}`);
+    const all = [...known];
+    // Those that begin alike are most likely meant.
+    const [meant = all.join(', ')] = all.filter((option) => name.startsWith(option) || option.startsWith(name));
+    throw new ConfigurationError(`${owner}: has no option ${name}; it has ${meant}`);
   }
 }

@@ -30,7 +30,11 @@ test.each([
   [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer, is the number 1.5'],
   [{ maxLlmCalls: 5n }, 'runConfig.maxLlmCalls: must be an integer, is a bigint'],
   [{ onBusy: null }, 'runConfig.onBusy: must be one of queue, reject, interrupt, is null'],
-  [{ busyWaitMs: -1 }, 'runConfig.busyWaitMs: must be an integer of at least 0, is the number -1'],
+  [{ busyWaitMs: -1 }, 'runConfig.busyWaitMs: must be an integer of at least 0 and at most 86400000, is the number -1'],
+  [
+    { busyWaitMs: 2 * 86_400_000 },
+    'runConfig.busyWaitMs: must be an integer of at least 0 and at most 86400000, is the number 172800000',
+  ],
   [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: must be an integer of at least 1, is the number 0'],
   [{ saveInputBlobsAsArtifacts: 'yes' }, 'runConfig.saveInputBlobsAsArtifacts: must be a boolean, is "yes"'],
   [{ customMetadata: [] }, 'runConfig.customMetadata: must be an object, is a list'],

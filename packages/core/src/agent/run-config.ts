@@ -47,11 +47,13 @@ export const RUN_CONFIG_DEFAULTS = {
   maxParallelToolCalls: 16,
 } as const satisfies RunConfig;
 
+const DAY_MS = 86_400_000;
+
 const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   streamingMode: oneOf('none', 'sse', 'bidi'),
   maxLlmCalls: integer(Number.NEGATIVE_INFINITY),
   onBusy: oneOf('queue', 'reject', 'interrupt'),
-  busyWaitMs: integer(0),
+  busyWaitMs: integer(0, DAY_MS),
   maxParallelToolCalls: integer(1),
   saveInputBlobsAsArtifacts: ofType('boolean'),
   customMetadata: record,

@@ -29,7 +29,7 @@ const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, event
 export function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
   for (const [option, value] of Object.entries(config)) {
     if (option === 'summarizer' || value === undefined) continue;
-    if (!Object.hasOwn(MINIMA, option)) fail(`${option} is not supported by this version`);
+    if (!Object.hasOwn(MINIMA, option)) fail(`has no option ${option}`);
     const minimum = MINIMA[option as keyof typeof MINIMA];
     if (!Number.isInteger(value) || value < minimum) fail(`${option} must be an integer of at least ${minimum}`);
   }

@@ -66,6 +66,8 @@ function copyObject(value: object, walk: JsonWalk, depth: number, field: Field |
 
 function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
   const source = value as Readonly<Record<string, unknown>>;
+  const required = field?.required ?? NONE;
+  if (walk.freezes && required.length === 0 && isEmpty(source)) return NOTHING;
   const copy: Record<string, unknown> = {};
   const fields = field?.fields;
   for (const key in source) {
@@ -81,13 +83,12 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
     if (copied === undefined) return faultAt(key, walk);
     setOwn(copy, key, copied);
   }
-  for (const key of field?.required ?? NONE) {
+  for (const key of required) {
     if (copy[key] !== undefined) continue;
     walk.reason = 'is missing';
     return faultAt(key, walk);
   }
-  if (!walk.freezes) return copy;
-  return isEmpty(copy) ? NOTHING : Object.freeze(copy);
+  return walk.freezes ? Object.freeze(copy) : copy;
 }
 
 const NONE: readonly string[] = [];

@@ -140,7 +140,7 @@ export class InvocationContext {
       agent: undefined,
       past,
       executionId: past?.executionId ?? this.#newExecutionId(),
-      parentExecutionId: this.#heardExecutionId,
+      parentExecutionId,
       isHeard: true,
       parent: this,
       branch,
@@ -328,13 +328,15 @@ export class InvocationContext {
   /** An event of this context's agent, with its ids and the time. */
   createEvent(params: EventParams = {}): Event {
     const { invocation, branch, parentExecutionId } = this;
+    const { platform } = invocation;
+    const nowMs = platform.now();
     this.#isHeard = true;
     const event: { -readonly [K in keyof Event]: Event[K] } = {
       ...params,
-      id: params.id ?? invocation.platform.newEventId(),
+      id: params.id ?? platform.newEventId(nowMs),
       invocationId: invocation.invocationId,
       author: params.author ?? this.#agent?.name ?? this.appName,
-      timestamp: params.timestamp ?? invocation.platform.now() / 1000,
+      timestamp: params.timestamp ?? nowMs / 1000,
       executionId: this.executionId,
       actions: createEventActions(params.partial === true ? undefined : params.actions),
     };

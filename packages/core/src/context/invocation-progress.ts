@@ -7,15 +7,11 @@ import type { InvocationContext } from './invocation-context.ts';
 const STARTS_PER_TURN = 64;
 
 /** What an invocation shares with its sub-invocations. */
-class Shared {
+interface Shared {
   llmCalls: number;
   /** Since a model was asked. */
-  starts = 0;
-  readonly committed = new WeakSet<Event>();
-
-  constructor(llmCalls: number) {
-    this.llmCalls = llmCalls;
-  }
+  starts: number;
+  committed: WeakSet<Event> | undefined;
 }
 
 /** How far an invocation, or a sub-invocation in it, has come: one object for all of its contexts. */
@@ -36,7 +32,7 @@ export class InvocationProgress {
 
   /** @param llmCalls those that were made before, when the invocation is resumed */
   static create(llmCalls = 0): InvocationProgress {
-    return new InvocationProgress(new Shared(llmCalls));
+    return new InvocationProgress({ llmCalls, starts: 0, committed: undefined });
   }
 
   /** The progress of a sub-invocation. */
@@ -96,12 +92,12 @@ export class InvocationProgress {
 
   /** Notes an event of a sub-invocation that is complete and committed, or made of one. */
   noteCommitted(event: Event): void {
-    this.#shared.committed.add(event);
+    (this.#shared.committed ??= new WeakSet()).add(event);
   }
 
   /** True for an event that was committed within a sub-invocation: whoever sees it come by passes it on as it is. */
   isCommitted(event: Event): boolean {
-    return this.#shared.committed.has(event);
+    return this.#shared.committed?.has(event) === true;
   }
 
   /** Notes whom an execution hands over to, when its event is committed. */

@@ -1,6 +1,6 @@
 import type { Content } from '../content/content.ts';
-import { createEventActions } from '../event/event-actions.ts';
-import { State } from '../state/state.ts';
+import type { State } from '../state/state.ts';
+import { StateReader } from '../state/state-reader.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
 /** State to read and not to write. */
@@ -41,6 +41,6 @@ export class ReadonlyContext {
 
   /** The session's state as this invocation sees it, writes not yet committed included. */
   get state(): ReadonlyState {
-    return new State(this.invocationContext.session.state, createEventActions());
+    return new StateReader(this.invocationContext.session.state);
   }
 }

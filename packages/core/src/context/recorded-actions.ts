@@ -1,19 +1,32 @@
-import { setOwn } from '../content/json.ts';
+import type { AuthConfig } from '../credential/auth-config.ts';
 import { type EventActions, isEmptyActions } from '../event/event-actions.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
-/** What of a call's actions goes into the ledger: what is temporary or secret does not; undefined for nothing. For those who run tools. */
+/**
+ * A copy of a call's actions as the ledger keeps them: what is temporary or secret is left out; undefined for nothing. For those who
+ * run tools.
+ */
 export function recordedActions(
   context: InvocationContext,
   actions: Partial<EventActions>,
 ): Partial<EventActions> | undefined {
-  const { requestedAuthConfigs: auths, stateDelta = {}, removedState } = actions;
-  const service = context.invocation.credentialService;
-  if (auths && service) for (const id of Object.keys(auths)) setOwn(auths, id, service.describe(auths[id]));
+  if (isEmptyActions(actions)) return undefined;
+  const { stateDelta = {}, removedState } = actions;
   const isKept = (key: string): boolean => !key.startsWith('temp:');
   const kept = Object.entries(stateDelta).filter(([key]) => isKept(key));
   const recorded: Partial<EventActions> = { ...actions, stateDelta: Object.fromEntries(kept) };
   if (removedState) recorded.removedState = removedState.filter(isKept);
-  if (!service) delete recorded.requestedAuthConfigs;
+  const auths = publicAuthConfigs(context, actions);
+  if (auths) recorded.requestedAuthConfigs = auths;
+  else delete recorded.requestedAuthConfigs;
   return isEmptyActions(recorded) ? undefined : recorded;
+}
+
+/** The credentials that actions ask for, without what is secret; undefined when there are none, and without a credential service. */
+export function publicAuthConfigs(
+  { invocation: { credentialService } }: InvocationContext,
+  { requestedAuthConfigs: auths }: Partial<EventActions>,
+): Record<string, AuthConfig> | undefined {
+  if (!auths || !credentialService) return undefined;
+  return Object.fromEntries(Object.entries(auths).map(([id, config]) => [id, credentialService.describe(config)]));
 }

@@ -4,4 +4,6 @@ export const EventTag = {
   codeExecutionCode: 'code_execution_code',
   /** The event holds what came of running code. */
   codeExecutionResult: 'code_execution_result',
+  /** The event came with a session that was made of given events, and nobody vouches for them: no run goes on with what it says. */
+  imported: 'imported',
 } as const;

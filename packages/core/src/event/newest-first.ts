@@ -7,6 +7,7 @@ export function* newestFirst(events: readonly Event[]): Generator<Event, void, v
 
 /** As `newestFirst`, each event with its position. */
 export function* newestEntries(events: readonly Event[]): Generator<readonly [number, Event], void, void> {
+  let begun: ReadonlyMap<string, number> | undefined;
   for (let position = events.length - 1; position >= 0; position--) {
     const event = events[position] as Event;
     const target = event.actions.rewindBeforeInvocationId;
@@ -14,7 +15,14 @@ export function* newestEntries(events: readonly Event[]): Generator<readonly [nu
       yield [position, event];
       continue;
     }
-    const first = events.findIndex(({ invocationId }) => invocationId === target);
-    if (first >= 0 && first < position) position = first;
+    position = Math.min(position, (begun ??= firstPositions(events)).get(target) ?? position);
   }
+}
+
+/** The position of the first event of each invocation. */
+export function firstPositions(events: readonly Event[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const [position, { invocationId }] of events.entries())
+    if (!first.has(invocationId)) first.set(invocationId, position);
+  return first;
 }

@@ -38,7 +38,10 @@ export abstract class BaseLlm {
     return false;
   }
 
-  /** Opens a live connection. @throws ConfigurationError for a model that has none */
+  /**
+   * Opens a live connection. When the signal fires it stops and rejects; a connection that comes all the same is closed.
+   * @throws ConfigurationError for a model that has none
+   */
   connect(_request: LlmRequest, _abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
     return Promise.reject(new ConfigurationError(`model "${this.model}": has no live connection`));
   }

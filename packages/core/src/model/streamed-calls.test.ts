@@ -111,3 +111,15 @@ test('a signature that comes with a later piece is kept', () => {
   const whole = gather({ name: 'f', willContinue: true }, { functionCall: {}, thoughtSignature: 'late' });
   expect(whole).toEqual([{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'late' }]);
 });
+
+test('a piece that names a key of a list is dropped: its length is not the model’s to set', () => {
+  const pieces = [
+    { jsonPath: '$.a[0]', numberValue: 1 },
+    { jsonPath: '$.a.length', numberValue: 4e9 },
+    { jsonPath: '$.a.length', numberValue: 1.5 },
+    { jsonPath: "$.a['0']", numberValue: 2 },
+    { jsonPath: '$.a[1]', numberValue: 3 },
+  ];
+  const [part] = gather({ name: 'f', partialArgs: pieces });
+  expect(part?.functionCall?.args).toEqual({ a: [1, 3] });
+});

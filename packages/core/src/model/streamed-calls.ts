@@ -35,12 +35,13 @@ export class StreamedCalls {
   }
 }
 
-/** Puts a piece where its JSON path says (`$.a.b[0]`): strings are appended, anything else is set. */
+/** Puts a piece where its JSON path says (`$.a.b[0]`): strings are appended, anything else is set. One with the name of a list's key is dropped. */
 function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
   const keys = parseJsonPath(piece.jsonPath ?? '$');
   let target: object = args;
   for (const [depth, key] of keys.entries()) {
     const at = keyWithin(target, key);
+    if (at === undefined) return;
     const existing: unknown = Object.hasOwn(target, at) ? target[at as keyof typeof target] : undefined;
     if (depth === keys.length - 1) {
       const { stringValue } = piece;
@@ -56,9 +57,10 @@ function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
   }
 }
 
-/** Lists are filled in order: an index past the end is the end, so that no piece can make a list of a billion holes. */
-function keyWithin(target: object, key: string | number): string {
-  return String(Array.isArray(target) && typeof key === 'number' ? Math.min(key, target.length) : key);
+/** Lists are filled in order: an index past the end is the end, and names (`length`) have no place, so that no piece can make a list of a billion holes. */
+function keyWithin(target: object, key: string | number): string | undefined {
+  if (!Array.isArray(target)) return String(key);
+  return typeof key === 'number' ? String(Math.min(key, target.length)) : undefined;
 }
 
 function pieceValue(piece: PartialArg): unknown {

@@ -7,8 +7,8 @@ import { uuidV4, uuidV7 } from './uuid.ts';
 export interface Platform {
   /** Milliseconds since the epoch, fractional where the clock is finer. */
   now(): number;
-  /** A unique event id: UUID version 7. */
-  newEventId(): string;
+  /** A unique event id: UUID version 7. `nowMs` is what `now()` has just said, so that the clock need not be asked again. */
+  newEventId(nowMs?: number): string;
   /** A unique id without order: UUID version 4. */
   newUuid(): string;
   /**
@@ -23,7 +23,7 @@ export interface Platform {
 /** The platform of a plain web-standard runtime: its clock, its random source, its timers. */
 export const systemPlatform: Platform = {
   now: () => Date.now(),
-  newEventId: () => uuidV7(Date.now()),
+  newEventId: (nowMs = Date.now()) => uuidV7(nowMs),
   newUuid: uuidV4,
   schedule(delayMs, callback, { idle = false } = {}) {
     const timer: unknown = setTimeout(callback, delayMs);

@@ -8,7 +8,7 @@ import type { LlmRequest } from '../model/llm-request.ts';
 import type { LlmResponse } from '../model/llm-response.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 
-type Answer<T> = Promise<T | undefined> | T | undefined;
+type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
 
 /**
  * Has a say in every run of a runner: loggers, guards, caches. A plugin overrides the callbacks it wants; those it leaves alone

@@ -5,7 +5,7 @@ import { BasePlugin } from './base-plugin.ts';
 export type PluginHook = Exclude<keyof BasePlugin, 'name' | 'close'>;
 
 type Params<H extends PluginHook> = Parameters<BasePlugin[H]>[0];
-type Result<H extends PluginHook> = Awaited<ReturnType<BasePlugin[H]>>;
+type Result<H extends PluginHook> = Exclude<Awaited<ReturnType<BasePlugin[H]>>, void>;
 
 /** The plugins of a runner, asked hook by hook. Only those that override a hook are asked. */
 export class PluginManager {

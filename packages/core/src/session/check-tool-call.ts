@@ -20,14 +20,15 @@ export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntr
   if (status !== 'started' && status !== 'finished') {
     throw new InvalidRequestError(`${path}status: must be started or finished, is ${JSON.stringify(status)}`);
   }
-  return {
+  const checked: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
     invocationId,
     callId,
     name,
     status,
-    ...(response === undefined ? {} : { response: toRecord(`${path}response`, response) }),
-    ...(actions === undefined ? {} : { actions: toActions(`${path}actions`, actions) }),
   };
+  if (response !== undefined) checked.response = toRecord(`${path}response`, response);
+  if (actions !== undefined) checked.actions = toActions(`${path}actions`, actions);
+  return checked;
 }
 
 /** They become those of an event when a run is resumed. */

@@ -1,4 +1,5 @@
 import type { Event } from '../event/event.ts';
+import { firstPositions } from '../event/newest-first.ts';
 import type { BaseSessionService } from './session-service.ts';
 import type { SessionKey } from './session.ts';
 
@@ -26,9 +27,7 @@ export async function readNewest(
 
 /** The index of the last rewind that counts and leads to before these events: what came before it may be undone. 0 without one. */
 function undoneUntil(events: readonly Event[]): number {
-  const begun = new Map<string, number>();
-  for (const [index, { invocationId }] of events.entries())
-    if (!begun.has(invocationId)) begun.set(invocationId, index);
+  const begun = firstPositions(events);
   for (let index = events.length - 1; index >= 0; index--) {
     const target = events[index]?.actions.rewindBeforeInvocationId;
     if (target === undefined) continue;

@@ -2,6 +2,7 @@ import { copyJson } from '../content/copy-json.ts';
 import { setOwn } from '../content/json.ts';
 import { StateValueError } from '../errors/state-value-error.ts';
 import type { EventActions } from '../event/event-actions.ts';
+import { StateReader } from './state-reader.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';
 
 /**
@@ -11,7 +12,7 @@ import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-sco
  * Values are JSON and are copied on the way in and out: changing an object that was set, or that was got, changes nothing until
  * it is set again. (ADK runtime documents, "state commit timing" and "dirty reads".)
  */
-export class State {
+export class State extends StateReader {
   static readonly APP_PREFIX = APP_PREFIX;
   static readonly USER_PREFIX = USER_PREFIX;
   static readonly TEMP_PREFIX = TEMP_PREFIX;
@@ -23,22 +24,9 @@ export class State {
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
    */
   constructor(view: Record<string, unknown>, actions: EventActions) {
+    super(view);
     this.#view = view;
     this.#actions = actions;
-  }
-
-  /** The value of a key, or `defaultValue` when it is not there. Null is a value. */
-  get<T = unknown>(key: string): T | undefined;
-  get<T>(key: string, defaultValue: T): T;
-  get(key: string, defaultValue?: unknown): unknown {
-    if (!Object.hasOwn(this.#view, key)) return defaultValue;
-    const value = this.#view[key];
-    return typeof value === 'object' && value !== null ? structuredClone(value) : value;
-  }
-
-  /** True when the key is there, also when its value is null. */
-  has(key: string): boolean {
-    return Object.hasOwn(this.#view, key);
   }
 
   /**
@@ -68,11 +56,6 @@ export class State {
   update(delta: Readonly<Record<string, unknown>>): void {
     checkStateDelta(delta);
     for (const [key, value] of Object.entries(delta)) this.set(key, value);
-  }
-
-  /** A copy of everything that can be read, keys with their prefixes. */
-  toRecord(): Record<string, unknown> {
-    return structuredClone({ ...this.#view });
   }
 }
 

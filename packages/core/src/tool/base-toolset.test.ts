@@ -13,7 +13,7 @@ class Named extends BaseTool {
 class Three extends BaseToolset {
   getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const tools = ['a', 'b', 'c'].map((name) => new Named({ name: this.prefixed(name), description: '' }));
-    return Promise.resolve(context ? tools.filter((tool) => this.isToolSelected(tool, context)) : tools);
+    return Promise.resolve(tools.filter((tool) => this.isToolSelected(tool, context)));
   }
 
   async close(): Promise<void> {}
@@ -31,6 +31,11 @@ test('an empty filter lets every tool pass, a list those it names, a predicate t
   expect(await namesOf(new Three(['c', 'a', 'z']))).toEqual(['a', 'c']);
   expect(await namesOf(new Three((tool) => tool.name > 'a'))).toEqual(['b', 'c']);
   expect(await namesOf(new Three(() => false))).toEqual([]);
+});
+
+test('without a context nothing is filtered', async () => {
+  expect(await new Three(() => false).getTools()).toHaveLength(3);
+  expect(await new Three(['c']).getTools()).toHaveLength(3);
 });
 
 test('a toolset names its tools with its prefix, and the filter sees the names that the tools have', async () => {

@@ -30,8 +30,12 @@ export abstract class BaseToolset {
     return this.prefix ? `${this.prefix}_${name}` : name;
   }
 
-  /** Applies `toolFilter`, to the name that the tool has, prefix included: an empty list lets every tool pass. */
-  protected isToolSelected(tool: BaseTool, context: ReadonlyContext): boolean {
+  /**
+   * Applies `toolFilter`, to the name that the tool has, prefix included: an empty list lets every tool pass. Without a context, as
+   * `getTools` may have none, nothing is filtered.
+   */
+  protected isToolSelected(tool: BaseTool, context?: ReadonlyContext): boolean {
+    if (!context) return true;
     if (typeof this.toolFilter === 'function') return this.toolFilter(tool, context);
     return this.toolFilter.length === 0 || this.toolFilter.includes(tool.name);
   }

@@ -1,7 +1,10 @@
 import type { FunctionCall } from '../content/content.ts';
 import { isRecord } from '../content/json.ts';
 
-/** The call by which the runtime asks a person to confirm a tool call: `{originalFunctionCall, toolConfirmation}`. */
+/**
+ * The call by which the runtime asks a person to confirm a tool call: `{originalFunctionCall, toolConfirmation}`. This constant and the two
+ * below are also exported under their ADK names, `REQUEST_CONFIRMATION_FUNCTION_CALL_NAME` and the like.
+ */
 export const REQUEST_CONFIRMATION = 'adk_request_confirmation';
 /** The call by which the runtime asks the client for a credential: `{functionCallId, authConfig}`. */
 export const REQUEST_CREDENTIAL = 'adk_request_credential';

@@ -8,21 +8,10 @@ import {
   Runner,
 } from '../index.ts';
 import type { Content, RunConfig } from '../index.ts';
-import {
-  type FakeLiveAnswer,
-  type LiveRecording,
-  type LiveWireMessage,
-  recordedLive,
-} from '@eventloom/testing/fake-gemini';
-import { afterEach, expect, inject, test } from 'vitest';
+import { type LiveRecording, type LiveWireMessage, recordedLive } from '@eventloom/testing/fake-gemini';
+import { expect, test } from 'vitest';
+import { startGemini, stopGemini } from './fixtures/fake-server.ts';
 import recordings from './live-recordings.json' with { type: 'json' };
-
-// The server runs in node, and is reached over the network: see tests/runtimes/gemini.
-declare module 'vitest' {
-  interface ProvidedContext {
-    readonly fakeGemini: string;
-  }
-}
 
 type Name = keyof typeof recordings;
 
@@ -101,29 +90,6 @@ const EVENTS: Readonly<Record<Name, readonly [recorded: readonly string[], atThe
     ],
   ],
 };
-
-let url: string | undefined;
-afterEach(async () => {
-  if (url !== undefined) await stop();
-});
-
-async function start(script: FakeLiveAnswer): Promise<string> {
-  const response = await fetch(inject('fakeGemini'), { method: 'POST', body: JSON.stringify([script]) });
-  ({ url } = (await response.json()) as { url: string });
-  return url;
-}
-
-/** What the one connection was sent. */
-async function stop(): Promise<{ setup: LiveWireMessage; received: LiveWireMessage[] } | undefined> {
-  const response = await fetch(`${inject('fakeGemini')}?url=${url}`, { method: 'DELETE' });
-  url = undefined;
-  const { fault, connections } = (await response.json()) as {
-    fault?: string;
-    connections?: { setup: LiveWireMessage; received: LiveWireMessage[] }[];
-  };
-  expect(fault).toBeUndefined();
-  return connections?.[0];
-}
 
 /** What an event tells, in short. */
 function told(event: Event): string {
@@ -208,7 +174,7 @@ test.each(cases)(
     const recording = playable(recordings[name].frames as LiveRecording['frames']);
     const setup = recording.frames[0]?.msg['setup'] as { model: string; generationConfig?: object } | undefined;
     const { model = '', generationConfig } = setup ?? {};
-    const baseUrl = await start(
+    const baseUrl = await startGemini(
       recordedLive({ frames: recording.frames.map(({ dir, msg }) => ({ dir, msg: heard(msg) })) }, { frames }),
     );
     const gemini = new Gemini({ model, apiKey: 'a-test-key', baseUrl, vertexai: model.startsWith('projects/') });
@@ -239,7 +205,7 @@ test.each(cases)(
 
     const stored = (await sessionService.getSession(key))?.events ?? [];
     expect(stored.map(told)).toEqual(all.filter((each) => !each.startsWith('~')));
-    const received = (await stop())?.received ?? [];
+    const received = (await stopGemini())[0]?.received ?? [];
     expect(received.slice(0, said.length)).toEqual(said.map(heard));
   },
 );

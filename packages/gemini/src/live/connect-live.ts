@@ -14,7 +14,7 @@ import { announcesPast, liveDialectOf } from './live-dialect.ts';
 import { LiveInbox } from './live-inbox.ts';
 import { toConnectionError } from './to-connection-error.ts';
 import { isTransparent, resumptionHandle, toLiveConfig } from './to-live-config.ts';
-import { toLiveResponse } from './to-live-response.ts';
+import { errorCodeOf, toLiveResponse } from './to-live-response.ts';
 import { WatchedConnection } from './watched-connection.ts';
 
 /** Where a connection is made to, and how. */
@@ -79,7 +79,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     onMessage: (message) => {
       if (message.error && !isSetUp) {
         connection.terminate();
-        const { status, message: reason = status } = message.error;
+        const { code = 0, status = errorCodeOf(code), message: reason = status } = message.error;
         fail(errorOf({ code: 1008, reason, status }));
         return;
       }

@@ -57,7 +57,7 @@ function addServerContent(response: LiveLlmResponse, content: LiveServerContent)
 }
 
 /** A number that is no HTTP status is told as it is. */
-function errorCodeOf(code: number): string {
+export function errorCodeOf(code: number): string {
   return code >= 400 && code < 600 ? statusCode(code) : String(code);
 }
 

@@ -1,6 +1,8 @@
 import {
   type AbortGuard,
   ConfigurationError,
+  createErrorEvent,
+  createEventActions,
   type Event,
   type InvocationContext,
   LiveConnectionError,
@@ -11,7 +13,8 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelCall } from '../step/model-call.ts';
-import type { runCalls } from '../step/run-calls.ts';
+import type { startCalls } from '../step/run-calls.ts';
+import { closeConnection } from './close-connection.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { givesControlAway } from './gives-control-away.ts';
 import { LiveCalls } from './live-calls.ts';
@@ -27,6 +30,8 @@ import { timeLimitEvent } from './time-limit-event.ts';
 
 /** What callbacks, stores and hand-overs get when the client has hung up. */
 const GRACE_MS = 4000;
+/** What saving audio gets then. */
+const SAVE_GRACE_MS = 30_000;
 
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
 export class LiveFlow {
@@ -42,6 +47,7 @@ export class LiveFlow {
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
   readonly #patience: Patience;
+  readonly #saving: Patience;
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
@@ -50,7 +56,7 @@ export class LiveFlow {
    * @param onConnecting told of each connection that is about to be made
    * @throws ConfigurationError outside a live run
    */
-  constructor(step: Step, emitted: EmittedEvents, run: typeof runCalls, onConnecting: () => void) {
+  constructor(step: Step, emitted: EmittedEvents, start: typeof startCalls, onConnecting: () => void) {
     const { agent, context } = step;
     const queue = context.liveRequestQueue;
     if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
@@ -64,14 +70,16 @@ export class LiveFlow {
     this.#session = session;
     const waiting = context.forkAbort();
     const ending = new LiveEnding(() => {
-      void session.connection?.close();
+      void session.close();
       if (ending.isOver) waiting.abort(new RunAbortedError('the live run is over'));
     });
     this.#connecting = waiting;
     this.#ending = ending;
     const patience = new Patience({ context, queue, graceMs: GRACE_MS, onOver: () => this.#ending.end('closed') });
-    const recordings = recordingsOf({ context, emit, patience, fail });
+    const saving = new Patience({ context, queue, graceMs: SAVE_GRACE_MS, onOver: () => this.#ending.end('closed') });
+    const recordings = recordingsOf({ context, emit, patience: saving, fail });
     this.#patience = patience;
+    this.#saving = saving;
     this.#recordings = recordings;
     void queue.whenToMakeWay().then(() => this.#ending.end('takenOver'));
     this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
@@ -82,7 +90,7 @@ export class LiveFlow {
       recordings,
       patience,
       emit,
-      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls),
+      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls, emit),
       onEmpty: () => this.#ending.end('closed'),
       onFailure: fail,
     });
@@ -97,7 +105,7 @@ export class LiveFlow {
       },
       run: (eventId, calls) => this.#calls.start({ step, tools: this.#tools, eventId, calls }),
     });
-    this.#calls = new LiveCalls(run, {
+    this.#calls = new LiveCalls(start, {
       context,
       session,
       emit,
@@ -117,7 +125,7 @@ export class LiveFlow {
   /** Speaks until there is a reason to stop, and says which. @throws what the run fails with */
   async run(): Promise<Ending | undefined> {
     const { abortSignal, progress } = this.#context;
-    const hangUp = (): void => void this.#session.connection?.close();
+    const hangUp = (): void => void this.#session.close();
     abortSignal.addEventListener('abort', hangUp, { once: true });
     progress.endsItself = true;
     try {
@@ -128,6 +136,7 @@ export class LiveFlow {
       progress.endsItself = false;
       this.#context.dropAbort(this.#connecting);
       this.#patience.end();
+      this.#saving.end();
       abortSignal.removeEventListener('abort', hangUp);
     }
   }
@@ -163,9 +172,18 @@ export class LiveFlow {
         }
       }
     } catch (error) {
-      this.#ending.fail(error);
+      if (this.#context.liveRequestQueue?.isClosed && isLoss(error)) await this.#tellLoss(error);
+      else this.#ending.fail(error);
     }
     await this.#calls.stop();
+  }
+
+  /** Who hung up is told that there is no connection, and no more. What was written and not sent is stored. */
+  async #tellLoss(error: LiveConnectionError): Promise<void> {
+    const { code, message, errorCode = code } = error;
+    await this.#input.storeRest();
+    await this.#emit(createErrorEvent(this.#context.createEvent(), errorCode, message));
+    this.#ending.end('closed');
   }
 
   /** Passes on what was said so far, whatever the end is. @throws what the run fails with */
@@ -195,7 +213,9 @@ export class LiveFlow {
     // A history is all that the connection knows: it holds what was said so far.
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
-    const { call, answer } = await connecting.until(this.#patience.until(this.#prepare(handle)));
+    const { call, answer } = await connecting.until(
+      this.#patience.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
+    );
     if (answer) {
       await this.#output.answer(answer);
       return this.#ending.end('answered');
@@ -208,8 +228,13 @@ export class LiveFlow {
     context.countLlmCall();
     this.#ending.goOn();
     this.#onConnecting();
-    const connection = await connecting.until(model.connect(request, connecting.signal));
-    if (this.#ending.isOver) return connection.close();
+    const opening = model.connect(request, connecting.signal);
+    const connection = await connecting.until(opening).catch((error: unknown) => {
+      // It may come when nobody waits for it any more.
+      void opening.then((late) => closeConnection(context, late)).catch(() => undefined);
+      throw error;
+    });
+    if (this.#ending.isOver) return closeConnection(context, connection);
     this.#policy.connected();
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);
@@ -221,7 +246,9 @@ export class LiveFlow {
   }
 
   async #prepare(handle: string | undefined) {
-    const call = new ModelCall(this.#step, await prepareLiveRequest(this.#step, handle, this.#calls));
+    const actions = createEventActions();
+    const request = await prepareLiveRequest(this.#step, handle, this.#calls, actions);
+    const call = new ModelCall(this.#step, request, actions);
     return { call, answer: await this.#output.begin(call) };
   }
 

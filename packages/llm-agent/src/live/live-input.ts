@@ -110,7 +110,7 @@ export class LiveInput {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);
     void this.#pump?.stop();
-    this.#params.patience.until(promise).catch(() => undefined);
+    this.#params.patience.until(promise, `the call of ${call.name}`).catch(() => undefined);
   }
 
   /** The call is over. */
@@ -125,6 +125,17 @@ export class LiveInput {
     void pump?.done.then(() => {
       if (this.#isOn && this.#pump === pump && this.#held.size === 0) this.#startClient();
     });
+  }
+
+  /** Stores what was written and is not sent any more: the client hung up, and no connection could be made. */
+  async storeRest(): Promise<void> {
+    const { context, queue } = this.#params;
+    for (;;) {
+      const request = queue.chars > 0 ? await queue.peek(context.abortSignal) : undefined;
+      if (!request) return;
+      if (!TAKEN_IN.has(request) && !('blob' in request)) await this.#prepare(request);
+      queue.shift();
+    }
   }
 
   /** What is in a history that was sent is told with it. */
@@ -177,7 +188,7 @@ export class LiveInput {
 
   async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
     const { context, queue, patience, emit, onWritten } = this.#params;
-    const { event, sent } = await patience.until(takeInWritten(context, request));
+    const { event, sent } = await patience.until(takeInWritten(context, request), 'onUserMessageCallback');
     TAKEN_IN.set(request, { sent, isStored: !queue.isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);

@@ -108,7 +108,7 @@ export class LiveOutput {
   /** Callbacks say what the model said, and not what the service says of the connection and of the turn. */
   async #asCallbacksWant(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
     const { interrupted, turnComplete, generationComplete } = raw;
-    const said = await this.#params.patience.until(call.after(raw));
+    const said = await this.#params.patience.until(call.after(raw), 'afterModelCallback');
     await this.#tellChanges();
     if (said === raw) return raw;
     return {

@@ -52,11 +52,20 @@ export class LiveRecordings {
     let isFull: Promise<void> | undefined;
     if (author !== 'user') {
       for (const { inlineData } of content?.parts ?? [])
-        if (inlineData) isFull = this.#tell(this.#output.add(inlineData), this.#output) ?? isFull;
+        if (inlineData) isFull = this.#tell(this.#heardFrom(inlineData), this.#output) ?? isFull;
     }
     const isEnd = turnComplete === true || (interrupted === true && !content && !outputTranscription);
     if (isEnd) isFull = this.completed() ?? isFull;
     return turnComplete === true ? this.end() : isFull;
+  }
+
+  /** What the model says that is no base64 is no reason to end the call. */
+  #heardFrom(blob: Blob): Promise<Event> | undefined {
+    try {
+      return this.#output.add(blob);
+    } catch (error) {
+      return Promise.reject(toError(error));
+    }
   }
 
   /** The model has said all of its reply. A promise when too much is on its way. */
@@ -75,7 +84,9 @@ export class LiveRecordings {
   #tell(file: Promise<Event> | undefined, recording: LiveRecording): Promise<void> | undefined {
     if (!file) return undefined;
     const { patience, emit, fail } = this.#params;
-    const told = patience.until(file).catch((error: unknown) => this.#notSaved(error, recording));
+    const told = patience
+      .until(file, 'the store of artifacts')
+      .catch((error: unknown) => this.#notSaved(error, recording));
     const before = this.#saved;
     this.#saving++;
     this.#saved = before

@@ -20,7 +20,8 @@ const GRACE_MS = 60_000;
  */
 export class LiveRequestQueue extends BaseLiveRequestQueue {
   #patience: Patience | undefined;
-  #connectingAtMs = 0;
+  /** Connections that were about to be made. */
+  #attempts = 0;
   #isLetGo = false;
 
   override get isLetGo(): boolean {
@@ -37,7 +38,7 @@ export class LiveRequestQueue extends BaseLiveRequestQueue {
 
   override runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
     if (!isLlmAgent(agent)) throw new ConfigurationError(`agent "${agent.name}": has no model to speak with`);
-    return runLive(agent, context, () => (this.#connectingAtMs = context.platform.now()));
+    return runLive(agent, context, () => void this.#attempts++);
   }
 
   override async whileWaiting<T>(
@@ -65,10 +66,10 @@ export class LiveRequestQueue extends BaseLiveRequestQueue {
       queue: this,
       graceMs: GRACE_MS,
       onOver: () => (this.#isLetGo = true),
-      lastSignMs: () => this.#connectingAtMs,
+      countSigns: () => this.#attempts,
     });
     try {
-      return await this.#patience.until(work);
+      return await this.#patience.until(work, 'a callback, a plugin, a model or an agent of the application');
     } catch (error) {
       throw this.#isLetGo ? new RunAbortedError('the client hung up', { cause: error }) : error;
     }

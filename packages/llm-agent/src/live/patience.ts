@@ -13,8 +13,8 @@ export interface PatienceParams {
   readonly graceMs: number;
   /** Told when work is abandoned, before who waits for it is. */
   readonly onOver: () => void;
-  /** When the work last gave a sign of life, in milliseconds since the epoch. The time it gets begins anew then. */
-  readonly lastSignMs?: () => number;
+  /** How many signs of life there were. When there was one, the work gets the same time again. */
+  readonly countSigns?: () => number;
 }
 
 /** Waits for what the application does: as long as it takes while there is a client, and not for ever when it has closed its queue. */
@@ -33,26 +33,28 @@ export class Patience {
 
   /**
    * What comes of the work. What it does when it is waited for no more is nobody's concern: that it was abandoned is told to the platform.
+   * @param what names the work in the error
    * @throws ConfigurationError when it is abandoned @throws RunAbortedError
    */
-  async until<T>(work: T | Promise<T>): Promise<T> {
+  async until<T>(work: T | Promise<T>, what: string): Promise<T> {
     if (!(work instanceof Promise)) return work;
     try {
       return await this.#listening.until(work);
     } catch (error) {
+      // The client hung up: the work goes on, for so long.
       if (!this.#listening.signal.aborted) throw error;
     }
-    const { context, graceMs, lastSignMs } = this.#params;
+    const { context, graceMs, countSigns } = this.#params;
     const over = Promise.withResolvers<never>();
     let callOff = (): void => undefined;
-    const wait = (delayMs: number): void => {
-      callOff = context.platform.schedule(delayMs, () => {
-        const leftMs = (lastSignMs?.() ?? 0) + graceMs - context.platform.now();
-        if (leftMs > 0) wait(leftMs);
-        else over.reject(this.#abandon());
+    const wait = (): void => {
+      const signs = countSigns?.();
+      callOff = context.platform.schedule(graceMs, () => {
+        if (countSigns?.() !== signs) wait();
+        else over.reject(this.#abandon(what));
       });
     };
-    wait(graceMs);
+    wait();
     try {
       return await context.untilAborted(Promise.race([work, over.promise]));
     } finally {
@@ -60,10 +62,10 @@ export class Patience {
     }
   }
 
-  #abandon(): ConfigurationError {
+  #abandon(what: string): ConfigurationError {
     const { context, graceMs, onOver } = this.#params;
     const error = new ConfigurationError(
-      `agent "${context.agent.name}": a callback, a plugin, a store or an agent of one's own did not settle within ${graceMs / 1000} seconds of the end of the call, and is left to itself`,
+      `agent "${context.agent.name}": ${what} did not settle within ${graceMs / 1000} seconds of the end of the call, and is left to itself`,
     );
     onOver();
     context.platform.background(Promise.reject(error));

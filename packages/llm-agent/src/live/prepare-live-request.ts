@@ -1,6 +1,7 @@
 import {
   appendTools,
   ConfigurationError,
+  type EventActions,
   type FunctionDeclaration,
   getOwn,
   type LlmRequest,
@@ -31,8 +32,9 @@ export async function prepareLiveRequest(
   step: Step,
   handle: string | undefined,
   calls: LiveCalls,
+  actions: EventActions,
 ): Promise<LlmRequest> {
-  const request = await prepareRequest(step);
+  const request = await prepareRequest(step, actions);
   const listens = Object.values(request.toolsDict).some((tool) => tool.hasInputStream);
   if (listens && !getOwn(request.toolsDict, STOP_STREAMING))
     appendTools(request, [new StopStreamingTool((toolName) => calls.stopStreaming(toolName))]);

@@ -4,6 +4,8 @@ import type { ServiceSession } from './service-session.ts';
 
 /** Connections in a row that may fail. */
 const MAX_ATTEMPTS = 5;
+/** As many when the client hung up: what it wrote is worth another one. */
+const MAX_ATTEMPTS_WHEN_CLOSED = 1;
 const FIRST_DELAY_MS = 250;
 /** A connection that lasted so long was good, also when nobody had anything to say. */
 const GOOD_MS = 10_000;
@@ -88,7 +90,8 @@ export class ReconnectPolicy {
       this.#isAtOnce = true;
     }
     this.#connectedAtMs = undefined;
-    if (++this.#failures > MAX_ATTEMPTS) throw error;
+    const maxAttempts = context.liveRequestQueue?.isClosed ? MAX_ATTEMPTS_WHEN_CLOSED : MAX_ATTEMPTS;
+    if (++this.#failures > maxAttempts) throw error;
     if (this.#isAtOnce) {
       this.#isAtOnce = false;
       return;
@@ -106,6 +109,6 @@ export class ReconnectPolicy {
 }
 
 /** True for a connection that was lost, not refused: another one may succeed. */
-export function isLoss(error: unknown): boolean {
+export function isLoss(error: unknown): error is LiveConnectionError {
   return LiveConnectionError.isInstance(error) && error.isRetryable;
 }

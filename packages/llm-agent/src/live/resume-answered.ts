@@ -10,9 +10,12 @@ export async function resumeAnswered(
   event: Event,
   ownTools: LlmRequest['toolsDict'],
   running: LiveCalls,
+  emit: (event: Event) => Promise<void>,
 ): Promise<void> {
   for (const { step: theirs, resumed } of answeredAgents(step, event)) {
-    const tools = theirs === step ? ownTools : await prepareTools(theirs);
+    const prepared = theirs === step ? undefined : await prepareTools(theirs);
+    if (prepared?.changes) await emit(prepared.changes);
+    const tools = prepared?.tools ?? ownTools;
     const calls = Array.from(resumed.values(), ({ call }) => call);
     running.start({ step: theirs, tools, eventId: '', calls, resumed });
   }

@@ -15,9 +15,9 @@ export async function* runLive(
   context: InvocationContext,
   onConnecting: () => void,
 ): AsyncGenerator<Event, void, void> {
-  const { runCalls } = await loadDeferred();
+  const { startCalls } = await loadDeferred();
   const emitted = new EmittedEvents();
-  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, runCalls, onConnecting);
+  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, startCalls, onConnecting);
   const running = flow.run();
   emitted.endWith(running);
   try {

@@ -12,6 +12,7 @@ import {
 import { endsWithPending } from '../contents/contents-builder.ts';
 import { withoutClientId } from '../contents/event-content.ts';
 import { type ClientSide, clientSideOf } from './client-side.ts';
+import { closeConnection } from './close-connection.ts';
 import { type FoundCall, KnownCalls } from './known-calls.ts';
 import { givenHandle } from './prepare-live-request.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
@@ -28,6 +29,7 @@ export class ServiceSession {
   /** Whether the handle stands for a session in which the client speaks. */
   #isActiveInHandle = false;
   #connection: BaseLlmConnection | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(context: InvocationContext, queue: BaseLiveRequestQueue) {
     this.#context = context;
@@ -46,10 +48,6 @@ export class ServiceSession {
     this.#client.hasSession = true;
   }
 
-  get connection(): BaseLlmConnection | undefined {
-    return this.#connection;
-  }
-
   /** True when a call that does not keep the model from speaking can be answered in several responses. */
   get takesInterimResponses(): boolean {
     return this.#connection?.takesInterimResponses === true;
@@ -58,6 +56,7 @@ export class ServiceSession {
   /** It begins on a connection, told the history. What was spoken and no history tells of is said again. */
   async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
     this.#connection = connection;
+    this.#closing = undefined;
     this.#client.hasSession = true;
     this.#calls.began();
     this.#answered = new WeakSet();
@@ -72,6 +71,7 @@ export class ServiceSession {
   /** It goes on on another connection, by its handle. */
   async resume(connection: BaseLlmConnection): Promise<void> {
     this.#connection = connection;
+    this.#closing = undefined;
     this.#client.hasSession = true;
     this.#calls.resumed();
     this.#unconsumed.resume(this.#isActiveInHandle, this.#client.isActive);
@@ -165,9 +165,14 @@ export class ServiceSession {
 
   /** Ends the connection; what is known of the session stays. */
   async hangUp(): Promise<void> {
-    const connection = this.#connection;
+    const closing = this.close();
     this.#connection = undefined;
-    await connection?.close();
+    await closing;
+  }
+
+  /** Closes the connection, once, which ends what it says; it is the session's until that hangs up. */
+  close(): Promise<void> {
+    return (this.#closing ??= closeConnection(this.#context, this.#connection));
   }
 }
 

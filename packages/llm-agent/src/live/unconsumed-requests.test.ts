@@ -81,3 +81,23 @@ test('an end that comes after the words of its turn ends nothing where these are
   requests.begin(false);
   expect(readAll(requests)).toEqual([]);
 });
+
+test('a send that was not made leaves those after it one place further to the front', () => {
+  const requests = new UnconsumedRequests();
+  const unmade = blob('B');
+  for (const request of [blob('A'), unmade, blob('C'), blob('D')]) requests.add(request);
+  requests.remove(unmade);
+  requests.consumed(2);
+  requests.resume(false, false);
+  expect(readAll(requests)).toEqual([blob('D')]);
+});
+
+test('what is dropped when a handle comes makes room for as much again', () => {
+  const requests = new UnconsumedRequests();
+  const second = 'A'.repeat(1024 * 1024);
+  for (let count = 0; count < 3; count++) requests.add(blob(second));
+  requests.spokenIsKept();
+  for (let count = 0; count < 3; count++) requests.add(blob(`${count}${second}`));
+  requests.resume(false, false);
+  expect(readAll(requests)).toHaveLength(3);
+});

@@ -1,4 +1,11 @@
-import { AbortGuard, BaseTool, createLlmRequest, InvocationContext, PluginManager } from '@eventloom/core';
+import {
+  AbortGuard,
+  BaseTool,
+  createEventActions,
+  createLlmRequest,
+  InvocationContext,
+  PluginManager,
+} from '@eventloom/core';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import { LlmAgent } from '../llm-agent.ts';
@@ -34,7 +41,7 @@ async function offered(...tools: ToolUnion[]): Promise<string[]> {
     recordToolCall: async () => undefined,
   }).forAgent(agent);
   const request = createLlmRequest();
-  await addTools(request, { agent, model, context });
+  await addTools(request, { agent, model, context }, createEventActions());
   return Object.keys(request.toolsDict);
 }
 

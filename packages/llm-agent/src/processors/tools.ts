@@ -3,6 +3,7 @@ import {
   type BaseTool,
   CallbackContext,
   ConfigurationError,
+  type EventActions,
   type InvocationContext,
   isBaseTool,
   type LlmRequest,
@@ -14,10 +15,11 @@ import { isPlainTool } from '../static-request.ts';
 import type { RequestProcessor } from './request-processor.ts';
 
 /** The tools that the model may call. */
-export const addTools: RequestProcessor = (request, { agent, context }) => {
+export const addTools: RequestProcessor = (request, { agent, context }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
   const fixed = agent.staticRequest.tools;
-  if (selecting || !fixed || context.extraTools.length > 0) return addResolvedTools(request, agent, context, selecting);
+  if (selecting || !fixed || context.extraTools.length > 0)
+    return addResolvedTools(request, agent, context, selecting, actions);
   if (request.config.tools) {
     appendTools(request, Object.values(fixed.toolsDict));
     return undefined;
@@ -32,12 +34,13 @@ async function addResolvedTools(
   agent: LlmAgent,
   context: InvocationContext,
   selecting: boolean,
+  eventActions: EventActions,
 ): Promise<void> {
   let tools = await resolveTools(agent, context);
   if (selecting) {
     const offered = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
     const selected = await context.plugins.first('beforeToolSelection', {
-      callbackContext: new CallbackContext({ invocationContext: context }),
+      callbackContext: new CallbackContext({ invocationContext: context, eventActions }),
       tools: offered,
     });
     if (selected) tools = Object.values(selected);
@@ -46,7 +49,7 @@ async function addResolvedTools(
     if (isPlainTool(tool)) appendTools(request, [tool]);
     else
       await tool.processLlmRequest({
-        toolContext: new ToolContext({ invocationContext: context, functionCallId: '' }),
+        toolContext: new ToolContext({ invocationContext: context, functionCallId: '', eventActions }),
         llmRequest: request,
       });
   }

@@ -50,9 +50,18 @@ export class EmittedEvents {
   async next(): Promise<Event | undefined> {
     this.#passing?.settle(true);
     this.#passing = undefined;
-    while (this.#queue.length === 0 && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
+    await this.hasNext();
     this.#passing = this.#queue.shift();
     return this.#passing?.event;
+  }
+
+  /** Whether there is a next event, as soon as that is known. */
+  hasNext(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const tell = (): void => resolve(this.#queue.length > 0);
+      if (this.#queue.length > 0 || this.#isOver) tell();
+      else this.#wake = tell;
+    });
   }
 
   /** Nobody listens any more: whoever waits for an event to be passed on is told so. */

@@ -1,6 +1,5 @@
 import {
   CallbackContext,
-  createEventActions,
   type EventActions,
   firstAnswer,
   type LlmRequest,
@@ -16,14 +15,16 @@ export class ModelCall {
   /** Whether there are callbacks for responses. */
   readonly asksAfter: boolean;
   /** What the callbacks did to state and artifacts. */
-  actions: EventActions = createEventActions();
+  actions: EventActions;
   readonly #step: Step;
   readonly #asksBefore: boolean;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(step: Step, request: LlmRequest) {
+  /** @param actions that the request was prepared with */
+  constructor(step: Step, request: LlmRequest, actions: EventActions) {
     const { agent, context } = step;
     this.#step = step;
+    this.actions = actions;
     this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
     this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
     this.request = this.#asksBefore ? copyRequest(request) : request;

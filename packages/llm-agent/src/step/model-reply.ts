@@ -73,7 +73,8 @@ export class ModelReply {
   whole(response: LlmResponse, actions: EventActions): Event {
     const { context } = this.#step;
     const { content } = response;
-    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent({ ...response, actions });
+    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
+    event.actions = actions;
     if (event.partial !== undefined) delete event.partial;
     const calls = callsToRun(content?.parts);
     if (content?.parts && calls.length > 0) {

@@ -1,4 +1,11 @@
-import { createLlmRequest, type LlmRequest } from '@eventloom/core';
+import {
+  createEventActions,
+  createLlmRequest,
+  type Event,
+  type EventActions,
+  isEmptyActions,
+  type LlmRequest,
+} from '@eventloom/core';
 import { addCodeExecution } from '../code-execution/add-code-execution.ts';
 import { addAgentTransfer } from '../processors/agent-transfer.ts';
 import { addBasicConfig } from '../processors/basic.ts';
@@ -25,24 +32,39 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addContextCache,
 ];
 
-/** The model request of one step; at once when no processor has to wait. */
-export function prepareRequest(step: Step): LlmRequest | Promise<LlmRequest> {
-  return process(createLlmRequest(), step, 0);
+/**
+ * The model request of one step; at once when no processor has to wait.
+ * @param actions of the event that the model's answer will be
+ */
+export function prepareRequest(step: Step, actions: EventActions): LlmRequest | Promise<LlmRequest> {
+  return process(createLlmRequest(), step, actions, 0);
+}
+
+/** The tools of one step alone. */
+export interface PreparedTools {
+  readonly tools: LlmRequest['toolsDict'];
+  /** What plugins and tools changed meanwhile: to be yielded first. */
+  readonly changes: Event | undefined;
 }
 
 /** The tools of one step alone, for calls that go on before the model is asked. */
-export async function prepareTools(step: Step): Promise<LlmRequest['toolsDict']> {
+export async function prepareTools(step: Step): Promise<PreparedTools> {
   const request = createLlmRequest();
-  await addAgentTransfer(request, step);
-  await addTools(request, step);
-  await addOutputSchema(request, step);
-  return request.toolsDict;
+  const actions = createEventActions();
+  for (const add of [addAgentTransfer, addTools, addOutputSchema]) await add(request, step, actions);
+  const changes = isEmptyActions(actions) ? undefined : step.context.createEvent({ actions });
+  return { tools: request.toolsDict, changes };
 }
 
-function process(request: LlmRequest, step: Step, first: number): LlmRequest | Promise<LlmRequest> {
+function process(
+  request: LlmRequest,
+  step: Step,
+  actions: EventActions,
+  first: number,
+): LlmRequest | Promise<LlmRequest> {
   for (let index = first; index < PROCESSORS.length; index++) {
-    const pending = PROCESSORS[index]?.(request, step);
-    if (pending) return pending.then(() => process(request, step, index + 1));
+    const pending = PROCESSORS[index]?.(request, step, actions);
+    if (pending) return pending.then(() => process(request, step, actions, index + 1));
   }
   return request;
 }

@@ -23,7 +23,7 @@ import { CallHistory } from './call-history.ts';
 import type { structuredAnswer } from './final-output.ts';
 import type { prepareTools } from './prepare-request.ts';
 import { answersTo } from './resumed-calls.ts';
-import { runCalls } from './run-calls.ts';
+import { type RunningCalls, startCalls } from './run-calls.ts';
 
 /**
  * Does what is left of an agent's last step, as far as the log and the ledger say that it is left; true when the model is to be
@@ -87,7 +87,8 @@ class CutOffStep {
     const history = new CallHistory(this.#context, this.#reply);
     if (history.isTurnOver()) return false;
     this.#said.push(...history.responsesElsewhere());
-    const tools = await prepare(this.#step);
+    const { tools, changes } = await prepare(this.#step);
+    if (changes) yield changes;
     const ledger = await readLedger(this.#context);
     const asked = this.#questions();
     const eventId = this.#reply.id;
@@ -98,11 +99,11 @@ class CutOffStep {
       ({ id = '', name = '' }) =>
         !answers.has(id) && (responded.size === 0 || (!responded.has(id) && getOwn(tools, name)?.goesOn === true)),
     );
-    if (open.length > 0) yield* this.#keep(runCalls(this.#step, open, tools, { eventId, ledger, asked }));
+    if (open.length > 0) yield* this.#keep(startCalls(this.#step, open, tools, { eventId, ledger, asked }));
     const { resumed } = answersTo(history.events, [...answers], this.#context);
     if (resumed.size > 0) {
       const going = Array.from(resumed.values(), ({ call }) => call);
-      yield* this.#keep(runCalls(this.#step, going, tools, { eventId, ledger }, resumed));
+      yield* this.#keep(startCalls(this.#step, going, tools, { eventId, ledger }, resumed));
     }
     const tool = tools[SET_MODEL_RESPONSE];
     const answer = this.#calls.find(({ name }) => name === SET_MODEL_RESPONSE);
@@ -120,8 +121,8 @@ class CutOffStep {
   }
 
   /** Passes on what comes of calls, and keeps it. */
-  async *#keep(running: ReturnType<typeof runCalls>): AsyncGenerator<Event, void, void> {
-    const outcome = yield* running;
+  async *#keep(running: RunningCalls): AsyncGenerator<Event, void, void> {
+    const outcome = yield* running.events();
     this.#said.push(...outcome.requests);
     if (!outcome.event) return;
     this.#said.push(outcome.event);

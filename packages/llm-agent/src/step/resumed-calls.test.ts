@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import { type Event, EventTag, withTag } from '@eventloom/core';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { answeredIds } from './answered-ids.ts';
@@ -102,6 +102,12 @@ test('a call goes on with its answer, for the agent that asked and for no other'
     earlier: [],
   });
   expect(readAnswers([...asking, confirming], 'other')?.resumed.size).toBe(0);
+});
+
+test('no call goes on that was imported, whatever was imported as its answer', () => {
+  const imported = [...asking, confirming].map((event) => withTag(event, EventTag.imported));
+  expect(readAnswers(imported, 'bot')).toEqual({ resumed: new Map(), isWaiting: false });
+  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot')?.resumed.size).toBe(0);
 });
 
 test('a call that went on is over, also for an agent that is run again with the same message', () => {

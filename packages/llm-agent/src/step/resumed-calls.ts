@@ -1,16 +1,17 @@
 import {
   askedCallId,
   type Event,
+  EventTag,
   type FunctionCall,
   getFunctionCalls,
   getFunctionResponses,
+  hasTag,
   inputOf,
   inputRequestOf,
   newestFirst,
-  REQUEST_CONFIRMATION,
-  REQUEST_CREDENTIAL,
   type ToolConfirmation,
 } from '@eventloom/core';
+import { confirmationOf, refusalOf } from '@eventloom/core/people';
 
 /** A call that goes on, or is over, because of what a person answered. */
 export interface ResumedCall {
@@ -81,8 +82,8 @@ class Answered {
     const wanted = new Set(ids);
     for (const event of newestFirst(events)) {
       if (wanted.size === 0) return;
-      // Calls of agents that run beside this one may have the same ids.
-      if (event.branch === branch) this.#add(event, wanted);
+      // Calls of agents that run beside this one may have the same ids. With those that were imported nobody goes on.
+      if (event.branch === branch && !hasTag(event, EventTag.imported)) this.#add(event, wanted);
     }
   }
 
@@ -114,7 +115,7 @@ class Answered {
 
   #addQuestion(callId: string, question: Question): void {
     const responses = this.#responses.get(callId)?.length ?? 0;
-    const confirmation = responses < 2 ? undefined : confirmationOf(question);
+    const confirmation = responses < 2 ? undefined : confirmationIn(question);
     if (responses < 2) listAt(this.#open, callId).push(question);
     else if (inputRequestOf(question.request)) listAt(this.#inputs, callId).push(question);
     else if (confirmation && !this.confirmed.has(callId)) this.confirmed.set(callId, confirmation);
@@ -156,9 +157,9 @@ export function answersTo(events: readonly Event[], ids: readonly string[], { ag
   for (const [id, call] of answered.asked) {
     const questions = answered.questions(id);
     if (questions.some(({ author }) => author !== agent.name)) continue;
-    const refusal = questions.map(refusalOf).find((each) => each !== undefined);
+    const refusal = questions.map(refusalIn).find((each) => each !== undefined);
     if (!refusal && questions.some(isUnanswered)) continue;
-    const confirmation = questions.map(confirmationOf).find((each) => each !== undefined);
+    const confirmation = questions.map(confirmationIn).find((each) => each !== undefined);
     const [newest, ...earlier] = newestAnswers(questions);
     if (!newest) continue;
     resumed.set(id, {
@@ -194,23 +195,10 @@ function isUnanswered({ answers }: Question): boolean {
   return answers.length === 0;
 }
 
-/** What the person confirmed; undefined when they did not, or were asked for something else. */
-function confirmationOf({ request, answers }: Question): ToolConfirmation | undefined {
-  const response = answers[0]?.response;
-  if (request.name !== REQUEST_CONFIRMATION || response?.['confirmed'] !== true) return undefined;
-  const told = request.args?.['toolConfirmation'] as ToolConfirmation | undefined;
-  const { payload } = response;
-  return { hint: told?.hint ?? '', confirmed: true, ...(payload === undefined ? {} : { payload }) };
+function confirmationIn({ request, answers }: Question): ToolConfirmation | undefined {
+  return confirmationOf(request, answers[0]?.response);
 }
 
-/** Why the call is not to be run by what was answered; undefined when it is, and without an answer. */
-function refusalOf({ request, answers }: Question): { error: string } | undefined {
-  const response = answers[0]?.response;
-  if (!response) return undefined;
-  if (response['expired'] === true) return { error: 'This tool call was not run: it was answered too late.' };
-  if (request.name === REQUEST_CONFIRMATION) {
-    return response['confirmed'] === true ? undefined : { error: 'This tool call is rejected.' };
-  }
-  if (request.name !== REQUEST_CREDENTIAL) return undefined;
-  return response['provided'] === true ? undefined : { error: 'This tool call was not run: no credential was given.' };
+function refusalIn({ request, answers }: Question): { error: string } | undefined {
+  return refusalOf(request, answers[0]?.response);
 }

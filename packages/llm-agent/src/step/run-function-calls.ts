@@ -3,6 +3,7 @@ import {
   createEventActions,
   type Event,
   type FunctionCall,
+  type FunctionResponse,
   isEmptyActions,
   isTransfer,
   mergeEventActions,
@@ -48,8 +49,9 @@ export async function runFunctionCalls(
   for (const [index, { response, scheduling }] of outcomes.entries()) {
     const call = calls[index];
     if (!response || !call) continue;
-    const answer = { id: call.id ?? '', name: call.name ?? '', response };
-    parts.push({ functionResponse: { ...answer, ...(scheduling && { scheduling }) } });
+    const functionResponse: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response };
+    if (scheduling) functionResponse.scheduling = scheduling;
+    parts.push({ functionResponse });
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();

@@ -1,6 +1,7 @@
 import {
   callsToRun,
   createErrorEvent,
+  createEventActions,
   type Event,
   type InvocationContext,
   isOutputMismatch,
@@ -45,7 +46,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   if (later && answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const outcome = yield* later.runCalls(step, calls, await prepareTools(step), NO_EVENT, answers.resumed);
+    const { tools, changes } = await prepareTools(step);
+    if (changes) yield changes;
+    const outcome = yield* later.startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -60,8 +63,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   while (!context.isEnded) {
     context.throwIfAborted();
-    const prepared = prepareRequest(step);
-    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared);
+    const actions = createEventActions();
+    const prepared = prepareRequest(step, actions);
+    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared, actions);
     const { request } = call;
     const asked = call.before();
     let response: LlmResponse | undefined = asked && (await asked);
@@ -115,10 +119,10 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const { runCalls, SetModelResponseTool } = await loadDeferred();
-    const outcome = yield* runCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, {
-      eventId: callEvent.id,
-    });
+    const { SetModelResponseTool, startCalls } = await loadDeferred();
+    const origin = { eventId: callEvent.id };
+    const running = startCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
+    const outcome = (await running.outcome()) ?? (yield* running.events());
     if (outcome.event) yield outcome.event;
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {

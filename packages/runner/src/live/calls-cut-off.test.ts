@@ -1,28 +1,19 @@
-import { type BaseAgent, type Event, getFunctionResponses, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { type BaseAgent, getFunctionResponses, type RunConfig } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startLiveRun } from './fixtures/live-run.ts';
+import { END } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
 const INTERRUPTED = expect.objectContaining({ error: 'interrupted' }) as object;
 
 async function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const responses = async () => {
-    const stored: readonly Event[] = (await sessionService.getSession(KEY))?.events ?? [];
-    return stored.flatMap(getFunctionResponses).map(({ name, response }) => [name, response]);
-  };
-  return { queue, stream, responses };
+  const { stored, ...run } = await startLiveRun(agent, { runConfig });
+  const responses = async () =>
+    (await stored()).flatMap(getFunctionResponses).map(({ name, response }) => [name, response]);
+  return { ...run, responses };
 }
 
 function speaker(name: string, script: ScriptedLiveScript, config: Partial<LlmAgentConfig> = {}) {
@@ -41,6 +32,7 @@ function slow(gate: Gate) {
 }
 
 const COMPLETED = ['task_completed', { result: 'Task completion signaled.' }];
+
 const SPEECH = { data: 'AA==', mimeType: 'audio/pcm' };
 
 test.each([

@@ -1,5 +1,12 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { BaseAgent, BasePlugin, type Event, type InvocationContext, LiveConnectionError } from '@eventloom/core';
+import {
+  BaseAgent,
+  BaseEventsSummarizer,
+  BasePlugin,
+  type Event,
+  type InvocationContext,
+  LiveConnectionError,
+} from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { SequentialAgent } from '@eventloom/multi-agent';
@@ -9,9 +16,8 @@ import { Runner } from '../runner.ts';
 import type { RunnerConfig } from '../runner-config.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-/** Within a conversation, and around it. */
-const GRACE_MS = 4000;
-const LONG_GRACE_MS = 60_000;
+/** Within a conversation, for saved audio, and around a conversation. */
+const GRACE_MS = { short: 4000, saving: 30_000, long: 60_000 };
 
 /** Never settles, and says when it was asked. */
 function endless(asked: Gate): () => Promise<never> {
@@ -123,7 +129,7 @@ async function hangUp({ parts, grace, when }: Unsettled) {
   queue.close();
   // All that can be done is done; the others of the application get some time.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-  const graceMs = grace === 'long' ? LONG_GRACE_MS : GRACE_MS;
+  const graceMs = GRACE_MS[grace ?? 'short'];
   platform.advance(graceMs - 1);
   await expect(settled(reading)).resolves.toBe(false);
   platform.advance(1);
@@ -133,10 +139,18 @@ async function hangUp({ parts, grace, when }: Unsettled) {
 interface Unsettled {
   readonly what: string;
   readonly parts: (asked: Gate) => Parts;
-  /** `long` around a conversation. */
-  readonly grace?: 'long';
+  /** Default `short`. */
+  readonly grace?: 'saving' | 'long';
   /** For what is asked at the end of a run alone. */
   readonly when?: 'atOnce';
+}
+
+/** Never has its summary. */
+function endlessSummarizer(asked: Gate): BaseEventsSummarizer {
+  class EndlessSummarizer extends BaseEventsSummarizer {
+    override maybeSummarizeEvents = endless(asked);
+  }
+  return new EndlessSummarizer();
 }
 
 /** Calls that give control away, and a callback that never settles before one is run. */
@@ -171,7 +185,11 @@ const unsettled: readonly Unsettled[] = [
   { what: 'beforeModelCallback', parts: (asked) => ({ agent: { beforeModelCallback: endless(asked) } }) },
   { what: 'afterModelCallback', parts: (asked) => ({ agent: { afterModelCallback: endless(asked) } }) },
   { what: 'onUserMessageCallback', parts: (asked) => plugin('onUserMessageCallback', asked) },
-  { what: 'saveArtifact', parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }) },
+  {
+    what: 'saveArtifact',
+    parts: (asked) => ({ runner: { artifactService: new EndlessArtifactService(asked) } }),
+    grace: 'saving',
+  },
   { what: 'a callback of a hand-over', parts: (asked) => handingOver('transfer_to_agent', asked) },
   { what: 'a callback of task_completed', parts: (asked) => handingOver('task_completed', asked) },
   { what: 'connect', parts: (asked) => ({ agent: { model: stuckModel('connect', asked) } }), grace: 'long' },
@@ -185,6 +203,14 @@ const unsettled: readonly Unsettled[] = [
   { what: 'beforeAgentCallback of a plugin', parts: (asked) => plugin('beforeAgentCallback', asked), grace: 'long' },
   { what: 'beforeRunCallback', parts: (asked) => plugin('beforeRunCallback', asked), grace: 'long' },
   { what: 'onEventCallback', parts: (asked) => plugin('onEventCallback', asked), grace: 'long' },
+  {
+    what: 'a summarizer',
+    parts: (asked) => ({
+      runner: { eventsCompaction: { summarizer: endlessSummarizer(asked), compactionInterval: 1 } },
+    }),
+    grace: 'long',
+    when: 'atOnce',
+  },
   { what: 'an agent', parts: (asked) => ({ runner: { agent: new EndlessAgent(asked) } }), grace: 'long' },
   {
     what: 'afterAgentCallback',
@@ -204,7 +230,7 @@ test.each(unsettled)('a queue that is closed ends the run in peace where this ne
 
 test.each(unsettled)('what was abandoned is told to the platform, and the session is free: $what', async (one) => {
   const { platform, sessionService } = await hangUp(one);
-  await expect(platform.drain()).rejects.toThrow(/did not settle within (4|60) seconds of the end of the call/);
+  await expect(platform.drain()).rejects.toThrow(/did not settle within (4|30|60) seconds of the end of the call/);
   const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
   const liveRequestQueue = new LiveRequestQueue();
   liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
@@ -228,34 +254,41 @@ test('a conversation is not cut short by the time that it takes after the client
   const reading = readAll(stream);
   await ending.reached;
   queue.close();
-  platform.advance(GRACE_MS - 1);
+  platform.advance(GRACE_MS.short - 1);
   ending.open();
   const events = await reading;
   expect(events.some(({ content }) => content?.parts?.[0]?.text === 'hi')).toBe(true);
   await platform.drain();
 });
 
-test('attempts to connect after the client hung up are not cut short while they follow each other', async () => {
-  const lost = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
+test('what was written and cannot be sent after the client hung up is stored after one attempt more, and the loss told', async () => {
+  const lost = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true, errorCode: 'UNAVAILABLE' });
   const fixed = fixedPlatform();
   const attempt = new Gate();
   class SlowModel extends ScriptedLiveModel {
     override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
-      void attempt.pass();
-      // As long as a service may take that does not answer.
-      fixed.advance(LONG_GRACE_MS / 2);
+      // As long as a service may take that does not answer: each attempt is a sign of life.
+      await attempt.pass();
+      fixed.advance(GRACE_MS.long - 1);
       await Promise.resolve();
       return super.connect(...args);
     }
   }
-  const model = new SlowModel([lost, lost, lost, lost, lost, lost]);
-  const { queue, stream, platform } = await setup(() => ({ agent: { model }, runner: { platform: fixed } }));
+  const model = new SlowModel([lost, lost, lost]);
+  const { queue, stream, platform, sessionService } = await setup(() => ({
+    agent: { model },
+    runner: { platform: fixed },
+  }));
   const reading = readAll(stream);
   await attempt.reached;
+  queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
+  queue.sendContent({ role: 'user', parts: [{ text: 'are you there?' }] });
   queue.close();
-  while (!(await settled(reading.catch(() => undefined)))) fixed.advance(500);
-  await expect(reading).rejects.toThrow('lost');
-  expect(model.attempts).toBe(6);
+  attempt.open();
+  const told = ({ errorCode, content }: Event) => errorCode ?? content?.parts?.[0]?.text;
+  expect((await reading).map(told)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
+  expect(model.attempts).toBe(2);
+  expect((await sessionService.getSession(KEY))?.events.map(told)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
   await platform.drain();
 });
 

@@ -7,15 +7,13 @@ import {
   type LlmResponse,
   type RunConfig,
 } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedLiveScript } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
+import { KEY, startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { END, user } from './fixtures/live-messages.ts';
 
 interface Setup {
   readonly agent?: Partial<LlmAgentConfig>;
@@ -24,41 +22,14 @@ interface Setup {
 }
 
 async function setup(scripts: readonly ScriptedLiveScript[], { agent, plugins = [], runConfig }: Setup) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel(scripts);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model, ...agent }),
-    sessionService,
-    platform,
-    plugins,
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const session = () => sessionService.getSession(KEY);
-  const stored = async (): Promise<readonly Event[]> => (await session())?.events ?? [];
-  return { model, queue, stream, stored, session };
-}
-
-function user(text: string): Content {
-  return { role: 'user', parts: [{ text }] };
+  const run = await startScriptedRun(scripts, agent, { plugins, runConfig });
+  return { ...run, session: () => run.sessionService.getSession(KEY) };
 }
 
 function told({ author, content, turnComplete, errorCode, outputTranscription }: Event): string {
   const [part] = content?.parts ?? [];
   const said = errorCode ?? part?.text ?? outputTranscription?.text ?? JSON.stringify(part?.functionResponse?.response);
   return `${author}: ${turnComplete ? 'end' : (said ?? '')}`;
-}
-
-async function readTurns(stream: AsyncIterable<Event>, queue: LiveRequestQueue, turns = 1): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) {
-    events.push(event);
-    if (event.turnComplete && --turns === 0) queue.close();
-  }
-  return events;
 }
 
 test('plugins are asked about what a client writes, and what they make of it is stored and sent', async () => {

@@ -1,31 +1,17 @@
-import { type Event, getFunctionResponses, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { getFunctionResponses, type RunConfig } from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { END } from './fixtures/live-messages.ts';
 
 async function setup(script: ScriptedLiveScript, agent: Partial<LlmAgentConfig>, runConfig?: RunConfig) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script]);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model, ...agent }),
-    sessionService,
-    platform,
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  const run = await startScriptedRun([script], agent, { runConfig });
   const answers = () =>
-    model.connections[0]?.sent.flatMap((sent) => ('toolResponses' in sent ? sent.toolResponses : []));
-  return { model, queue, stream, stored, answers };
+    run.model.connections[0]?.sent.flatMap((sent) => ('toolResponses' in sent ? sent.toolResponses : []));
+  return { ...run, answers };
 }
 
 function calls(...named: [name: string, id: string][]) {
@@ -39,16 +25,20 @@ function behaviors(model: ScriptedLiveModel): Record<string, unknown> {
   return Object.fromEntries(tools.flatMap((tool) => tool.functionDeclarations.map((d) => [d.name, d.behavior])));
 }
 
-async function readTurns(stream: AsyncIterable<Event>, queue: LiveRequestQueue): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) {
-    events.push(event);
-    if (event.turnComplete) queue.close();
-  }
-  return events;
-}
-
 const nothing = { description: '', execute: () => 'done' };
+
+function ticker(options: { readonly inputStream?: boolean; readonly nonBlocking?: boolean }) {
+  return new FunctionTool({
+    name: 'ticker',
+    description: '',
+    ...options,
+    execute: async function* (_, toolContext) {
+      yield 1;
+      toolContext.responseScheduling = 'INTERRUPT';
+      yield 2;
+    },
+  });
+}
 
 test('tools whose calls let the model speak on are declared so, and their responses say how to take them', async () => {
   const tools = [
@@ -93,19 +83,6 @@ test('a scheduling that there is not is refused, and a declaration of the tool i
   const tool = new FunctionTool({ name: 'f', ...nothing, nonBlocking: true });
   expect(tool._getDeclaration()).not.toHaveProperty('behavior');
 });
-
-function ticker(options: { readonly inputStream?: boolean; readonly nonBlocking?: boolean }) {
-  return new FunctionTool({
-    name: 'ticker',
-    description: '',
-    ...options,
-    execute: async function* (_, toolContext) {
-      yield 1;
-      toolContext.responseScheduling = 'INTERRUPT';
-      yield 2;
-    },
-  });
-}
 
 test('each chunk of a call that lets the model speak on is a response of its own, and the last one says so', async () => {
   const { queue, stream, stored, answers } = await setup(

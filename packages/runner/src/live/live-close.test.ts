@@ -1,39 +1,20 @@
-import { type Event, type InvocationContext, LiveConnectionError, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import {
+  type Event,
+  type InvocationContext,
+  LiveConnectionError,
+  type LlmRequest,
+  type RunConfig,
+} from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readAll } from './fixtures/live-turns.ts';
+import { LOST } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
-
-async function setup(
-  scripts: readonly ScriptedLiveScript[],
-  agent: Partial<LlmAgentConfig> = {},
-  runConfig?: RunConfig,
-) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel(scripts);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model, ...agent }),
-    sessionService,
-    platform,
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored };
-}
-
-async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
+function setup(scripts: readonly ScriptedLiveScript[], agent: Partial<LlmAgentConfig> = {}, runConfig?: RunConfig) {
+  return startScriptedRun(scripts, agent, { runConfig });
 }
 
 function call(name: string) {
@@ -58,6 +39,58 @@ test('a queue that is closed while the run waits for another attempt ends it, wi
     queue.close();
     expect(await reading).toEqual([]);
   }
+});
+
+/** Connections that come when the gate opens, whatever the signal says; how often each of them is closed. */
+class DeafModel extends ScriptedLiveModel {
+  readonly gate = new Gate();
+  readonly #closing = Promise.withResolvers<void>();
+  closes = 0;
+  readonly #failure: Error | undefined;
+
+  constructor(scripts: readonly ScriptedLiveScript[], failure?: Error) {
+    super(scripts);
+    this.#failure = failure;
+  }
+
+  /** Settles when a connection is closed. */
+  get closing(): Promise<void> {
+    return this.#closing.promise;
+  }
+
+  override async connect(request: LlmRequest) {
+    const connection = await super.connect(request);
+    const end = connection.close.bind(connection);
+    const close = async (): Promise<void> => {
+      this.closes++;
+      this.#closing.resolve();
+      await end();
+      if (this.#failure) throw this.#failure;
+    };
+    await this.gate.pass();
+    return Object.assign(connection, { close });
+  }
+}
+
+test('a connection that comes when nobody waits for it any more is closed', async () => {
+  const model = new DeafModel([[]]);
+  const { queue, stream } = await setup([], { model });
+  const reading = readAll(stream);
+  await model.gate.reached;
+  queue.close();
+  expect(await reading).toEqual([]);
+  expect(model.closes).toBe(0);
+  model.gate.open();
+  await model.closing;
+});
+
+test('a connection that cannot be closed is closed once, reported, and in nobody’s way', async () => {
+  const model = new DeafModel([['hello', { turnComplete: true }]], LOST);
+  const { queue, stream, clock } = await setup([], { model });
+  model.gate.open();
+  for await (const { turnComplete } of stream) if (turnComplete) queue.close();
+  expect(model.closes).toBe(1);
+  await expect(clock.drain()).rejects.toThrow(LOST);
 });
 
 test('what was said before the queue was closed is sent by the connection that is made next', async () => {

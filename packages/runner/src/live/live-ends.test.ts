@@ -1,13 +1,11 @@
 import { BasePlugin, type Event, type InvocationContext, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+import { startLiveRun } from './fixtures/live-run.ts';
+import { call } from './fixtures/live-messages.ts';
 
 interface Setup {
   readonly agent?: Partial<LlmAgentConfig>;
@@ -16,27 +14,11 @@ interface Setup {
   readonly runConfig?: RunConfig;
 }
 
-async function setup(script: ScriptedLiveScript, { agent, next, plugins, runConfig }: Setup) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
+async function setup(script: ScriptedLiveScript, { agent, next, plugins = [], runConfig }: Setup) {
   const model = new ScriptedLiveModel([script]);
   const bot = new LlmAgent({ name: 'bot', model, ...agent });
-  const runner = new Runner({
-    appName: 'app',
-    agent: next ? new SequentialAgent({ name: 'line', subAgents: [bot, next] }) : bot,
-    sessionService,
-    platform,
-    plugins: plugins ?? [],
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored };
-}
-
-function call(name: string, id: string) {
-  return { content: { role: 'model', parts: [{ functionCall: { id, name, args: {} } }] } };
+  const line = next ? new SequentialAgent({ name: 'line', subAgents: [bot, next] }) : bot;
+  return { model, ...(await startLiveRun(line, { plugins, runConfig })) };
 }
 
 function told({ content, turnComplete, errorCode }: Event): string {

@@ -1,34 +1,13 @@
 import { errorAdvice, type Event, InvalidMessageError } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { fixedPlatform, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { END, user } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
-
-async function setup(script: ScriptedLiveScript, runConfig = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script]);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model }),
-    sessionService,
-    artifactService: new InMemoryArtifactService({ platform }),
-    platform,
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored };
-}
-
-function user(text: string) {
-  return { role: 'user', parts: [{ text }] };
+function setup(script: ScriptedLiveScript, runConfig = {}) {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  return startScriptedRun([script], {}, { artifactService, runConfig });
 }
 
 function told({ content, errorCode, turnComplete }: Event): string {

@@ -1,27 +1,18 @@
-import { type BaseAgent, type Event, type RunConfig } from '@eventloom/core';
+import type { BaseAgent, Event, RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
+import { startLiveRun } from './fixtures/live-run.ts';
+import { call, END } from './fixtures/live-messages.ts';
 
 async function setup(agent: BaseAgent, runConfig?: RunConfig) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
+  const run = await startLiveRun(agent, { runConfig });
   const again = () => {
     const next = new LiveRequestQueue();
-    return { queue: next, stream: runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: next }) };
+    return { queue: next, stream: run.runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: next }) };
   };
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { queue, stream, stored, again };
+  return { ...run, again };
 }
 
 function speaker(name: string, scripts: readonly ScriptedLiveScript[], subAgents: readonly BaseAgent[] = []) {
@@ -34,12 +25,16 @@ function transferTo(agentName: string, id: string) {
   return { content: { role: 'model', parts: [{ functionCall }] } };
 }
 
-function call(name: string, id: string) {
-  return { content: { role: 'model', parts: [{ functionCall: { id, name, args: {} } }] } };
-}
-
 function blob(data: string) {
   return { data, mimeType: 'audio/pcm' };
+}
+
+const DONE = { content: { role: 'model', parts: [{ functionCall: { id: 't', name: 'task_completed', args: {} } }] } };
+
+function toldBy({ author, content, turnComplete }: Event): string {
+  const [part] = content?.parts ?? [];
+  const said = part?.functionCall?.name ?? part?.functionResponse?.response?.['result'] ?? part?.text;
+  return `${author}: ${turnComplete ? 'end' : typeof said === 'string' ? said : ''}`;
 }
 
 test('a hand-over there and back: the queue goes with it, what was said is known, and no speech is lost', async () => {
@@ -100,14 +95,6 @@ test('a hand-over that does not come about leaves the agent listening', async ()
   }
   root.model.assertConsumed();
 });
-
-const DONE = { content: { role: 'model', parts: [{ functionCall: { id: 't', name: 'task_completed', args: {} } }] } };
-
-function toldBy({ author, content, turnComplete }: Event): string {
-  const [part] = content?.parts ?? [];
-  const said = part?.functionCall?.name ?? part?.functionResponse?.response?.['result'] ?? part?.text;
-  return `${author}: ${turnComplete ? 'end' : typeof said === 'string' ? said : ''}`;
-}
 
 test('the agents of a sequence go on with task_completed, and the run ends with the last one; twice in a row', async () => {
   const script: ScriptedLiveScript = [{ heard: 'blob' }, 'First', END, DONE];

@@ -1,51 +1,24 @@
-import { type BaseAgent, type Event, getFunctionCalls, type Platform, type RunConfig } from '@eventloom/core';
+import { type BaseAgent, getFunctionCalls, type RunConfig } from '@eventloom/core';
 import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
+import { KEY, startLiveRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
-const RESUMED: RunConfig = { sessionResumption: {} };
 const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
 
-async function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  const fixed = fixedPlatform();
-  // Whoever waits is let go at once.
-  const schedule: Platform['schedule'] = (delayMs, callback, options) => {
-    if (options?.idle) return fixed.schedule(delayMs, callback, options);
-    queueMicrotask(callback);
-    return () => undefined;
-  };
-  const platform: Platform = { ...fixed, schedule };
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { queue, stream, stored };
-}
-
-function user(text: string) {
-  return { role: 'user', parts: [{ text }] };
-}
-
-function call(name: string, id: string, args = {}) {
-  return { content: { role: 'model', parts: [{ functionCall: { id, name, args } }] } };
+function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
+  return startLiveRun(agent, { runConfig, delays: [] });
 }
 
 /** What is told of a call that still runs. */
 function pending(name: string, id: string) {
   const response: unknown = expect.objectContaining({ status: 'pending' });
   return { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
-}
-
-function handle(newHandle: string, consumedSends?: number) {
-  const liveSessionResumptionUpdate = { newHandle, resumable: true };
-  return consumedSends === undefined ? { liveSessionResumptionUpdate } : { liveSessionResumptionUpdate, consumedSends };
 }
 
 /** A tool that is done when the connection after the one that called it is there. */
@@ -60,16 +33,8 @@ function slowTool(model: () => ScriptedLiveModel) {
   });
 }
 
-async function readTurns(stream: AsyncIterable<Event>, queue: LiveRequestQueue, turns = 1): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) {
-    events.push(event);
-    if (event.turnComplete && --turns === 0) queue.close();
-  }
-  return events;
-}
-
 const ANSWER = { toolResponses: [{ id: 'c1', name: 'slow', response: { done: true } }] };
+
 const IN_WORDS = { content: user('Function slow, called earlier with {"n":1}, returned: {"done":true}') };
 
 test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
@@ -254,53 +219,4 @@ test('answers to a question of an agent that handed over meanwhile run its call,
   ]);
   const paid = (await stored()).filter(({ content }) => content?.parts?.[0]?.functionResponse?.response?.['paid']);
   expect(paid.map(({ author }) => author)).toEqual(['root']);
-});
-
-test('what a service says that it did not consume is sent again to who goes on with its handle, in order and once', async () => {
-  const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
-  const heard = (data: string) => ({ heard: (sent: object) => JSON.stringify(sent).includes(data) });
-  const model = new ScriptedLiveModel([
-    {
-      tellsConsumed: true,
-      steps: [
-        heard('BB=='),
-        handle('h', 1),
-        heard('hi'),
-        heard('CC=='),
-        call('quick', 'c1'),
-        { heard: 'toolResponses' },
-        { ends: 1006 },
-      ],
-    },
-    { tellsConsumed: true, steps: [{ heard: 'toolResponses' }, handle('i', 4), { ends: 1006 }] },
-    { tellsConsumed: true, steps: [heard('DD=='), END] },
-  ]);
-  const quick = new FunctionTool({ name: 'quick', description: '', execute: () => 'done' });
-  const { queue, stream, stored } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick] }), RESUMED);
-  for (const { blob: piece } of [blob('AA=='), blob('BB==')]) queue.sendRealtime(piece);
-  queue.sendContent(user('hi'));
-  queue.sendRealtime(blob('CC==').blob);
-  void model.connection(2).then(() => queue.sendRealtime(blob('DD==').blob));
-  await readTurns(stream, queue);
-  const answer = { toolResponses: [{ id: 'c1', name: 'quick', response: { result: 'done' } }] };
-  const again = [blob('BB=='), { content: user('hi') }, blob('CC=='), answer];
-  expect(model.connections.map(({ sent }) => sent)).toEqual([[blob('AA=='), ...again], again, [blob('DD==')]]);
-  expect((await stored()).filter(({ author }) => author === 'user')).toHaveLength(1);
-  model.assertConsumed();
-});
-
-test('a connection that dies while it is sent what was not consumed leaves all of it to the next', async () => {
-  const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
-  const model = new ScriptedLiveModel([
-    {
-      tellsConsumed: true,
-      steps: [handle('h', 0), { heard: (sent) => 'blob' in sent && sent.blob.data === 'BB==' }, { ends: 1006 }],
-    },
-    { tellsConsumed: true, steps: [{ usageMetadata: { totalTokenCount: 1 } }, { heard: 'blob' }, { ends: 1006 }] },
-    { tellsConsumed: true, steps: [{ heard: (sent) => 'blob' in sent && sent.blob.data === 'BB==' }, END] },
-  ]);
-  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model }), RESUMED);
-  for (const data of ['AA==', 'BB==']) queue.sendRealtime(blob(data).blob);
-  await readTurns(stream, queue);
-  expect(model.connections[2]?.sent).toEqual([blob('AA=='), blob('BB==')]);
 });

@@ -1,34 +1,12 @@
-import { type Content, type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { type Content, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readAll } from './fixtures/live-turns.ts';
+import { END, LOST, user } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
-const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
-
-async function setup(scripts: readonly ScriptedLiveScript[], runConfig: RunConfig = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel(scripts);
-  const agent = new LlmAgent({ name: 'bot', model });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  return { model, queue, stream };
-}
-
-async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
-}
-
-function user(text: string) {
-  return { role: 'user', parts: [{ text }] };
+function setup(scripts: readonly ScriptedLiveScript[], runConfig: RunConfig = {}) {
+  return startScriptedRun(scripts, {}, { runConfig });
 }
 
 function blob(data: string) {

@@ -1,51 +1,22 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { encodeBase64, type Event, LiveConnectionError, type Platform, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { encodeBase64, type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import { fixedPlatform, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readAll } from './fixtures/live-turns.ts';
+import { END, handle, LOST, RESUMED } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
-/** The longest wait for a connection. */
-const MAX_DELAY_MS = 2000;
-const RESUMED: RunConfig = { sessionResumption: {} };
-const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
 const REFUSED = new LiveConnectionError('refused', { closeCode: 1007, isRetryable: false });
 
 async function setup(
   scripts: readonly ScriptedLiveScript[] | ((index: number) => ScriptedLiveScript),
   runConfig: RunConfig = {},
 ) {
-  const fixed = fixedPlatform();
   const delays: number[] = [];
-  // Whoever waits for a connection is let go at once, and who waits for the application is not.
-  const schedule: Platform['schedule'] = (delayMs, callback, options) => {
-    if (options?.idle || delayMs > MAX_DELAY_MS) return fixed.schedule(delayMs, callback, options);
-    delays.push(delayMs);
-    queueMicrotask(callback);
-    return () => undefined;
-  };
-  const platform: Platform = { ...fixed, schedule };
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel(typeof scripts === 'function' ? (_, index) => scripts(index) : scripts);
-  const agent = new LlmAgent({ name: 'bot', model });
-  const artifactService = new InMemoryArtifactService({ platform });
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored, delays, advance: (ms: number) => fixed.advance(ms) };
-}
-
-async function readAll(stream: AsyncIterable<Event>): Promise<void> {
-  for await (const _ of stream);
-}
-
-function handle(newHandle: string) {
-  return { liveSessionResumptionUpdate: { newHandle, resumable: true } };
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const played = typeof scripts === 'function' ? (_: unknown, index: number) => scripts(index) : scripts;
+  const run = await startScriptedRun(played, {}, { artifactService, runConfig, delays });
+  return { ...run, delays, advance: (ms: number) => run.clock.advance(ms) };
 }
 
 function pcm(rate: number) {

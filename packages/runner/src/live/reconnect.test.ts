@@ -1,52 +1,19 @@
-import { type Event, LiveConnectionError, type Platform, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { END, handle, LOST, RESUMED, user } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
-const RESUMED: RunConfig = { sessionResumption: {} };
-const LOST = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true });
-
-async function setup(
+function setup(
   scripts: readonly ScriptedLiveScript[] | ((index: number) => ScriptedLiveScript),
   runConfig: RunConfig = {},
   agent: Partial<LlmAgentConfig> = {},
   delays: number[] = [],
 ) {
-  const fixed = fixedPlatform();
-  // Whoever waits is let go at once.
-  const schedule: Platform['schedule'] = (delayMs, callback, options) => {
-    if (options?.idle) return fixed.schedule(delayMs, callback, options);
-    delays.push(delayMs);
-    queueMicrotask(callback);
-    return () => undefined;
-  };
-  const platform: Platform = { ...fixed, schedule };
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel(typeof scripts === 'function' ? (_, index) => scripts(index) : scripts);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model, ...agent }),
-    sessionService,
-    platform,
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored };
-}
-
-function user(text: string) {
-  return { role: 'user', parts: [{ text }] };
-}
-
-function handle(newHandle: string) {
-  return { liveSessionResumptionUpdate: { newHandle, resumable: true } };
+  const played = typeof scripts === 'function' ? (_: unknown, index: number) => scripts(index) : scripts;
+  return startScriptedRun(played, agent, { runConfig, delays });
 }
 
 function textOf({ content, errorCode, turnComplete }: Event): string {
@@ -54,15 +21,6 @@ function textOf({ content, errorCode, turnComplete }: Event): string {
   if (turnComplete) return 'end';
   const [part] = content?.parts ?? [];
   return part?.text ?? JSON.stringify(part?.functionResponse?.response ?? part?.functionCall?.name);
-}
-
-async function readTurns(stream: AsyncIterable<Event>, queue: LiveRequestQueue, turns = 1): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) {
-    events.push(event);
-    if (event.turnComplete && --turns === 0) queue.close();
-  }
-  return events;
 }
 
 test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]])(
@@ -177,91 +135,6 @@ test("the service's time limit ends the run with an event when reconnecting is s
     'SESSION_TIME_LIMIT',
   ]);
   model.assertConsumed();
-});
-
-test('a response whose connection died between the call and it is sent to the next one', async () => {
-  const gate = new Gate();
-  const slow = new FunctionTool({
-    name: 'slow',
-    description: '',
-    execute: async () => {
-      await gate.pass();
-      return { done: true };
-    },
-  });
-  const { model, queue, stream } = await setup(
-    [
-      [
-        { heard: 'content' },
-        handle('h'),
-        { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'slow', args: {} } }] } },
-        { ends: 1006 },
-      ],
-      [{ heard: 'toolResponses' }, 'Done', END],
-    ],
-    RESUMED,
-    { tools: [slow] },
-  );
-  queue.sendContent(user('go'));
-  const reading = readTurns(stream, queue);
-  await model.connection(1);
-  gate.open();
-  await reading;
-  expect(model.connections[1]?.sent).toEqual([
-    { toolResponses: [{ id: 'c1', name: 'slow', response: { done: true } }] },
-  ]);
-});
-
-test('what is sent while there is no connection is kept, in order', async () => {
-  const gate = new Gate();
-  const { model, queue, stream } = await setup(
-    [
-      [{ heard: 'content' }, handle('h'), 'One', END, { ends: 1006 }],
-      { gate, steps: [{ heard: 'activityEnd' }, 'Two', END] },
-    ],
-    RESUMED,
-  );
-  queue.sendContent(user('one'));
-  const reading = readTurns(stream, queue, 2);
-  await gate.reached;
-  queue.sendActivityStart();
-  for (const data of ['AA==', 'BB==', 'CC==']) queue.sendRealtime({ data, mimeType: 'audio/pcm' });
-  queue.sendActivityEnd();
-  gate.open();
-  await reading;
-  expect(model.connections[1]?.sent.map((sent) => ('blob' in sent ? sent.blob.data : Object.keys(sent)[0]))).toEqual([
-    'activityStart',
-    'AA==',
-    'BB==',
-    'CC==',
-    'activityEnd',
-  ]);
-});
-
-test.each([
-  ['with a handle it is sent to the next one', RESUMED, [{ content: user('hi') }]],
-  ['without one it is told with the history, and not again', {}, [{ history: [user('hi')] }]],
-])('a message is stored once whose connection died before it was sent: %s', async (_, runConfig, expected) => {
-  const gate = new Gate();
-  const { model, queue, stream, stored } = await setup(
-    [
-      ['sessionResumption' in runConfig ? handle('h') : {}, gate, { ends: 1006 }],
-      [{ heard: /hi/ }, 'Hello', END],
-    ],
-    runConfig,
-  );
-  queue.sendContent(user('hi'));
-  for await (const event of stream) {
-    if (event.author === 'user') {
-      gate.open();
-      await (
-        await model.connection(0)
-      ).over;
-    }
-    if (event.turnComplete) queue.close();
-  }
-  expect(model.connections.map(({ sent }) => sent)).toEqual([[], expected]);
-  expect((await stored()).map(textOf)).toEqual(['hi', 'Hello', 'end']);
 });
 
 test('a connection whose time runs out is left when the model has ended its turn', async () => {

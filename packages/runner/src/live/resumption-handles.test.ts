@@ -1,24 +1,15 @@
-import { type BaseAgent, type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
+import { type BaseAgent, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { startLiveRun } from './fixtures/live-run.ts';
+import { END, user } from './fixtures/live-messages.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const END = { turnComplete: true };
 const GIVEN: RunConfig = { sessionResumption: { handle: 'yesterday' } };
 
-async function setup(agent: BaseAgent, runConfig: RunConfig) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { queue, stream, stored };
+function setup(agent: BaseAgent, runConfig: RunConfig) {
+  return startLiveRun(agent, { runConfig });
 }
 
 function speaker(name: string, scripts: readonly ScriptedLiveScript[], subAgents: readonly BaseAgent[] = []) {
@@ -28,10 +19,6 @@ function speaker(name: string, scripts: readonly ScriptedLiveScript[], subAgents
 
 function call(name: string, args = {}) {
   return { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name, args } }] } };
-}
-
-function user(text: string) {
-  return { role: 'user', parts: [{ text }] };
 }
 
 /** What each connection asked for, and how many contents it was told. */

@@ -1,29 +1,16 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { decodeBase64, encodeBase64, type Event, type SaveArtifactRequest } from '@eventloom/core';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { fixedPlatform, Gate, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from '../runner.ts';
+import { KEY, startScriptedRun } from './fixtures/live-run.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-async function setup(
+function setup(
   script: ScriptedLiveScript,
   artifactService?: InMemoryArtifactService,
   ...more: readonly ScriptedLiveScript[]
 ) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script, ...more]);
-  const agent = new LlmAgent({ name: 'bot', model });
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
-  const queue = new LiveRequestQueue();
-  const runConfig = { saveLiveBlob: true };
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { model, queue, stream, stored };
+  const options = { ...(artifactService && { artifactService }), runConfig: { saveLiveBlob: true } };
+  return startScriptedRun([script, ...more], {}, options);
 }
 
 function speech(bytes: number, rate: number) {
@@ -242,6 +229,21 @@ test('audio that cannot be saved is told as an error, and the call goes on', asy
   expect(events.slice(0, 2).map(({ errorMessage }) => errorMessage)).toEqual([
     expect.stringContaining("the model's audio"),
     expect.stringContaining('disk full'),
+  ]);
+});
+
+test('what the model says that is no base64 is told as not saved, and the call goes on', async () => {
+  const broken = { data: '*', mimeType: 'audio/pcm;rate=24000' };
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  const { queue, stream, stored } = await setup(
+    [{ content: { role: 'model', parts: [{ inlineData: broken }] } }, said(480), { turnComplete: true }],
+    artifactService,
+  );
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map((event) => event.errorCode ?? told(event))).toEqual([
+    'AUDIO_NOT_SAVED',
+    'bot file',
+    'end',
   ]);
 });
 

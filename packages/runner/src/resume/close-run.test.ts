@@ -6,6 +6,7 @@ import {
   InvalidRequestError,
   SessionBusyError,
   ShuttingDownError,
+  StaleWriterError,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -149,6 +150,24 @@ test('a session that is held is left alone when that is asked for', async () => 
   const { runner, params, sessionService } = await leftRun([SECOND]);
   await sessionService.acquireLease(KEY);
   await expect(runner.closeRun({ ...params, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+});
+
+test('with onBusy interrupt the run of this process that has the session is told so, and its tools stop', async () => {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const gate = new Gate();
+  const agent = setUpAgent(new ScriptedModel([{ calls: [SECOND] }]), gate);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const stream = runner.runAsync(HI);
+  const running = (async () => {
+    for await (const _event of stream);
+  })();
+  const failing = expect(running).rejects.toThrow(StaleWriterError);
+  await gate.reached;
+  const { invocationId } = stream;
+  const told = await runner.closeRun({ ...REF, invocationId, reason: 'enough', onBusy: 'interrupt' });
+  expect(told).toMatchObject({ errorCode: 'RUN_ABANDONED' });
+  await failing;
 });
 
 test('an option that does not exist is refused', async () => {

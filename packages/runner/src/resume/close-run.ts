@@ -47,13 +47,15 @@ const PARAMS: ReadonlySet<string> = new Set<keyof CloseRunParams>([
 /** Gives up a run that did not come to its end; see `Runner.closeRun`. */
 export async function closeRun(
   runner: Runner,
-  { sessions, keeper }: RunSupport,
+  { sessions, keeper, active }: RunSupport,
   params: CloseRunParams,
 ): Promise<Event | undefined> {
   checkParams(params);
   const { userId, sessionId, invocationId, reason, onBusy = RUN_CONFIG_DEFAULTS.onBusy, abortSignal } = params;
   const { appName, platform, sessionService } = runner;
   const key: SessionKey = { appName, userId, sessionId };
+  const name = `${userId}\0${sessionId}`;
+  await active.makeWay(name, onBusy, 'the closing of a run');
   // Open until it is closed: should this process end meanwhile, somebody else goes on.
   const lease = await sessions.acquire(key, { onBusy }, false, abortSignal, { invocationId, resumable: true });
   // A lease that is lost is noticed by the next append.
@@ -61,7 +63,6 @@ export async function closeRun(
   keeper.hold(held);
   let isClosed = false;
   try {
-    const name = `${userId}\0${sessionId}`;
     const loaded = await sessions.load(key, name, undefined, [], invocationId);
     const told = await storeClosing(runner, lease, loaded, invocationId, reason);
     sessions.keep(name, loaded);

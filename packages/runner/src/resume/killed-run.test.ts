@@ -1,141 +1,23 @@
 import {
-  BaseAgent,
-  BaseLlm,
   type BaseSessionService,
-  type CallbackContext,
   type Event,
-  EventloomError,
   getFunctionCalls,
   getFunctionResponses,
   InvalidRequestError,
-  type InvocationContext,
-  type LlmRequest,
-  type LlmResponse,
-  type Part,
   type ToolContext,
 } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { AgentTool, exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
+import { dying, KilledError } from './fixtures/dying-service.ts';
+import { agent, calls, customTree, flowTree, say, type Tool } from './fixtures/agent-trees.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
 const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
-
-/** Says what its script has for the number of replies that the history has of it: the same in every process. */
-class HistoryModel extends BaseLlm {
-  readonly #script: readonly (readonly Part[])[];
-
-  constructor(script: readonly (readonly Part[])[]) {
-    super({ model: 'history' });
-    this.#script = script;
-  }
-
-  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
-    const said = contents.filter(({ role }) => role === 'model').length;
-    const parts = this.#script[said] ?? [{ text: `nothing left to say after ${said}` }];
-    yield { content: { role: 'model', parts: structuredClone([...parts]) }, finishReason: 'STOP' };
-  }
-}
-
-const say = (text: string): Part[] => [{ text }];
-/** Every reply numbers its calls alike, as some models do. */
-const calls = (...named: [name: string, args?: Record<string, unknown>][]): Part[] =>
-  named.map(([name, args = {}], index) => ({ functionCall: { id: `call-${index}`, name, args } }));
-
-class KilledError extends EventloomError {
-  static override readonly code = 'KILLED';
-}
-
-/** Stores nothing any more from the commit with this number on, counted from 1; `isAfter` stores that one and then dies. */
-function dying(service: BaseSessionService, at: number, isAfter: boolean) {
-  let commits = 0;
-  const guarded = async (work: () => Promise<unknown>): Promise<unknown> => {
-    commits++;
-    if (commits > at || (commits === at && !isAfter)) throw new KilledError('killed');
-    const result = await work();
-    if (commits >= at) throw new KilledError('killed');
-    return result;
-  };
-  const proxy = new Proxy(service, {
-    get(target, name) {
-      const found: unknown = Reflect.get(target, name);
-      if (typeof found !== 'function') return found;
-      const bound = found.bind(target) as (...given: unknown[]) => Promise<unknown>;
-      if (name !== 'appendEvent' && name !== 'recordToolCall') return bound;
-      return (...given: unknown[]) => guarded(() => bound(...given));
-    },
-  });
-  return { service: proxy, commits: () => commits };
-}
-
-type Tool = (name: string) => FunctionTool;
-
-const agent = (name: string, script: Part[][], config: object = {}) =>
-  new LlmAgent({ name, model: new HistoryModel(script), ...config });
-
-/** Agents of all kinds, in each other, that call tools, each other, and hand over. */
-function flowTree(tool: Tool): BaseAgent {
-  const worker = agent('worker', [calls(['work']), say('worked'), calls(['work']), say('worked more')], {
-    tools: [tool('work')],
-  });
-  const critic = agent('critic', [say('again'), calls(['exit_loop'])], { tools: [exitLoop] });
-  const left = agent('left', [calls(['turn'], ['lift']), say('left')], { tools: [tool('turn'), tool('lift')] });
-  const right = agent('right', [say('right')], { outputKey: 'right' });
-  const helper = agent('helper', [calls(['dig'], ['sift']), say('found')], { tools: [tool('dig'), tool('sift')] });
-  const asker = agent(
-    'asker',
-    [calls(['helper', { request: 'dig' }], ['ask']), calls(['helper', { request: 'again' }]), say('asked')],
-    {
-      tools: [new AgentTool({ agent: helper }), tool('ask')],
-      beforeAgentCallback: ({ state }: CallbackContext) => state.set('begun', Number(state.get('begun') ?? 0) + 1),
-      afterAgentCallback: () => ({ parts: [{ text: 'asked all' }] }),
-    },
-  );
-  const flow = new SequentialAgent({
-    name: 'flow',
-    subAgents: [
-      new LoopAgent({ name: 'loop', maxIterations: 5, subAgents: [worker, critic] }),
-      new ParallelAgent({ name: 'par', subAgents: [left, right] }),
-      asker,
-    ],
-  });
-  return agent('front', [calls(['look'], ['listen']), calls(['go'], ['transfer_to_agent', { agent_name: 'flow' }])], {
-    tools: [tool('look'), tool('listen'), tool('go')],
-    subAgents: [flow],
-  });
-}
-
-/** Runs what is below it, one after the other, and stores nothing of that but its last word. */
-class Custom extends BaseAgent {
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    if (context.agentState?.['said'] === true) return;
-    for (const child of this.subAgents) yield* child.runAsync(context);
-    yield context.createEvent({ content: { parts: [{ text: 'all done' }] }, actions: { agentState: { said: true } } });
-  }
-}
-
-/** An agent of one's own, and answers in a shape: of the model, and of an agent that is called as a tool. */
-function customTree(tool: Tool): BaseAgent {
-  const outputSchema = { type: 'object', properties: { size: { type: 'number' } }, required: ['size'] };
-  const measure = agent('measure', [calls(['look']), calls(['set_model_response', { size: 2 }])], {
-    tools: [tool('look')],
-    outputSchema,
-    outputKey: 'measured',
-  });
-  const first = agent('first', [calls(['measure', { request: 'x' }], ['work']), say('one')], {
-    tools: [new AgentTool({ agent: measure }), tool('work')],
-  });
-  const second = agent('second', [say('no shape'), calls(['dig']), calls(['set_model_response', { size: 3 }])], {
-    tools: [tool('dig')],
-    outputSchema,
-    outputKey: 'right',
-  });
-  return new Custom({ name: 'custom', subAgents: [first, second] });
-}
 
 function setUp(idempotent: boolean, makeTree = flowTree) {
   const platform = fixedPlatform();

@@ -2,7 +2,6 @@ import {
   BaseAgent,
   type Event,
   InvalidRequestError,
-  type InvocationContext,
   type OpenRun,
   RunAbortedError,
   SessionBusyError,
@@ -16,24 +15,10 @@ import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import type { RunAsyncParams } from '../run-params.ts';
 import { Runner } from '../runner.ts';
+import { CustomAgent, type Script } from '../fixtures/custom-agent.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
-
-type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
-
-class CustomAgent extends BaseAgent {
-  readonly #script: Script;
-
-  constructor(script: Script) {
-    super({ name: 'bot' });
-    this.#script = script;
-  }
-
-  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    return this.#script(context);
-  }
-}
 
 /** A storage that fails when it is told to. */
 class FailingService extends InMemorySessionService {
@@ -52,7 +37,7 @@ async function setUp(agent: BaseAgent | Script, resumable = true) {
   const platform = fixedPlatform();
   const sessionService = new FailingService({ platform });
   await sessionService.createSession(KEY);
-  const root = typeof agent === 'function' ? new CustomAgent(agent) : agent;
+  const root = typeof agent === 'function' ? new CustomAgent('bot', agent) : agent;
   const runner = new Runner({ appName: 'app', agent: root, sessionService, platform, resumable });
   const open = async (): Promise<OpenRun[]> => (await runner.listOpenRuns()).runs;
   const controller = new AbortController();

@@ -41,7 +41,7 @@ export function resumeInvocation(
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
   if (!first?.content) return fail('is none of this session');
-  if (!beginsResumableRun(first)) return fail('was not resumable; begin a new one');
+  if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; begin a new one');
   if (isRunOver(own)) return fail('is over');
   const { branch } = first;
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);

@@ -1,92 +1,5 @@
-import { createEvent } from '@eventloom/core';
-import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
-import { type FixedPlatform, fixedPlatform } from '@eventloom/testing';
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { AppStateSync } from './app-state-sync.ts';
-import type { ObjectNamespace } from './cloudflare-bindings.ts';
-
-type Fetch = (request: Request) => Promise<Response>;
-
-/** The object of the app as a user's object finds it: `way` stands between them. */
-class Way implements ObjectNamespace {
-  asked = 0;
-  way: ((fetch: Fetch, request: Request) => Promise<Response>) | undefined;
-
-  getByName(name: string): { fetch: Fetch } {
-    return {
-      fetch: (request) => {
-        this.asked++;
-        const fetch: Fetch = (handedOn) => env.EVENTLOOM_APPS.getByName(name).fetch(handedOn);
-        return this.way ? this.way(fetch, request) : fetch(request);
-      },
-    };
-  }
-}
-
-const down = (): Promise<Response> => Promise.reject(new TypeError('down'));
-const hangs = (): Promise<Response> => new Promise(() => undefined);
-
-interface User {
-  readonly sync: AppStateSync;
-  readonly way: Way;
-  readonly platform: FixedPlatform;
-  readonly reported: unknown[];
-  /** As after the object lost its memory. */
-  readonly again: (random?: () => number) => AppStateSync;
-  readonly write: (stateDelta: Record<string, unknown>, removedState?: string[]) => Promise<void>;
-  readonly state: () => Promise<Record<string, unknown>>;
-}
-
-/** Runs work in the storage of a new user's object. */
-function asUser<T>(appName: string, userId: string, work: (user: User) => Promise<T>): Promise<T> {
-  const stub = env.EVENTLOOM_USERS.getByName(`${appName}-${userId}`);
-  return runInDurableObject(stub, async (_instance, { storage }) => {
-    const service = new DurableObjectSessionService({ storage });
-    const replica = new DurableObjectAppState(storage);
-    const key = { appName, userId, sessionId: 's' };
-    const session = (await service.getSession(key)) ?? (await service.createSession(key));
-    const way = new Way();
-    const platform = fixedPlatform({ now: Date.now() });
-    const reported: unknown[] = [];
-    const again = (random?: () => number) =>
-      new AppStateSync(replica, userId, way, platform, (error) => reported.push(error), random);
-    return work({
-      sync: again(),
-      way,
-      platform,
-      reported,
-      again,
-      write: async (stateDelta, removedState = []) => {
-        await service.appendEvent({
-          session,
-          event: createEvent({ author: 'a', actions: { stateDelta, removedState } }),
-        });
-      },
-      state: async () => ({ ...(await service.getSession(key))?.state }),
-    });
-  });
-}
-
-const newApp = (): string => `app-${crypto.randomUUID()}`;
-
-/** Delivers writes of the key `a` to the object of an app. */
-async function send(
-  app: string,
-  { sender, pending }: { sender: string; pending: { seq: number; writtenMs: number; value: string }[] },
-): Promise<Response> {
-  const body = JSON.stringify({ sender, knownVersion: 0, pending: pending.map((change) => ({ key: 'a', ...change })) });
-  return env.EVENTLOOM_APPS.getByName(app).fetch(new Request('https://app.internal/', { method: 'POST', body }));
-}
-
-/** What a user sees who comes anew. */
-function seenIn(app: string): Promise<Record<string, unknown>> {
-  return asUser(app, `reader-${crypto.randomUUID()}`, async ({ sync, state }) => {
-    await sync.refresh(app);
-    return state();
-  });
-}
+import { asUser, down, hangs, newApp, seenIn, send } from './fixtures/app-state-user.ts';
 
 test('what cannot be delivered waits, is tried again later and later, and is told of once', async () => {
   const app = newApp();
@@ -186,43 +99,6 @@ test('a delivery whose answer was lost counts once, also when the object lost it
   expect(await seenIn(app)).toEqual({ 'app:a': 'new' });
 });
 
-test('removals are delivered, also of a key that the copy does not have', async () => {
-  const app = newApp();
-  await asUser(app, 'ann', async ({ sync, write }) => {
-    await write({ 'app:a': 1, 'app:b': 2, 'app:c': 3 });
-    await sync.deliver();
-    await write({}, ['app:a']);
-    await sync.deliver();
-  });
-  await asUser(app, 'bob', async ({ sync, write }) => {
-    await write({}, ['app:b']);
-    await sync.deliver();
-  });
-  expect(await seenIn(app)).toEqual({ 'app:c': 3 });
-  await asUser(app, 'ann', async ({ again, platform, state }) => {
-    platform.advance(1001);
-    await again().refresh(app);
-    expect(await state()).toEqual({ 'app:c': 3 });
-  });
-});
-
-test('of two writes the later one counts, though it is delivered first, and both writers see it', async () => {
-  const app = newApp();
-  await asUser(app, 'ann', async ({ sync, write, state }) => {
-    // More than one delivery, with the key in the last one: by then the newer value has passed by.
-    await write(Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`app:k${at}`, at])));
-    await write({ 'app:motto': 'older' });
-    await asUser(app, 'bob', async (bob) => {
-      await bob.write({ 'app:motto': 'newer' });
-      await bob.sync.deliver();
-    });
-    await sync.deliver();
-    expect(sync.hasPending).toBe(false);
-    expect((await state())['app:motto']).toBe('newer');
-  });
-  expect((await seenIn(app))['app:motto']).toBe('newer');
-});
-
 test('what is more than one delivery or one answer arrives whole', async () => {
   const app = newApp();
   const small = Object.fromEntries(Array.from({ length: 1201 }, (_, at) => [`app:k${at}`, at]));
@@ -256,34 +132,4 @@ test('one request waits a second for an object that does not answer, and those t
     await sync.deliver();
     expect(sync.hasPending).toBe(false);
   });
-});
-
-test('a writer whose clock is ahead does not keep others from writing', async () => {
-  const app = newApp();
-  const pending = [{ seq: 1, writtenMs: Date.now() + 1_000_000, value: '"ahead"' }];
-  await (await send(app, { sender: 'a', pending })).text();
-  await asUser(app, 'ann', async ({ sync, write }) => {
-    await write({ 'app:a': 'now' });
-    await sync.deliver();
-  });
-  expect(await seenIn(app)).toEqual({ 'app:a': 'now' });
-});
-
-test('of two writes at the same time the same one counts, whichever is delivered first', async () => {
-  const writtenMs = Date.now() - 1000;
-  const ofUsers = ['ann', 'bob'].map((sender) => ({ sender, pending: [{ seq: 1, writtenMs, value: `"${sender}"` }] }));
-  for (const deliveries of [ofUsers, ofUsers.toReversed()]) {
-    const app = newApp();
-    for (const delivery of deliveries) await (await send(app, delivery)).text();
-    expect(await seenIn(app)).toEqual({ 'app:a': 'bob' });
-  }
-});
-
-test('of two writes of one user at the same time the later one counts', async () => {
-  const writtenMs = Date.now() - 1000;
-  const app = newApp();
-  for (const [seq, value] of [[1, '"first"'] as const, [2, '"second"'] as const]) {
-    await (await send(app, { sender: 'ann', pending: [{ seq, writtenMs, value }] })).text();
-  }
-  expect(await seenIn(app)).toEqual({ 'app:a': 'second' });
 });

@@ -14,7 +14,7 @@ export interface CloudflareServices {
 /** What a server on Cloudflare is made of. What `ServerOptions` has as well means the same here. */
 export interface CloudflareServerOptions<Env extends CloudflareBindings> extends Pick<
   ServerOptions,
-  'allowUnauthenticated' | 'origins' | 'limits' | 'version' | 'onError' | 'onUnfinishedRuns'
+  'allowUnauthenticated' | 'trustImportedEvents' | 'origins' | 'limits' | 'version' | 'onError' | 'onUnfinishedRuns'
 > {
   /** The names of the apps: the Worker makes none of them. */
   readonly appNames: readonly string[];

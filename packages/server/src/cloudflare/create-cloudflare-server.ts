@@ -34,7 +34,8 @@ export interface CloudflareServer<Env> {
  * A request that names a user costs a request to that user's object and, once a second at most, one to the app's object for what
  * other users wrote under `app:`. Bodies are read in the Worker, up to `limits.maxBodyBytes`.
  *
- * Nothing is checked before the first request: what cannot work is told to `onError` then, and each request is answered with 500.
+ * Nothing is checked before the first request: what cannot work is told to `onError` then, once, and each request is answered with 500, but for
+ * those at `/health` and `/livez`: the Worker itself lives.
  */
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,

@@ -41,7 +41,7 @@ test('who asked an overloaded object is not told to come again', async () => {
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, null]);
 });
 
-test.each(['/health', '/list-apps'])('what cannot work is an answer at %s, and is reported', async (path) => {
+test('what cannot work is an answer, and is reported once; that the Worker lives can be asked all the same', async () => {
   const reported: unknown[] = [];
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['app'],
@@ -49,9 +49,14 @@ test.each(['/health', '/list-apps'])('what cannot work is an answer at %s, and i
     authenticate: () => jwtAuthenticate({ secret: undefined, issuer: 'issuer', audience: 'agents' }),
     onError: (error) => reported.push(error),
   });
-  const response = await handler.fetch(new Request(`https://agents.example${path}`), countedObjects().bindings);
-  expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/json']);
-  expect(await response.json()).toEqual({ error: expect.stringMatching(/secret/), code: 'CONFIGURATION' });
+  const { bindings } = countedObjects();
+  const ask = (path: string) => handler.fetch(new Request(`https://agents.example${path}`), bindings);
+  for (const path of ['/list-apps', '/readyz', '/apps/app/users/ann/sessions']) {
+    const response = await ask(path);
+    expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/json']);
+    expect(await response.json()).toEqual({ error: expect.stringMatching(/secret/), code: 'CONFIGURATION' });
+  }
+  for (const path of ['/health', '/livez']) expect(await (await ask(path)).json()).toEqual({ status: 'ok' });
   expect(reported).toEqual([expect.any(ConfigurationError)]);
 });
 

@@ -4,27 +4,15 @@ import type { Event } from '@eventloom/core';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { objects } from './fixtures/objects-of-tests.ts';
 import { work, WORK_STEPS, type WorkStep } from './fixtures/protocol-runners.ts';
-import { protocolServer } from './fixtures/protocol-worker.ts';
+import { ask, readOn, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
 
 let user = '';
-beforeEach(() => {
-  user = `user-${crypto.randomUUID()}`;
-  Object.assign(work, {
-    passed: [],
-    haltAt: undefined,
-    isHalted: false,
-    onUnfinishedRuns: 'resume',
-    onHalt: () => undefined,
-  });
-});
 
 const objectOf = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.stringify(['shop', user]));
-const session = (): string => `/apps/shop/users/${user}/sessions/s`;
-const times = (step: WorkStep): number => work.passed.filter((passed) => passed === step).length;
 
-function ask(path: string, init: RequestInit = {}): Promise<Response> {
-  return protocolServer.handler.fetch(new Request(`http://localhost${path}`, init), env);
-}
+const session = (): string => `/apps/shop/users/${user}/sessions/s`;
+
+const times = (step: WorkStep): number => work.passed.filter((passed) => passed === step).length;
 
 function post(path: string, body: object): Promise<Response> {
   return ask(path, { method: 'POST', body: JSON.stringify(body) });
@@ -63,31 +51,6 @@ async function wakeByAlarm(haltAt?: WorkStep): Promise<void> {
 const isOver = (): Promise<void> =>
   vi.waitUntil(async () => (await history()).at(-1)?.object === 'runner.end').then(() => undefined);
 
-interface Sent {
-  readonly seqs: readonly number[];
-  readonly events: readonly Event[];
-}
-
-/** What a reader is sent, with the numbers of it. */
-function sent(text: string): Sent {
-  return {
-    seqs: Array.from(text.matchAll(/^id: (\d+)$/gm), ([, seq]) => Number(seq)),
-    events: Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event),
-  };
-}
-
-async function readOn(run: string, afterSeq: number): Promise<Sent> {
-  return sent(await (await ask(run, { headers: { 'last-event-id': String(afterSeq) } })).text());
-}
-
-/** What a reader has of a run that came to a halt. */
-async function seenOf(run: string, afterSeq = 0): Promise<Sent> {
-  const reader = (await ask(run, { headers: { 'last-event-id': String(afterSeq) } })).body?.getReader();
-  const seen = sent(new TextDecoder().decode((await reader?.read())?.value));
-  await reader?.cancel();
-  return seen;
-}
-
 /** The newest number that is in storage. */
 function newestStored(): Promise<unknown> {
   const query = 'SELECT max(last_seq) AS seq FROM eventloom_kept_run_chunks';
@@ -106,7 +69,19 @@ async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
 }
 
 const partsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts ?? []);
+
 const isStored = ({ partial }: Event): boolean => partial !== true;
+
+beforeEach(() => {
+  user = `user-${crypto.randomUUID()}`;
+  Object.assign(work, {
+    passed: [],
+    haltAt: undefined,
+    isHalted: false,
+    onUnfinishedRuns: 'resume',
+    onHalt: () => undefined,
+  });
+});
 
 /**
  * An object with a run that goes on cannot be evicted: `evictDurableObject` waits 30 seconds and then refuses, because the run holds

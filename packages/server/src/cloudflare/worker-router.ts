@@ -17,7 +17,7 @@ import { openApiRoute } from '../routes/open-api-route.ts';
 import { serverRoutes } from '../routes/server-routes.ts';
 import { userRoutes } from '../routes/user-routes.ts';
 import type { FrontContext } from '../server-context.ts';
-import { DEFAULT_LIMITS } from '../server-limits.ts';
+import { DEFAULT_LIMITS, limitsOver } from '../server-limits.ts';
 import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from '../server-options.ts';
 import { VERSION } from '../version.ts';
 import { openPair } from './accept-live.ts';
@@ -46,22 +46,35 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #app = new Hono();
 
   /**
-   * @param report told of what failed
-   * @throws ConfigurationError for what cannot work
+   * @param report told of what failed, and at once of what cannot work: it is what each request is then refused with
    */
   constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
     const { appNames, runners: _runners, authenticate, ...shared } = options;
     this.#env = env;
-    this.#authenticate = authenticate?.(env);
     this.#report = report;
-    if (!Array.isArray(appNames))
-      throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
-    checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
+    const refuse = (): never => {
+      throw fault;
+    };
+    let fault: unknown;
+    try {
+      if (!Array.isArray(appNames))
+        throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
+      this.#authenticate = authenticate?.(env);
+      checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
+    } catch (error) {
+      report(error);
+      fault = error;
+      this.#authenticate = refuse;
+    }
     this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
     this.#front = {
       runners: new Set(appNames),
-      runs: { isDraining: false },
-      limits: { maxBodyBytes: shared.limits?.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes },
+      runs: {
+        get isDraining() {
+          return fault !== undefined && refuse();
+        },
+      },
+      limits: limitsOver(DEFAULT_LIMITS, shared.limits),
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
     const routes: Route<FrontContext>[] = [
@@ -69,7 +82,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       ...userRoutes().map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
       ...liveRoutes,
     ];
-    addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION)], {
+    addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
       ...shared,
       authenticate: this.#authenticate,
       server: this.#front,

@@ -7,6 +7,7 @@ import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { Call } from './call.ts';
 import { errorResponse } from './error-response.ts';
 import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
+import { jsonResponse } from './json-response.ts';
 import type { Route } from './route.ts';
 import { INVOCATION_ID_HEADER } from './sse-response.ts';
 
@@ -31,11 +32,23 @@ export function addRoutes<Server extends FrontContext>(
   addGuards(app, routes, options);
   const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
   for (const [path, group] of byPath) addPath(app, path, group, options);
-  app.notFound(({ req }) => errorResponse(new RouteNotFoundError(`there is nothing at ${req.method} ${req.path}`)));
+  app.notFound(({ req: { method, path } }) =>
+    method === 'GET' && path === '/' ? introduce(options) : errorResponse(nothingAt(method, path)),
+  );
   app.onError((error) => {
     options.report(error);
     return errorResponse(error);
   });
+}
+
+/** What stands at the root where nobody put anything else. Which version it is, is for those who may ask for it. */
+function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Response {
+  const version = authenticate ? undefined : server.version['version'];
+  return jsonResponse({ name: 'eventloom', version, routes: '/openapi.json' });
+}
+
+function nothingAt(method: string, path: string): RouteNotFoundError {
+  return new RouteNotFoundError(`there is nothing at ${method} ${path}; GET /openapi.json lists what there is`);
 }
 
 function addGuards<Server extends FrontContext>(

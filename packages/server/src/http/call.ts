@@ -7,6 +7,7 @@ import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName } from './quoted-name.ts';
 import { readBytes, readJson } from './read-json-body.ts';
 import { checkAppName } from './check-app-name.ts';
+import { checkCounts } from './check-counts.ts';
 import { checkId } from './check-id.ts';
 import { confine } from './confine.ts';
 import { runnerOf } from './runner-of.ts';
@@ -78,7 +79,13 @@ export class Call<Server extends FrontContext = ServerContext> {
 
   /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names what is wrong in it, and where */
   async body<T>(spec: BodySpec<T>): Promise<T> {
-    return spec.read(await this.json());
+    return spec.read(this.counted(await this.json()));
+  }
+
+  /** JSON with no more in it than the server takes. @throws BodyTooLargeError */
+  counted(json: unknown): unknown {
+    checkCounts(json, this.server.limits);
+    return json;
   }
 
   /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */

@@ -11,7 +11,7 @@ import { checkId } from './check-id.ts';
 export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunRequest> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
-  const body = readRunRequest(json);
+  const body = readRunRequest(call.counted(json));
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',

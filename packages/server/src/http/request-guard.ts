@@ -39,7 +39,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   const origin = request.headers.get('origin');
   if (origin !== null && !isAllowedOrigin(origin, url.host, origins)) {
     throw new ForbiddenError(
-      `this server does not answer pages of the origin ${origin}; name it in origins to allow it`,
+      `this server does not answer pages of the origin ${origin}; name it in origins (--origin) to allow it`,
     );
   }
   checkRequestTarget(request.url);

@@ -8,6 +8,7 @@ import {
   isRecord,
   parseContent,
 } from '@eventloom/core';
+import { checkCounts, type CountLimits } from '../http/check-counts.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { quotedName } from '../http/quoted-name.ts';
 
@@ -42,9 +43,11 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
  * A text frame: JSON with one of `blob`, `content`, `activity_start`, `activity_end`, `close`, `ping` and `pong`, in either spelling.
  * Null and false are the same as leaving a key out, and other keys are ignored, as the ADK does.
  * @throws InvalidRequestError that names what is wrong, and where
+ * @throws BodyTooLargeError
  */
-export function parseTextFrame(text: string): ClientFrame {
+export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
   const frame = parseJson('frame', text);
+  checkCounts(frame, limits);
   if (!isRecord(frame)) throw new InvalidRequestError('frame: must be an object');
   const said = Object.keys(frame).filter((key) => isSaid(frame[key]));
   const known = said.filter((key) => Object.hasOwn(READERS, key));

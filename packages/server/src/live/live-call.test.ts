@@ -1,92 +1,14 @@
-import type { Event, LiveLlmResponse } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
+import type { Event } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../server-limits.ts';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
-import type { LiveCall } from './live-call.ts';
-import { LiveCalls } from './live-calls.ts';
-import type { LiveSocket } from './live-socket.ts';
-
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
-const BEAT_MS = DEFAULT_LIMITS.heartbeatMs;
-const END: LiveLlmResponse = { turnComplete: true };
-const audio = { blob: { mimeType: 'audio/pcm', data: 'A'.repeat(1_000_000) } };
-
-/** Keeps what it is sent. */
-class FakeSocket implements LiveSocket {
-  readonly sent: (string | Uint8Array)[] = [];
-  readonly done: string[] = [];
-  readonly tellsTaken: boolean;
-  readonly closed = Promise.withResolvers<{ code: number; reason: string }>();
-  isClosed = false;
-  ping?: () => void;
-  pause?: () => void;
-  resume?: () => void;
-  #arrival = Promise.withResolvers<void>();
-
-  constructor(isCapable: boolean) {
-    this.tellsTaken = isCapable;
-    if (!isCapable) return;
-    for (const act of ['ping', 'pause', 'resume'] as const) this[act] = () => void this.done.push(act);
-  }
-
-  send(frame: string | Uint8Array): void {
-    this.sent.push(frame);
-    this.#arrival.resolve();
-    this.#arrival = Promise.withResolvers();
-  }
-
-  close(code: number, reason: string): void {
-    this.isClosed = true;
-    this.closed.resolve({ code, reason });
-  }
-
-  /** Settles when so many frames were sent. */
-  async has(count: number): Promise<void> {
-    while (this.sent.length < count) await this.#arrival.promise;
-  }
-
-  /** Settles when the client was told that the model's turn is over. */
-  async endsTurn(): Promise<void> {
-    for (let count = 1; !String(this.sent.at(-1)).includes('turnComplete'); count++) await this.has(count);
-  }
-
-  get size(): number {
-    return this.sent.reduce((size, frame) => size + frame.length, 0);
-  }
-}
-
-async function setup(
-  steps: readonly ScriptedLiveStep[],
-  {
-    isCapable = true,
-    answersPings = false,
-    maxWaiting = 1000,
-    maxUnconfirmed = DEFAULT_LIMITS.maxLiveUnconfirmedBytes,
-    others = [] as ScriptedLiveStep[][],
-  } = {},
-) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([steps, ...others]);
-  const agent = new LlmAgent({ name: 'speaker', model });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const reported: unknown[] = [];
-  const limits = { ...DEFAULT_LIMITS, maxLiveWaitingBytes: maxWaiting, maxLiveUnconfirmedBytes: maxUnconfirmed };
-  const calls = new LiveCalls(platform, limits, (error) => reported.push(error));
-  const socket = new FakeSocket(isCapable);
-  const call = calls.start({ key: KEY, runner, socket, runConfig: {}, isAudioBinary: true, answersPings });
-  const connection = await model.connection(0);
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { platform, runner, calls, call, socket, connection, model, stored, reported };
-}
+import { FakeSocket } from './fixtures/fake-socket.ts';
+import { audio, BEAT_MS, END, KEY, say, setup } from './fixtures/served-call.ts';
 
 const ROOMY = { maxWaiting: 100_000 };
-const say = (text: string): string => JSON.stringify({ content: { parts: [{ text }] } });
+
+const PIECE = 'x'.repeat(300);
+
+const PIECES = Array.from({ length: 100 }, () => PIECE);
 
 test('a client is asked for a sign of life, and let go when it gives none for two heartbeats', async () => {
   const { platform, call, calls, socket, stored } = await setup([{ heard: 'content' }, 'I was saying', new Gate()]);
@@ -126,198 +48,6 @@ test('of a socket without pings, silence says nothing', async () => {
   platform.advance(20 * BEAT_MS);
   expect(socket.sent).toEqual([]);
   call.closed();
-  await call.ended;
-});
-
-const PIECE = 'x'.repeat(300);
-const PIECES = Array.from({ length: 100 }, () => PIECE);
-
-test.each([
-  ['as its socket tells', { isCapable: true }],
-  ['as its pongs tell', { isCapable: false, answersPings: true }],
-  ['as far as is known', { isCapable: false }],
-])(
-  'the run waits while more is under way than may be, and the client is let go when it takes nothing: %s',
-  async (_how, how) => {
-    const { platform, call, socket, connection } = await setup([...PIECES, END], how);
-    await socket.has(2);
-    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-    expect(connection.stepsLeft).toBeGreaterThan(95);
-    expect(socket.size).toBeLessThan(3000);
-    platform.advance(2 * BEAT_MS);
-    expect(socket.sent.every((frame) => !String(frame).includes('SLOW_READER'))).toBe(false);
-    expect((await socket.closed.promise).code).toBe(1008);
-    await call.ended;
-    expect(connection.stepsLeft).toBeGreaterThan(90);
-  },
-);
-
-/** Says something after every frame that it is sent, until it is told no more. */
-async function chat({ call, socket }: { call: LiveCall; socket: FakeSocket }): Promise<void> {
-  for (let count = 1; !socket.isClosed; count++) {
-    await Promise.race([socket.has(count), socket.closed.promise]);
-    call.message('{"activity_start": {}}');
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-  }
-}
-
-const TRUSTED = { isCapable: false, maxUnconfirmed: 5000 };
-
-test('a client that speaks and of which nobody knows what it takes is sent so much on trust, to the end of a sentence', async () => {
-  const sentence = [...PIECES.slice(0, 12), END];
-  const set = await setup([...sentence, ...sentence, ...sentence], { ...TRUSTED, maxWaiting: 20_000 });
-  await chat(set);
-  const { socket, call } = set;
-  expect(await socket.closed.promise).toEqual({
-    code: 1008,
-    reason: expect.stringMatching(/^SLOW_READER: .*ping=text/),
-  });
-  const frames = socket.sent.map(String);
-  expect(frames.filter((frame) => frame.includes('turnComplete'))).toHaveLength(1);
-  expect(frames.filter((frame) => frame.includes(PIECE)).length).toBeGreaterThanOrEqual(12);
-  await call.ended;
-});
-
-test('a sentence without an end does not prolong that: what comes after it waits, and the client is let go', async () => {
-  const set = await setup([...PIECES, END], TRUSTED);
-  const chatting = chat(set);
-  const { platform, socket, call, connection } = set;
-  for (let turn = 0; turn < 2000; turn++) await Promise.resolve();
-  expect(socket.isClosed).toBe(false);
-  expect(socket.size).toBeLessThan(7000);
-  for (let beat = 0; beat < 4; beat++) platform.advance(BEAT_MS);
-  expect((await socket.closed.promise).reason).toMatch(/^SLOW_READER/);
-  await chatting;
-  await call.ended;
-  expect(connection.stepsLeft).toBeGreaterThan(60);
-});
-
-test.each([
-  ['whose socket tells what it takes', { ...TRUSTED, isCapable: true }],
-  ['that answers pings', { ...TRUSTED, answersPings: true }],
-])('nothing is taken on trust of a client %s', async (_what, how) => {
-  const set = await setup([...PIECES, END], { ...how, maxWaiting: 1_000_000 });
-  const chatting = chat(set);
-  const { socket, call } = set;
-  await socket.endsTurn();
-  expect([socket.isClosed, socket.size > 30_000]).toEqual([false, true]);
-  call.closed();
-  socket.close(1000, '');
-  await Promise.all([chatting, call.ended]);
-});
-
-test('what was sent on trust counts for all calls of a server, until their sockets are gone', async () => {
-  const sentence = (pieces: number) => [...PIECES.slice(0, pieces), END];
-  const { runner, calls, call, socket, model } = await setup([...sentence(5), new Gate()], {
-    isCapable: false,
-    maxUnconfirmed: 6000,
-    maxWaiting: 100_000,
-    others: [sentence(3), [...sentence(3), new Gate()]],
-  });
-  await socket.endsTurn();
-  expect(socket.size).toBeLessThan(6000);
-  const begin = async (sessionId: string) => {
-    await runner.sessionService.createSession({ ...KEY, sessionId });
-    const to = new FakeSocket(false);
-    const key = { ...KEY, sessionId };
-    return {
-      to,
-      call: calls.start({ key, runner, socket: to, runConfig: {}, isAudioBinary: true, answersPings: false }),
-    };
-  };
-  const second = await begin('second');
-  expect((await second.to.closed.promise).reason).toMatch(/^SLOW_READER/);
-  await second.call.ended;
-  // Neither has taken anything: there is no room for another one.
-  await expect(begin('third')).rejects.toMatchObject({ code: 'SERVER_BUSY' });
-  call.closed();
-  await call.ended;
-  second.call.closed();
-  second.call.closed();
-  const fourth = await begin('fourth');
-  await model.connection(2);
-  await fourth.to.endsTurn();
-  for (let turn = 0; turn < 200; turn++) await Promise.resolve();
-  expect(fourth.to.isClosed).toBe(false);
-  fourth.call.closed();
-  await fourth.call.ended;
-});
-
-test('what a client did not take that was let go counts until its socket is gone, though it answers pings', async () => {
-  const { platform, runner, calls, call, socket } = await setup([...PIECES, END], {
-    isCapable: false,
-    answersPings: true,
-    maxUnconfirmed: 900,
-  });
-  const again = () =>
-    calls.start({
-      key: KEY,
-      runner,
-      socket: new FakeSocket(false),
-      runConfig: {},
-      isAudioBinary: true,
-      answersPings: true,
-    });
-  await socket.has(2);
-  for (let beat = 0; beat < 4; beat++) platform.advance(BEAT_MS);
-  expect((await socket.closed.promise).reason).toMatch(/^SLOW_READER/);
-  await call.ended;
-  expect(again).toThrow(ServerBusyError);
-  call.closed();
-  const next = again();
-  next.closed();
-  platform.advance(5000);
-  await next.ended;
-});
-
-test('a client that takes it piece by piece gets all of it, however slow it is', async () => {
-  const { platform, call, socket } = await setup([...PIECES, END]);
-  let taken = 0;
-  while (!String(socket.sent.at(-1)).includes('turnComplete')) {
-    await socket.has(taken + 1);
-    call.taken(socket.sent[taken++]?.length ?? 0);
-    call.pong();
-    platform.advance(BEAT_MS);
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-  }
-  expect(socket.sent.filter((frame) => String(frame).includes(PIECE))).toHaveLength(101);
-  call.closed();
-  await call.ended;
-});
-
-test('a client that says more than the model hears is made to wait', async () => {
-  const gate = new Gate();
-  const { call, socket, connection } = await setup([gate]);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  connection.sendRealtime = () => promise;
-  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
-  expect(socket.done).toEqual(['pause']);
-  resolve();
-  while (socket.done.length < 2) await Promise.resolve();
-  expect(socket.done).toEqual(['pause', 'resume']);
-  call.closed();
-  await call.ended;
-});
-
-test('a client that is made to wait is not asked for a sign of life meanwhile: it cannot give one', async () => {
-  const { call, platform, socket, connection } = await setup([new Gate()]);
-  connection.sendRealtime = () => new Promise(() => undefined);
-  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
-  for (let beat = 0; beat < 5; beat++) platform.advance(BEAT_MS);
-  expect(socket.done[0]).toBe('pause');
-  expect(socket.sent).toEqual([]);
-  call.closed();
-  platform.advance(5000);
-  await call.ended;
-});
-
-test('a client that is made to wait for very long may be gone, and is let go', async () => {
-  const { call, platform, socket, connection } = await setup([new Gate()]);
-  connection.sendRealtime = () => new Promise(() => undefined);
-  for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
-  platform.advance(13 * BEAT_MS);
-  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: /) });
-  platform.advance(5000);
   await call.ended;
 });
 
@@ -386,26 +116,16 @@ test.each(['the client says so', 'the server drains'])(
   },
 );
 
-test('a pong to what was never asked takes nothing off', async () => {
-  const { call, socket, connection } = await setup([...PIECES, END], { isCapable: false, answersPings: true });
-  await socket.has(2);
-  for (let turn = 0; turn < 100; turn++) {
-    call.message('{"pong": 1000000000}');
-    await Promise.resolve();
-  }
-  expect(connection.stepsLeft).toBeGreaterThan(95);
+test('audio that is no base64 stays in its event, and the call goes on', async () => {
+  const { call, socket } = await setup(
+    [{ content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm', data: '*' } }] } }, 'Hello', END],
+    ROOMY,
+  );
+  await socket.endsTurn();
+  const parts = socket.sent.map((frame) => (JSON.parse(String(frame)) as Event).content?.parts?.[0]);
+  expect(parts.slice(0, 2)).toEqual([{ inlineData: { mimeType: 'audio/pcm', data: '*' } }, { text: 'Hello' }]);
   call.closed();
   await call.ended;
-});
-
-test('audio that is none ends the call, and leaves no run behind', async () => {
-  const { call, socket, connection, calls } = await setup([
-    { content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'A' } }] } },
-    new Gate(),
-  ]);
-  expect((await socket.closed.promise).reason).toMatch(/^INVALID_REQUEST/);
-  await call.ended;
-  expect([connection.isClosed, calls.size]).toEqual([true, 0]);
 });
 
 test('a run that does not end when its client is gone is aborted after five seconds', async () => {

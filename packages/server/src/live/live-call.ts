@@ -13,7 +13,7 @@ import type { Runner, RunStream } from '@eventloom/runner';
 import { SlowReaderError } from '../errors/slow-reader-error.ts';
 import { errorBody } from '../http/error-body.ts';
 import { CALL_OVER, liveCloseOf } from './live-close.ts';
-import { LiveInput } from './live-input.ts';
+import { LiveInput, type LiveInputLimits } from './live-input.ts';
 import type { LiveSocket, LiveSocketEvents } from './live-socket.ts';
 import { LiveWriter, type LiveWriterOptions } from './live-writer.ts';
 
@@ -24,8 +24,7 @@ export interface LiveCallParams extends LiveWriterOptions {
   readonly runConfig: RunConfig;
   readonly socket: LiveSocket;
   readonly platform: Platform;
-  /** Characters of a text frame and bytes of a binary one. */
-  readonly maxFrame: number;
+  readonly limits: LiveInputLimits;
 }
 
 /** Beats without a sign of life, or with nothing taken, after which the client is let go. */
@@ -58,11 +57,11 @@ export class LiveCall implements LiveSocketEvents {
   #callOff: (() => void) | undefined;
 
   constructor(params: LiveCallParams) {
-    const { key, runner, runConfig, socket, maxFrame } = params;
+    const { key, runner, runConfig, socket, limits } = params;
     this.key = key;
     this.#params = params;
     this.#writer = new LiveWriter(socket, params);
-    this.#input = new LiveInput(socket, maxFrame, {
+    this.#input = new LiveInput(socket, limits, {
       answer: (text) => this.#answer(text),
       answered: (ping) => this.#writer.answered(ping),
       refused: (error) => this.#answer(serializeEvent(this.#errorEvent(error))),

@@ -8,7 +8,7 @@ import { LiveCall, type LiveCallParams } from './live-call.ts';
 import { UnconfirmedBytes } from './unconfirmed-bytes.ts';
 
 /** What the calls of a server have in common. */
-type OwnParams = Omit<LiveCallParams, 'platform' | 'maxFrame' | 'maxWaiting' | 'unconfirmed'>;
+type OwnParams = Omit<LiveCallParams, 'platform' | 'limits' | 'maxWaiting' | 'unconfirmed'>;
 
 /** The calls of a server, while they last. A call is with one client, and nothing of it is kept for another one. */
 export class LiveCalls {
@@ -35,7 +35,8 @@ export class LiveCalls {
 
   /** @throws ServerBusyError @throws ShuttingDownError, and what the runner throws */
   start(params: OwnParams): LiveCall {
-    const { maxLiveCalls, maxLiveFrameBytes, maxLiveWaitingBytes } = this.#limits;
+    const limits = this.#limits;
+    const { maxLiveCalls, maxLiveWaitingBytes } = limits;
     if (this.#isDraining) throw shuttingDown();
     if (this.#calls.size >= maxLiveCalls) {
       throw new ServerBusyError(`the server has ${this.#calls.size} calls, as many as it takes; try again`);
@@ -46,7 +47,7 @@ export class LiveCalls {
         'too much waits for clients that do not take it, or do not say so; try again, with ping=text',
       );
     }
-    const bounds = { maxFrame: maxLiveFrameBytes, maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
+    const bounds = { limits, maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
     const call = new LiveCall({ ...params, ...bounds, platform: this.#platform });
     this.#calls.add(call);
     this.#heartbeat.join(call);

@@ -1,8 +1,13 @@
 import { EventloomError } from '@eventloom/core';
 import { LiveRequestQueue } from '@eventloom/llm-agent';
 import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import type { CountLimits } from '../http/check-counts.ts';
+import type { ServerLimits } from '../server-limits.ts';
 import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-frame.ts';
 import type { LiveSocket } from './live-socket.ts';
+
+/** How much a client may say at once: characters of a text frame and bytes of a binary one, and what a message has in it. */
+export type LiveInputLimits = CountLimits & Pick<ServerLimits, 'maxLiveFrameBytes'>;
 
 /** Who is told of what a client says that is not for the model. */
 export interface LiveInputHost {
@@ -23,15 +28,14 @@ const MAX_FAULTY = 32;
 export class LiveInput {
   readonly queue = new LiveRequestQueue({ maxChars: MAX_QUEUED_CHARS });
   readonly #socket: LiveSocket;
-  readonly #maxFrame: number;
+  readonly #limits: LiveInputLimits;
   readonly #host: LiveInputHost;
   #isPaused = false;
   #faulty = 0;
 
-  /** @param maxFrame characters of a text frame, bytes of a binary one */
-  constructor(socket: LiveSocket, maxFrame: number, host: LiveInputHost) {
+  constructor(socket: LiveSocket, limits: LiveInputLimits, host: LiveInputHost) {
     this.#socket = socket;
-    this.#maxFrame = maxFrame;
+    this.#limits = limits;
     this.#host = host;
   }
 
@@ -42,11 +46,12 @@ export class LiveInput {
 
   /** Takes a frame, or tells the host why not. @throws what the call is to end with: a frame too large, a fault too many */
   take(frame: string | Uint8Array): void {
-    if (frame.length > this.#maxFrame) {
-      throw new BodyTooLargeError(`frame: is larger than the ${this.#maxFrame} bytes that this server takes`);
+    const limits = this.#limits;
+    if (frame.length > limits.maxLiveFrameBytes) {
+      throw new BodyTooLargeError(`frame: is larger than the ${limits.maxLiveFrameBytes} bytes that this server takes`);
     }
     try {
-      this.#say(typeof frame === 'string' ? parseTextFrame(frame) : parseBinaryFrame(frame));
+      this.#say(typeof frame === 'string' ? parseTextFrame(frame, limits) : parseBinaryFrame(frame));
       this.#faulty = 0;
     } catch (error) {
       if (!EventloomError.isInstance(error) || ++this.#faulty > MAX_FAULTY) throw error;

@@ -1,4 +1,4 @@
-import { decodeBase64, type Event, type Part, serializeEvent } from '@eventloom/core';
+import { decodeBase64, type Event, InvalidRequestError, type Part, serializeEvent } from '@eventloom/core';
 import type { LiveSocket } from './live-socket.ts';
 import type { UnconfirmedBytes } from './unconfirmed-bytes.ts';
 
@@ -158,11 +158,22 @@ export class LiveWriter {
     const bare = parts.map((part) => {
       if (!isAudio(part)) return part;
       const { data, ...inlineData } = part.inlineData;
-      const bytes = decodeBase64(data);
+      const bytes = bytesOf(data);
+      if (!bytes) return part;
       this.#send(bytes, bytes.length);
       return { ...part, inlineData };
     });
     return { ...event, content: { ...content, parts: bare } };
+  }
+}
+
+/** Undefined for what is no base64: it goes as the model said it. */
+function bytesOf(data: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return decodeBase64(data);
+  } catch (error) {
+    if (!InvalidRequestError.isInstance(error)) throw error;
+    return undefined;
   }
 }
 

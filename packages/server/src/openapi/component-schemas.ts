@@ -1,4 +1,5 @@
-import { wireSchemas } from '@eventloom/core/wire';
+import { type WireSchema, wireSchemas } from '@eventloom/core/wire';
+import type { CountLimits } from '../http/check-counts.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -6,11 +7,19 @@ type Schema = Readonly<Record<string, unknown>>;
  * The schemas of the document. Those of core say what is answered; what a request may leave out of an event, or write in another
  * way, is said here.
  */
-export function componentSchemas(): Record<string, object> {
-  const actions = 'Left-out deltas are empty.';
+export function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLimits): Record<string, object> {
+  const { Content, EventActions, PatchSessionBody, RunBody } = wireSchemas;
+  const contentInput = { $ref: '#/components/schemas/ContentInput' };
+  const keysOf = (schema: WireSchema, key: string): Schema => ({
+    [key]: { ...schema.properties?.[key], maxProperties: maxBodyKeys },
+  });
   return {
     ...wireSchemas,
-    EventActionsInput: inputOf(wireSchemas.EventActions, [], actions),
+    ContentInput: withProperties(Content, { parts: { ...Content.properties?.['parts'], maxItems: maxBodyParts } }),
+    EventActionsInput: withProperties(inputOf(EventActions, [], 'Left-out deltas are empty.'), {
+      ...keysOf(EventActions, 'stateDelta'),
+      removedState: { ...EventActions.properties?.['removedState'], maxItems: maxBodyKeys },
+    }),
     EventInput: withProperties(inputOf(wireSchemas.Event, ['author'], INPUT), {
       id: { type: 'string', description: 'Made up when it is left out.' },
       invocationId: { type: 'string', description: 'Made up when it is left out.' },
@@ -20,14 +29,15 @@ export function componentSchemas(): Record<string, object> {
         description: 'Seconds since the epoch, or RFC 3339; now when it is left out.',
       },
       actions: { $ref: '#/components/schemas/EventActionsInput' },
+      content: contentInput,
       partial: { const: false, description: 'Chunks are not stored.' },
     }),
     CreateSessionBody: withProperties(wireSchemas.CreateSessionBody, {
-      events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' } },
+      ...keysOf(wireSchemas.CreateSessionBody, 'state'),
+      events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' }, maxItems: maxBodyEvents },
     }),
-    RunBody: withProperties(wireSchemas.RunBody, {
-      invocationId: { type: 'string', description: 'Resuming a run is not supported yet: a body with it is refused.' },
-    }),
+    PatchSessionBody: withProperties(PatchSessionBody, keysOf(PatchSessionBody, 'stateDelta')),
+    RunBody: withProperties(RunBody, { newMessage: contentInput, ...keysOf(RunBody, 'stateDelta') }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { wireSchemas } from '@eventloom/core/wire';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -63,9 +64,11 @@ test('operations have ids of their own', async () => {
 
 test('the body of a run is described by the schema that checks it', async () => {
   const { components } = await readDocument();
+  const { invocationId } = wireSchemas.RunBody.properties ?? {};
+  expect(components.schemas['RunBody']).toMatchObject({ properties: { invocationId } });
   expect(components.schemas['RunBody']).toMatchObject({
     type: 'object',
     required: ['appName', 'userId', 'sessionId'],
-    properties: { streaming: { type: 'boolean' }, newMessage: { $ref: '#/components/schemas/Content' } },
+    properties: { streaming: { type: 'boolean' }, newMessage: { $ref: '#/components/schemas/ContentInput' } },
   });
 });

@@ -1,3 +1,4 @@
+import type { CountLimits } from '../http/check-counts.ts';
 import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec } from '../http/route.ts';
 import { componentSchemas } from './component-schemas.ts';
 
@@ -7,12 +8,12 @@ const COMMON_ERRORS = [400, 403, 405, 500];
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is malformed; the message names what and where',
   401: 'The request does not say who it comes from',
-  403: 'The request names another user, or comes from a place that is not answered',
+  403: 'The request names another user, writes what is not its own, or comes from a place that is not answered',
   404: 'There is no such app, session, run, artifact or address',
   405: 'The address does not take this method; the header Allow names those it takes',
   409: 'The session exists already, or is busy, or the run was aborted',
   410: 'The events that were asked for are not kept any more, or the process that ran it is gone',
-  413: 'The body is too large',
+  413: 'The body is too large, or has too many entries somewhere; the message names where',
   422: 'The agent needs state that the session does not have',
   426: 'The address is for WebSockets, and the request asks for none',
   429: 'As many readers follow the run as are served',
@@ -22,14 +23,14 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */
-export function openApiDocument(routes: readonly RouteSpec[], version: string): object {
+export function openApiDocument(routes: readonly RouteSpec[], version: string, limits: CountLimits): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
   return {
     openapi: '3.1.0',
     info: { title: 'Eventloom', version, description: 'Runs agents in sessions and streams their events.' },
     paths,
-    components: { schemas: componentSchemas() },
+    components: { schemas: componentSchemas(limits) },
   };
 }
 

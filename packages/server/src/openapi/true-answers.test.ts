@@ -122,10 +122,3 @@ test('numbers in a query are said to be numbers', async () => {
   expect(typeOf(SESSION, 'numRecentEvents')).toEqual({ type: 'integer', minimum: 0 });
   expect(typeOf(SESSION, 'afterTimestamp')).toEqual({ type: 'number', minimum: 0 });
 });
-
-test('resuming is said to be refused', async () => {
-  const { components } = await readDocument();
-  expect(components.schemas['RunBody']).toMatchObject({
-    properties: { invocationId: { description: expect.stringContaining('refused') } },
-  });
-});

@@ -136,10 +136,11 @@ test('while a run holds the session, a rewind waits, is refused or ends the run,
   ]);
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200]);
   expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
-  agent.meanwhile = async () => void answers.push(await rewind('interrupt'));
+  agent.meanwhile = async () => void (await (waiting[0] = rewind('interrupt')));
   const cut = runner.run({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'go 5' }] } });
   await expect(cut).rejects.toMatchObject({ code: 'STALE_WRITER' });
-  expect(answers.at(-1)).toMatchObject({ status: 200 });
+  // The run ends whatever its agent waits for.
+  expect(await waiting[0]).toMatchObject({ status: 200 });
   expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
 });
 

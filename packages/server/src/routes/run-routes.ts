@@ -1,4 +1,10 @@
-import { RUN_CONFIG_DEFAULTS, type RunConfig, type SessionKey, StreamingMode } from '@eventloom/core';
+import {
+  RUN_CONFIG_DEFAULTS,
+  type RunConfig,
+  type SessionKey,
+  SessionNotFoundError,
+  StreamingMode,
+} from '@eventloom/core';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
 import type { Call } from '../http/call.ts';
@@ -31,7 +37,18 @@ async function runSse(call: Call): Promise<Response> {
 
 /** The host of the run has reported the failure; here it is only answered, with the name of the run whose events can be read. */
 function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
-  return errorResponse(failure, { [INVOCATION_ID_HEADER]: invocationId });
+  return errorResponse(withRemedy(failure), { [INVOCATION_ID_HEADER]: invocationId });
+}
+
+/** Who begins with a run is told what comes before one. */
+function withRemedy(failure: Error): Error {
+  if (!SessionNotFoundError.isInstance(failure)) return failure;
+  return new SessionNotFoundError(
+    `${failure.message}; POST /apps/{appName}/users/{userId}/sessions/{sessionId} makes it`,
+    {
+      cause: failure,
+    },
+  );
 }
 
 /**
@@ -54,7 +71,7 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
   for (;;) {
     const invocationId =
       body.invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
-    const before = newMessage && invocationId !== undefined ? runs.inFlightRun(invocationId) : undefined;
+    const before = newMessage && invocationId !== undefined ? runs.inFlightRun(key, invocationId) : undefined;
     const waitMs = giveUpMs - platform.now();
     if (before && onBusy === 'queue' && waitMs > 0) {
       await before.endedWithin(waitMs);

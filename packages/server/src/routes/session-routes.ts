@@ -39,13 +39,13 @@ async function create(call: Call): Promise<Response> {
   const { sessionId, state, events } = await call.body(CREATE);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   confineStart(call, state, events);
-  const session = await createSession(runner, server.platform, { userId, sessionId, state, events });
+  const session = await createSession(runner, server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 
 async function createWithId(call: Call): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
-  const body = readCreateSessionRequest(toCreateBody(await call.json()));
+  const body = readCreateSessionRequest(call.counted(toCreateBody(await call.json())));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
       `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`,
@@ -53,7 +53,7 @@ async function createWithId(call: Call): Promise<Response> {
   }
   const { state, events } = body;
   confineStart(call, state, events);
-  const session = await createSession(call.runner(), call.server.platform, { userId, sessionId, state, events });
+  const session = await createSession(call.runner(), call.server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 

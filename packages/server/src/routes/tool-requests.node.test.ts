@@ -1,135 +1,41 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AuthConfig,
-  type BaseCredentialService,
-  type BaseSessionService,
-  type Event,
-  getFunctionCalls,
-  getFunctionResponses,
-  type ToolContext,
-} from '@eventloom/core';
-import { createEncryptionKey, InMemoryCredentialService } from '@eventloom/credentials';
+import { type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { createEncryptionKey } from '@eventloom/credentials';
 import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { fixedPlatform, type ScriptedStep } from '@eventloom/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createServer } from '../create-server.ts';
-import { type NodeServer, serve } from '../node/serve.ts';
+import { AUTH, SECRET, servers, SESSION, setUp } from './fixtures/tool-server.ts';
 
-const servers: NodeServer[] = [];
 const folders: string[] = [];
+
+const payments = (...numbers: number[]): ScriptedStep => ({
+  calls: numbers.map((n) => ({ id: `c${n}`, name: 'pay', args: { n } })),
+});
+
+const asked = (events: readonly Event[]): string[] =>
+  events.flatMap(({ longRunningToolIds }) => longRunningToolIds ?? []);
+
+const confirm = (id: string | undefined, confirmed: boolean) => ({
+  functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed } },
+});
+
+const provide = (id: string | undefined, response: unknown) => ({
+  functionResponse: { id, name: 'adk_request_credential', response },
+});
+
+const responses = (events: readonly Event[]): unknown[] =>
+  events.flatMap(getFunctionResponses).map(({ response }) => response);
+
+const lastText = (events: readonly Event[]): unknown => events.at(-1)?.content?.parts?.[0]?.text;
+
 afterEach(async () => {
   vi.restoreAllMocks();
   await Promise.all(servers.splice(0).map((server) => server.shutDown()));
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
 });
-
-const SESSION = '/apps/app/users/ann/sessions/s';
-const SECRET = 'hunter2';
-const AUTH: AuthConfig = {
-  authScheme: { type: 'oauth2' },
-  rawAuthCredential: { authType: 'oauth2', oauth2: { clientId: 'me', clientSecret: SECRET } },
-  credentialKey: 'calendar',
-};
-
-interface Setup {
-  readonly steps: readonly ScriptedStep[];
-  readonly sessionService?: BaseSessionService;
-  readonly credentialService?: BaseCredentialService;
-  readonly platform?: FixedPlatform;
-}
-
-async function setUp({ steps, platform = fixedPlatform(), ...services }: Setup) {
-  const {
-    sessionService = new InMemorySessionService({ platform }),
-    credentialService = new InMemoryCredentialService(),
-  } = services;
-  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  await sessionService.getOrCreateSession(key);
-  const paid: unknown[] = [];
-  const pay = new FunctionTool({
-    name: 'pay',
-    description: 'Pays.',
-    requireConfirmation: true,
-    execute: ({ n }) => ({ paid: paid.push(n) }),
-  });
-  const read = new FunctionTool({
-    name: 'read',
-    description: 'Reads.',
-    execute: async (_args, context: ToolContext) => {
-      const credential = await context.getAuthResponse(AUTH);
-      if (!credential) return context.requestCredential(AUTH);
-      return { length: credential.oauth2?.accessToken?.length };
-    },
-  });
-  const watch = new FunctionTool({
-    name: 'watch',
-    description: 'Watches.',
-    execute: async function* () {
-      yield 'one ';
-      yield 'two';
-    },
-  });
-  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(steps), tools: [pay, read, watch] });
-  const runner = new Runner({
-    appName: 'app',
-    agent,
-    sessionService,
-    credentialService,
-    platform,
-    requestTtlMs: 60_000,
-  });
-  const listening = await serve(createServer({ runners: [runner] }), { port: 0, drainMs: 0 });
-  servers.push(listening);
-  /** Everything that the server said. */
-  const said: string[] = [];
-  const get = async (path: string): Promise<string> => {
-    const text = await (await fetch(`${listening.url}${path}`)).text();
-    said.push(text);
-    return text;
-  };
-  const post = async (parts: readonly unknown[], path = '/run_sse') => {
-    const body = {
-      appName: 'app',
-      userId: 'ann',
-      sessionId: 's',
-      streaming: true,
-      newMessage: { role: 'user', parts },
-    };
-    const response = await fetch(`${listening.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    const text = await response.text();
-    said.push(text, JSON.stringify([...response.headers]));
-    return { status: response.status, text, events: path === '/run_sse' ? eventsOf(text) : [] };
-  };
-  const stop = async (): Promise<void> => {
-    await Promise.all(servers.splice(servers.indexOf(listening), 1).map((server) => server.shutDown()));
-  };
-  return { platform, paid, said, get, post, stop };
-}
-
-function eventsOf(text: string): Event[] {
-  return Array.from(text.matchAll(/^data: (.*)$/gm), ([, data]) => JSON.parse(data ?? '') as Event);
-}
-const payments = (...numbers: number[]): ScriptedStep => ({
-  calls: numbers.map((n) => ({ id: `c${n}`, name: 'pay', args: { n } })),
-});
-const asked = (events: readonly Event[]): string[] =>
-  events.flatMap(({ longRunningToolIds }) => longRunningToolIds ?? []);
-const confirm = (id: string | undefined, confirmed: boolean) => ({
-  functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed } },
-});
-const provide = (id: string | undefined, response: unknown) => ({
-  functionResponse: { id, name: 'adk_request_credential', response },
-});
-const responses = (events: readonly Event[]): unknown[] =>
-  events.flatMap(getFunctionResponses).map(({ response }) => response);
-const lastText = (events: readonly Event[]): unknown => events.at(-1)?.content?.parts?.[0]?.text;
 
 test('several confirmations are answered in any order across requests: one confirmed, one rejected, one too late', async () => {
   const { post, paid, platform } = await setUp({ steps: [payments(1, 2, 3), 'Done.'] });

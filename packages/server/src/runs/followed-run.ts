@@ -77,6 +77,11 @@ export abstract class FollowedRun {
   }
 }
 
+/** Names a run of a session: a session that is forked or imported may have runs with the ids of others. Ids hold no NUL. */
+export function nameOfRun({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
+  return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
+}
+
 /** True for the run of this session. */
 export function isRunOf({ key }: FollowedRun, { appName, userId, sessionId }: SessionKey): boolean {
   return key.sessionId === sessionId && key.userId === userId && key.appName === appName;

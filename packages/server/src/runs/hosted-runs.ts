@@ -2,7 +2,7 @@ import { type Platform, RunAbortedError, SessionBusyError, type SessionKey } fro
 import { ServerBusyError } from '../errors/server-busy-error.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { firstSeqOfAttempt } from './attempt-numbers.ts';
-import { type FollowedRun, isRunOf } from './followed-run.ts';
+import { type FollowedRun, isRunOf, nameOfRun } from './followed-run.ts';
 import { type BeginRun, HostedRun, type RunHost } from './hosted-run.ts';
 import { RunMemory } from './run-memory.ts';
 import type { RunPublication, RunRelay, RunStop } from './run-relay.ts';
@@ -19,6 +19,7 @@ export class HostedRuns implements RunHost {
   readonly #platform: Platform;
   readonly #limits: ServerLimits;
   readonly #memory: RunMemory;
+  /** By their names, as the others. */
   readonly #inFlight = new Map<string, HostedRun>();
   /** Runs that nobody asked for and that do not have their session yet. */
   readonly #unseen = new Map<string, HostedRun>();
@@ -43,19 +44,15 @@ export class HostedRuns implements RunHost {
     return [...this.#inFlight.values(), ...this.#unseen.values()];
   }
 
-  /** True for a run that is in flight, or about to be. */
-  has(invocationId: string): boolean {
-    return this.#inFlight.has(invocationId) || this.#unseen.has(invocationId);
-  }
-
-  /** The run that is in flight, or about to be. */
-  inFlightRun(invocationId: string): HostedRun | undefined {
-    return this.#inFlight.get(invocationId) ?? this.#unseen.get(invocationId);
+  /** The run of this session that is in flight, or about to be. */
+  inFlightRun(key: SessionKey, invocationId: string): HostedRun | undefined {
+    const name = nameOfRun(key, invocationId);
+    return this.#inFlight.get(name) ?? this.#unseen.get(name);
   }
 
   /** @throws ServerBusyError @throws SessionBusyError when this very run is in flight */
   start(key: SessionKey, begin: BeginRun, resumed: ResumedRun | undefined): HostedRun {
-    if (resumed && this.has(resumed.invocationId)) {
+    if (resumed && this.inFlightRun(key, resumed.invocationId)) {
       throw new SessionBusyError(
         `the run ${resumed.invocationId} is in flight: it can be followed, and not be resumed`,
       );
@@ -68,51 +65,53 @@ export class HostedRuns implements RunHost {
     }
     if (!resumed) return this.#show(new HostedRun(key, this, begin));
     const { invocationId } = resumed;
-    const lastSeq = this.#memory.kept.get(invocationId)?.finalSeq ?? this.#relay?.lastSeqOf?.(key, invocationId);
+    const name = nameOfRun(key, invocationId);
+    const lastSeq = this.#memory.kept.get(name)?.finalSeq ?? this.#relay?.lastSeqOf?.(key, invocationId);
     const { isUnasked } = resumed;
     const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), lastSeq), isUnasked);
     if (!isUnasked) return this.#show(run);
-    this.#unseen.set(run.invocationId, run);
+    this.#unseen.set(name, run);
     return run;
   }
 
   begun(run: HostedRun): void {
-    if (this.#unseen.delete(run.invocationId)) this.#show(run);
+    const name = nameOfRun(run.key, run.invocationId);
+    if (this.#unseen.delete(name)) this.#show(run);
+    const before = this.#memory.kept.get(name);
+    if (before) this.#memory.kept.forget(before);
   }
 
   #show(run: HostedRun): HostedRun {
-    const before = this.#memory.kept.get(run.invocationId);
-    if (before) this.#memory.kept.forget(before);
-    this.#inFlight.set(run.invocationId, run);
+    this.#inFlight.set(nameOfRun(run.key, run.invocationId), run);
     return run;
   }
 
   ended(run: HostedRun): void {
     if (run.failure !== undefined) this.#report(run.failure);
-    const wasSeen = !this.#unseen.delete(run.invocationId);
-    this.#inFlight.delete(run.invocationId);
-    // A run that failed before anybody heard of it is told of in the answer to its request, and nobody can ask for it.
-    if (!wasSeen || (run.buffer.isEmpty && !run.wasFollowed && !run.hasEarlier)) run.forgetElsewhere();
+    const name = nameOfRun(run.key, run.invocationId);
+    const wasSeen = !this.#unseen.delete(name);
+    this.#inFlight.delete(name);
+    const isUnheard = run.buffer.isEmpty && !run.wasFollowed && !run.hasEarlier;
+    // A run that failed before anybody heard of it is told of in the answer to its request, and nobody can ask for it. One that was to go on and
+    // never had its session leaves what is kept of it as it is.
+    if (!wasSeen || isUnheard || this.#memory.kept.get(name)) run.forgetElsewhere();
     else this.#memory.keep(run);
   }
 
   /** A run of this session, in flight or ended a short while ago. */
   find(key: SessionKey, invocationId: string): HostedRun | undefined {
-    const run = this.#byId(invocationId);
-    return run && isRunOf(run, key) ? run : undefined;
-  }
-
-  #byId(invocationId: string): HostedRun | undefined {
-    return this.#inFlight.get(invocationId) ?? this.#memory.kept.get(invocationId);
+    const name = nameOfRun(key, invocationId);
+    return this.#inFlight.get(name) ?? this.#memory.kept.get(name);
   }
 
   /** What another process asks for. */
   stop(invocationId: string, stop: RunStop): void {
-    const run = this.#byId(invocationId);
-    if (!run) return;
-    if (stop === 'cancel') run.cancel();
-    else if (run.isEnded) this.#forget(run);
-    else this.#platform.background(this.#endAndForget(run));
+    for (const run of [...this.#inFlight.values(), ...this.#memory.kept.values()]) {
+      if (run.invocationId !== invocationId) continue;
+      if (stop === 'cancel') run.cancel();
+      else if (run.isEnded) this.#forget(run);
+      else this.#platform.background(this.#endAndForget(run));
+    }
   }
 
   /** Ends the runs of a session and forgets them, its finished ones too. Settles when they have ended. */

@@ -1,4 +1,5 @@
 import type { Platform } from '@eventloom/core';
+import { nameOfRun } from './followed-run.ts';
 import type { HostedRun } from './hosted-run.ts';
 
 /** The finished runs that can still be read, in the order they ended. */
@@ -26,8 +27,9 @@ export class KeptRuns {
     return this.#chars;
   }
 
-  get(invocationId: string): HostedRun | undefined {
-    return this.#kept.get(invocationId)?.run;
+  /** @param name as `nameOfRun` gives it */
+  get(name: string): HostedRun | undefined {
+    return this.#kept.get(name)?.run;
   }
 
   values(): HostedRun[] {
@@ -35,7 +37,7 @@ export class KeptRuns {
   }
 
   add(run: HostedRun): void {
-    this.#kept.set(run.invocationId, { run, endedMs: this.#platform.now() });
+    this.#kept.set(nameOfRun(run.key, run.invocationId), { run, endedMs: this.#platform.now() });
     this.#chars += run.buffer.chars;
     this.#setSweep();
   }
@@ -48,7 +50,7 @@ export class KeptRuns {
   }
 
   forget(run: HostedRun): void {
-    if (!this.#kept.delete(run.invocationId)) return;
+    if (!this.#kept.delete(nameOfRun(run.key, run.invocationId))) return;
     this.#chars -= run.buffer.chars;
     this.#onForget(run.buffer.chars);
   }
@@ -58,7 +60,7 @@ export class KeptRuns {
     const [oldest] = this.#kept.values();
     if (this.#isSweepSet || !oldest) return;
     this.#isSweepSet = true;
-    this.#platform.schedule(Math.max(0, oldest.endedMs + this.#keepRunsMs - this.#platform.now()), () => {
+    const sweep = (): void => {
       this.#isSweepSet = false;
       const now = this.#platform.now();
       for (const { run, endedMs } of this.#kept.values()) {
@@ -66,6 +68,10 @@ export class KeptRuns {
         this.forget(run);
       }
       this.#setSweep();
+    };
+    // A process that has nothing else to do ends.
+    this.#platform.schedule(Math.max(0, oldest.endedMs + this.#keepRunsMs - this.#platform.now()), sweep, {
+      idle: true,
     });
   }
 }

@@ -55,19 +55,14 @@ export class RunRegistry {
     return this.#isDraining;
   }
 
-  /** True for a run that is in flight in this process, or about to be. */
-  isHosting(invocationId: string): boolean {
-    return this.#own.has(invocationId);
-  }
-
-  /** A run that is in flight in this process, or about to be. */
-  inFlightRun(invocationId: string): HostedRun | undefined {
-    return this.#own.inFlightRun(invocationId);
+  /** A run of this session that is in flight in this process, or about to be. */
+  inFlightRun(key: SessionKey, invocationId: string): HostedRun | undefined {
+    return this.#own.inFlightRun(key, invocationId);
   }
 
   /**
    * Starts a run and drives it to its end.
-   * @param resumed for one that goes on: it takes the place of what is kept of it, with numbers behind all of those that it had
+   * @param resumed for one that goes on: it takes the place of what is kept of it when it has its session, with numbers behind all of those that it had
    * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError when this very run is in flight
    */
   start(key: SessionKey, begin: BeginRun, resumed?: ResumedRun): HostedRun {

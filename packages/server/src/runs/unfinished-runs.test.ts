@@ -1,67 +1,8 @@
-import { type Event, type Platform, ShuttingDownError } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import type { Event } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { createServer, type EventloomServer } from '../create-server.ts';
-import type { ServerOptions } from '../server-options.ts';
-
-const LEASE_MS = 15_000;
-
-interface Run {
-  readonly sessionId: string;
-  readonly invocationId: string;
-}
-
-/** Sessions, a server that starts, and processes before it that do nothing any more as time goes on. */
-function setUp() {
-  const platform = fixedPlatform();
-  const dead: Platform = { ...platform, schedule: () => () => undefined };
-  const sessions = new InMemorySessionService({ platform });
-  const ran: string[] = [];
-  const runnerOf = (steps: readonly ScriptedStep[], on: Platform = platform, name = 'bot', resumable = true) => {
-    const work = new FunctionTool({
-      name: 'work',
-      description: '',
-      execute: (_, { invocationContext }) => ({ ran: ran.push(invocationContext.session.id) }),
-    });
-    const agent = new LlmAgent({ name, model: new ScriptedModel(steps), tools: [work] });
-    return new Runner({ appName: 'app', agent, sessionService: sessions, platform: on, resumable });
-  };
-  /** A run that called its tool and waits for its model: its process dies, or ends in an orderly way. */
-  const leave = async (sessionId: string, how: 'dies' | 'ends' = 'ends'): Promise<Run> => {
-    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId });
-    const gate = new Gate();
-    const runner = runnerOf([{ calls: [{ id: 'c1', name: 'work' }] }, { gate, text: 'never' }], dead);
-    const controller = new AbortController();
-    const newMessage = { parts: [{ text: 'hi' }] };
-    const stream = runner.runAsync({ userId: 'ann', sessionId, newMessage, abortSignal: controller.signal });
-    const running = (async () => {
-      for await (const _event of stream);
-    })();
-    await gate.reached;
-    if (how === 'ends') {
-      controller.abort(new ShuttingDownError('the server is shutting down'));
-      await expect(running).rejects.toThrow();
-    }
-    return { sessionId, invocationId: stream.invocationId };
-  };
-  const reported: unknown[] = [];
-  const serve = (steps: readonly ScriptedStep[], options: Partial<ServerOptions> = {}): EventloomServer =>
-    createServer({ runners: [runnerOf(steps)], platform, onError: (error) => reported.push(error), ...options });
-  const eventsOf = async (sessionId: string) =>
-    (await sessions.getSession({ appName: 'app', userId: 'ann', sessionId }))?.events ?? [];
-  const open = async () => (await sessions.listOpenRuns({ appName: 'app' })).runs;
-  /** A server that goes on with what there is, and then does nothing any more. */
-  const serveAndDie = async (): Promise<void> => {
-    const gate = new Gate();
-    serve([], { runners: [runnerOf([{ gate, text: 'never' }], dead)], platform: dead });
-    await gate.reached;
-  };
-  return { platform, sessions, ran, serveAndDie, runnerOf, leave, serve, reported, eventsOf, open };
-}
+import type { EventloomServer } from '../create-server.ts';
+import { LEASE_MS, type Run, setUp } from './fixtures/left-runs.ts';
 
 const pathOf = ({ sessionId, invocationId }: Run) => `/apps/app/users/ann/sessions/${sessionId}/runs/${invocationId}`;
 
@@ -83,6 +24,7 @@ async function followed(server: EventloomServer, run: Run, lastEventId?: string)
 
 const partsOf = (events: readonly Event[]) =>
   events.flatMap(({ content }) => content?.parts?.map((part) => part.text ?? Object.keys(part)[0]) ?? []);
+
 const errorCodesOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
 
 describe('a server that starts', () => {

@@ -128,7 +128,7 @@ export class UnfinishedRuns {
       const page = await runner.listOpenRuns({ limit: PAGE, cursor });
       for (const run of page.runs) {
         if (this.#isStopped || this.#hasMore) return freeMs;
-        if (this.#params.runs.isHosting(run.invocationId)) continue;
+        if (this.#params.runs.inFlightRun(run, run.invocationId)) continue;
         if (run.heldUntilMs > this.#params.platform.now()) freeMs = Math.min(freeMs, run.heldUntilMs);
         else await this.#takeUp(runner, run);
       }

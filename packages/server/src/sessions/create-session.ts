@@ -11,6 +11,13 @@ import {
 import type { Runner } from '@eventloom/runner';
 import { hasControlCharacter } from '../http/check-id.ts';
 import { quotedName } from '../http/quoted-name.ts';
+import type { ServerContext } from '../server-context.ts';
+import { asHistory } from './as-history.ts';
+
+/** How long it may take to write the events of a session. */
+const IMPORT_MS = 60_000;
+/** Events, and keys of state, that are written in a row. */
+const SLICE = 100;
 
 /** A session to be made. */
 export interface SessionToCreate {
@@ -23,22 +30,30 @@ export interface SessionToCreate {
 
 /**
  * Creates a session, and appends the events it starts with. When that fails there is no session.
- * @throws SessionAlreadyExistsError InvalidRequestError StateKeyError StateValueError
+ * @throws SessionAlreadyExistsError InvalidRequestError ForbiddenError StateKeyError StateValueError
  */
 export async function createSession(
   { appName, sessionService }: Runner,
-  platform: Platform,
-  { userId, sessionId, state, events = [] }: SessionToCreate,
+  { platform, trustsImportedEvents }: ServerContext,
+  { userId, sessionId, state, events: given = [] }: SessionToCreate,
 ): Promise<Session> {
-  checkEvents(events);
+  checkEvents(given);
+  const completed = given.map((event) => complete(event, platform));
+  const events = trustsImportedEvents ? completed : asHistory(completed);
   const session = await sessionService.createSession({ appName, userId, sessionId, state });
   if (events.length === 0) return session;
   const key = sessionKeyOf(session);
   try {
-    const lease = await sessionService.acquireLease(key);
+    const lease = await sessionService.acquireLease({ ...key, ttlMs: IMPORT_MS });
     try {
+      let written = 0;
       for (const event of events) {
-        await sessionService.appendEvent({ session, event: complete(event, platform), lease });
+        await sessionService.appendEvent({ session, event, lease });
+        written += 1 + Object.keys(event.actions.stateDelta).length;
+        if (written < SLICE) continue;
+        // Storage in this process answers at once: others have their turn now and then.
+        await new Promise<void>((resolve) => void platform.schedule(0, resolve));
+        written = 0;
       }
     } finally {
       await sessionService.releaseLease(lease);

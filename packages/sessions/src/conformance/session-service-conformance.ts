@@ -18,6 +18,7 @@ import { leaseLineRules } from './lease-line-rules.ts';
 import { leaseRules } from './lease-rules.ts';
 import { leaseTimeRules } from './lease-time-rules.ts';
 import { openRunListRules } from './open-run-list-rules.ts';
+import { openRunClaimRules } from './open-run-claim-rules.ts';
 import { openRunRules } from './open-run-rules.ts';
 import { queuedWriterRules } from './queued-writer-rules.ts';
 import { sessionNameRules } from './session-name-rules.ts';
@@ -61,6 +62,7 @@ export function sessionServiceConformance(
     ...leaseLineRules,
     ...queuedWriterRules,
     ...openRunRules,
+    ...openRunClaimRules,
     ...openRunListRules,
     ...ledgerRules,
     ...exportRules,

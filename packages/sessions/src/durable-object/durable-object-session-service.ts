@@ -45,9 +45,9 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
  * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLeases` that its holders are gone.
  *
  * A row takes 2 MB: events, values of user and session state and the responses of tools that are larger than 1,950,000 bytes as JSON are
- * written to the bucket first and the row refers to them; to read them takes one more request each. Calls made meanwhile overtake the
- * one that waits for that: whoever needs an order waits for each call. What nothing refers
- * to any more is deleted by `sweep`, to be called now and then while `hasLoose`.
+ * kept beside it, and the row refers to them. Without a bucket they lie in pieces in the storage. With one they are written to it first, and to
+ * read them takes one more request each; calls made meanwhile overtake the one that waits for that, so whoever needs an order waits for each
+ * call. What nothing refers to any more is deleted by `sweep`, to be called now and then while `hasLoose`.
  *
  * Limits: an event, a state value or the response of a tool call takes up to 16 MiB as JSON, because an object has 128 MB of memory,
  * and a value of app state 1,950,000 bytes. A session's own state takes up to 17,000,000 bytes in all, that of a user and the copy of an

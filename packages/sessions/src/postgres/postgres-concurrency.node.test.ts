@@ -10,6 +10,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { untilWaiting } from './fixtures/until-waiting.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
@@ -54,18 +55,12 @@ async function read(from = service, key = KEY): Promise<Session> {
   return session;
 }
 
-/** Resolves when so many statements wait for somebody's lock. */
-async function untilWaiting(count = 1): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await pool.query(waiting)).rows.length < count);
-}
-
 test('an append that waited for another one of the same event is a duplicate', async () => {
   const [mine, theirs] = [await read(), await read(other)];
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { writer: 'other' } }) });
   const append = service.appendEvent({ session: mine, event: eventOf('one', { stateDelta: { writer: 'mine' } }) });
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   expect((await append).actions.stateDelta).toEqual({ writer: 'other' });
   expect(mine.lastSeq).toBe(1);
@@ -79,7 +74,7 @@ test('an append that waited for another one removes the keys that the other one 
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1, kept: 1 } }) });
   const append = service.appendEvent({ session: mine, event: eventOf('two', { removedState: ['key'] }) });
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   await append;
   const stored = await read();
@@ -98,7 +93,7 @@ test('of many appends that waited each gets a number of its own', async () => {
   const appends = ids.map((id, index) =>
     service.appendEvent({ session: sessions[index] as Session, event: eventOf(id) }),
   );
-  await untilWaiting(ids.length);
+  await untilWaiting(pool, ids.length);
   await client.query('COMMIT');
   await Promise.all(appends);
   const stored = await read();
@@ -115,7 +110,7 @@ test('a lease that was taken over while its owner waited to append writes nothin
   const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' } as const;
   const record = service.recordToolCall(lease, call);
   const results = Promise.allSettled([append, record, service.renewLease(lease)]);
-  await untilWaiting(3);
+  await untilWaiting(pool, 3);
   await client.query('COMMIT');
   for (const { status } of await results) expect(status).toBe('rejected');
   const stored = await read();
@@ -129,7 +124,7 @@ test('of two who claim a free session at once one gets it, and the other is told
   const lease = await other.acquireLease(KEY);
   const claim = service.acquireLease({ ...KEY, onBusy: 'reject' });
   const refused = expect(claim).rejects.toThrow(/held/);
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   await refused;
   await other.renewLease(lease);
@@ -145,7 +140,7 @@ test('a claim that waited for an append of an expired lease is told that the app
   await client.query('BEGIN');
   await owner.appendEvent({ session: theirs, event: eventOf('one'), lease });
   const claim = expect(late.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   await claim;
   await owner.appendEvent({ session: theirs, event: eventOf('two'), lease });
@@ -161,7 +156,7 @@ test('an append from outside that waited for an append of an expired lease does 
   await client.query('BEGIN');
   expect(await owner.appendEvent({ ...append, event: eventOf('one'), lease })).toEqual({ status: 'stored', seq: 1 });
   const outside = driver.appendEvent({ ...append, event: eventOf('two'), lease: undefined });
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   expect(await outside).toEqual({ status: 'busy', freeAtMs: nowMs + 1000 });
   const later = { ...append, nowMs: nowMs + 1000 };
@@ -176,7 +171,7 @@ test('whoever takes a session over during an append goes on after it', async () 
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: { ...eventOf('two'), timestamp: 9 }, lease });
   const claim = service.acquireLease({ ...KEY, onBusy: 'interrupt' });
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   const taken = await claim;
   await service.appendEvent({ session: mine, event: eventOf('three'), lease: taken });
@@ -190,7 +185,7 @@ test('a run that interrupts one whose claim it waited for ends that open run', a
   await client.query('BEGIN');
   await other.acquireLease({ ...KEY, invocationId: 'first', resumable: true });
   const claim = service.acquireLease({ ...KEY, invocationId: 'second', onBusy: 'interrupt' });
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   await claim;
   expect(await service.listOpenRuns({ appName: 'app' })).toEqual({ runs: [] });
@@ -201,7 +196,7 @@ test('a session that is made twice at once is made once, and the other is told',
   await client.query('BEGIN');
   await other.createSession({ ...key, state: { maker: 'other' } });
   const refused = expect(service.createSession({ ...key, state: { maker: 'mine' } })).rejects.toThrow(/exists/);
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   await refused;
   expect({ ...(await read(service, key)).state }).toEqual({ maker: 'other' });
@@ -212,7 +207,7 @@ test('a deletion that waited for an append deletes what was appended', async () 
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1 } }) });
   const deletion = service.deleteSession(KEY);
-  await untilWaiting();
+  await untilWaiting(pool);
   await client.query('COMMIT');
   await deletion;
   for (const table of ['sessions', 'events', 'state']) {
@@ -244,7 +239,7 @@ test('an append that is undone to end a deadlock is tried again', async () => {
     session: mine,
     event: eventOf('two', { stateDelta: { 'user:a': 2, 'user:b': 2 } }),
   });
-  await untilWaiting();
+  await untilWaiting(pool);
   await other.appendEvent({ session: theirs, event: eventOf('three', { stateDelta: { 'user:a': 3 } }) });
   await client.query('COMMIT');
   await append;

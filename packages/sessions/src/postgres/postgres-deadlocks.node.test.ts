@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres'
 import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PostgresPool } from './postgres-pool.ts';
+import { untilWaiting } from './fixtures/until-waiting.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
 const USER = { appName: 'app', userId: 'user' };
@@ -71,8 +72,7 @@ test.each<[string, Record<string, number>, Partial<EventActions>]>([
   await other.appendEvent({ session: theirs, event: eventOf({ stateDelta: { 'user:a': 2 } }) });
   sent = 0;
   const append = service.appendEvent({ session: mine, event: eventOf(actions) });
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await pool.query(waiting)).rows.length === 0);
+  await untilWaiting(pool);
   await other.appendEvent({ session: theirs, event: eventOf({ stateDelta: { 'user:b': 2 } }) });
   await client.query('COMMIT');
   await append;

@@ -2,7 +2,7 @@ import { createEvent, type SessionLease, systemPlatform } from '@eventloom/core'
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../session-driver.ts';
+import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 

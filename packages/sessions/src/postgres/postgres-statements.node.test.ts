@@ -1,18 +1,24 @@
-import { createEvent, type Event, type EventParams, type Session } from '@eventloom/core';
+import { createEvent, type Event, type EventParams } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PostgresPool, PostgresQuery } from './postgres-pool.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
+import { indexesOf, planOf, scansOf } from './fixtures/statement-plan.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+
 const EVENTS = 40_000;
+
 const SESSIONS = 4000;
 
 let database: TestDatabase;
+
 let connections: Pool;
+
 /** What was sent since the test began, each a round trip. Whoever takes a connection out is counted as well. */
 let sent: (PostgresQuery | 'connect')[] = [];
+
 const pool: PostgresPool = {
   query: (query) => {
     sent.push(query);
@@ -24,74 +30,17 @@ const pool: PostgresPool = {
   },
 };
 
+const eventOf = (id: string, params: EventParams = {}): Event =>
+  createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, ...params });
+
 beforeAll(async () => {
   database = await createTestDatabase();
   connections = new Pool({ connectionString: database.url });
 });
+
 afterAll(async () => {
   await connections.end();
   await database.drop();
-});
-
-const eventOf = (id: string, params: EventParams = {}): Event =>
-  createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, ...params });
-
-describe('round trips', () => {
-  let service: PostgresSessionService;
-  let session: Session;
-  beforeAll(async () => {
-    service = new PostgresSessionService({ pool });
-    session = await service.createSession(KEY);
-  });
-  beforeEach(() => void (sent = []));
-
-  test('an append is one statement, whatever it writes', async () => {
-    const lease = await service.acquireLease(KEY);
-    const stateDelta = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
-    const changes = [{}, { stateDelta }, { removedState: ['own', 'user:name', 'app:none'] }];
-    for (const [index, actions] of changes.entries()) {
-      sent = [];
-      await service.appendEvent({ session, event: eventOf(`under a lease ${index}`, { actions }), lease });
-      expect(sent.length).toBe(1);
-    }
-    await service.releaseLease(lease);
-    sent = [];
-    await service.appendEvent({ session, event: eventOf('without a lease') });
-    expect(sent.length).toBe(1);
-  });
-
-  test('an append that is refused is two statements', async () => {
-    const old = await service.acquireLease(KEY);
-    const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
-    await service.appendEvent({ session, event: eventOf('one'), lease });
-    const gone = { ...session, incarnation: '0' };
-    const refusals = [
-      () => service.appendEvent({ session, event: eventOf('one'), lease }),
-      () => expect(service.appendEvent({ session, event: eventOf('two'), lease: old })).rejects.toThrow(/epoch/),
-      () => expect(service.appendEvent({ session: gone, event: eventOf('two'), lease })).rejects.toThrow(/deleted/),
-    ];
-    for (const refuse of refusals) {
-      sent = [];
-      await refuse();
-      expect(sent.length).toBe(2);
-    }
-    await service.releaseLease(lease);
-  });
-
-  test('everything that a turn asks for is one statement', async () => {
-    const lease = await service.acquireLease(KEY);
-    await service.renewLease(lease);
-    await service.getSession({ ...KEY, config: { numRecentEvents: 10 } });
-    await service.getSession({ ...KEY, config: { sinceCompaction: true } });
-    await service.listEvents(KEY);
-    await service.listSessions({ appName: 'app', userId: 'user' });
-    await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
-    await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
-    await service.releaseLease(lease);
-    await service.createSession({ ...KEY, sessionId: 'other', state: { own: 1 } });
-    expect(sent.length).toBe(10);
-    expect(sent).not.toContain('connect');
-  });
 });
 
 test('a session is found by its own key also before there are statistics', async () => {
@@ -267,49 +216,3 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     expect(blocks).toBeLessThan(120);
   });
 });
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Actual Loops': number;
-  readonly 'Shared Hit Blocks': number;
-  readonly 'Shared Read Blocks': number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** How a statement is done, once it is done; what it writes is undone. */
-async function planOf(client: Client, query: PostgresQuery | 'connect'): Promise<PlanNode> {
-  if (query === 'connect') throw new Error('a transaction was begun');
-  await client.query('BEGIN');
-  await client.query(`PREPARE statement AS ${query.text}`);
-  const values = (query.values ?? []).map(toSql).join(', ');
-  const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE statement (${values})`);
-  await client.query('DEALLOCATE statement');
-  await client.query('ROLLBACK');
-  const [row] = rows as readonly { readonly 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }[];
-  if (!row) throw new Error('there is no plan');
-  return row['QUERY PLAN'][0].Plan;
-}
-
-/** What was done, not what would have been done otherwise. */
-function scansOf(node: PlanNode): string[] {
-  if (node['Actual Loops'] === 0) return [];
-  // The version is looked up in a table of one row.
-  const { 'Relation Name': table } = node;
-  const own = table && table !== 'eventloom_meta' ? [`${node['Node Type']} on ${table}`] : [];
-  return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
-}
-
-function indexesOf(node: PlanNode): string[] {
-  if (node['Actual Loops'] === 0) return [];
-  const own = node['Index Name'] ? [node['Index Name']] : [];
-  return [...own, ...(node.Plans ?? []).flatMap(indexesOf)];
-}
-
-function toSql(value: unknown): string {
-  if (value === null) return 'NULL';
-  if (Array.isArray(value)) return `ARRAY[${value.map(toSql).join(', ')}]`;
-  if (typeof value !== 'string') return `'${value as number | boolean}'`;
-  return `'${value.replaceAll("'", "''")}'`;
-}

@@ -1,5 +1,6 @@
 import type { OpenRun, SessionKey, SessionLease } from '@eventloom/core';
-import type { ClaimOutcome, LeaseClaim, LeaseTicket, OpenRunPage } from '../session-driver.ts';
+import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
+import type { OpenRunPage } from '../open-run-page.ts';
 import { findSession } from './find-session.ts';
 import type { SessionRow, Statements } from './statements.ts';
 

@@ -1,14 +1,13 @@
 import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
+import type { OpenRunPage } from '../open-run-page.ts';
 import type {
   AppendOutcome,
-  ClaimOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
-  LeaseClaim,
   ListedSession,
   MaybePromise,
-  OpenRunPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,

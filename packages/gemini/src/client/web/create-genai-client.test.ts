@@ -83,7 +83,8 @@ const LIVE_CONFIGS: readonly LiveConnectConfig[] = [
     thinkingConfig: { thinkingBudget: 0 },
     enableAffectiveDialog: true,
     translationConfig: { targetLanguageCode: 'de' },
-    sessionResumption: { handle: 'h1' },
+    // Names that the service does not have would end the connection.
+    sessionResumption: Object.assign({ handle: 'h1' }, { handel: 'h2' }),
     inputAudioTranscription: {},
     outputAudioTranscription: {},
     realtimeInputConfig: { automaticActivityDetection: { disabled: true } },

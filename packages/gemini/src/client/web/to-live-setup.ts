@@ -21,7 +21,6 @@ const SHARED = [
 ] as const;
 /** What only live connections have. */
 const OF_LIVE = [
-  'sessionResumption',
   'inputAudioTranscription',
   'outputAudioTranscription',
   'realtimeInputConfig',
@@ -34,7 +33,7 @@ const GENERATION_OF_LIVE = ['enableAffectiveDialog', 'translationConfig'] as con
 
 /** The setup that a live connection begins with, as `Live` of @google/genai words it. Other fields than those above are left out. */
 export async function toLiveSetup(api: KeyedApi, model: string, config: LiveConnectConfig): Promise<object> {
-  const { generationConfig: given = {} } = config;
+  const { generationConfig: given = {}, sessionResumption } = config;
   const vertexai = api.isVertexAI();
   const draft = await draftRequest(api, {
     model,
@@ -57,5 +56,8 @@ export async function toLiveSetup(api: KeyedApi, model: string, config: LiveConn
     ...begin,
     ...(Object.keys(generation).length > 0 && { generationConfig: generation }),
     ...pickFields(config, OF_LIVE),
+    ...(sessionResumption && {
+      sessionResumption: vertexai ? sessionResumption : pickFields(sessionResumption, ['handle']),
+    }),
   };
 }

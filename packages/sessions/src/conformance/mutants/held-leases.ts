@@ -1,6 +1,7 @@
 import type { SessionKey, SessionLease } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { ClaimOutcome, SessionDriver } from '../../session-driver.ts';
+import type { ClaimOutcome } from '../../lease-claim.ts';
+import type { SessionDriver } from '../../session-driver.ts';
 
 /** Takes note of the latest lease of each session. */
 export function heldLeases(driver: InMemorySessionDriver) {

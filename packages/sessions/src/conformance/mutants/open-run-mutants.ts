@@ -1,6 +1,7 @@
 import type { OpenRun } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { LeaseClaim, SessionDriver } from '../../session-driver.ts';
+import type { LeaseClaim } from '../../lease-claim.ts';
+import type { SessionDriver } from '../../session-driver.ts';
 import { withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 

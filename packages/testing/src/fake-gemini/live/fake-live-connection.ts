@@ -1,4 +1,3 @@
-import type { RawData, WebSocket } from 'ws';
 import { Gate } from '../../gate.ts';
 import type {
   FakeLiveAnswer,
@@ -17,13 +16,29 @@ export interface LiveClosing {
   readonly reason: string;
 }
 
+interface Printable {
+  toString(): string;
+}
+
+/** What is used of a WebSocket of `ws`, whose types are not installed with this package. */
+interface ServerSocket {
+  readonly readyState: number;
+  readonly OPEN: number;
+  on(event: 'message', listener: (data: Printable) => void): unknown;
+  on(event: 'close', listener: (code: number, reason: Printable) => void): unknown;
+  on(event: 'error', listener: () => void): unknown;
+  send(text: string, options: { readonly binary: boolean }): void;
+  close(code: number, reason?: string): void;
+  terminate(): void;
+}
+
 /** One live connection as the fake server has it: plays its script, and keeps what it is sent. */
 export class FakeLiveConnection {
   /** Where the client connected to, and with which key. */
   readonly path: LivePath;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly #socket: WebSocket;
+  readonly #socket: ServerSocket;
   readonly #answer: FakeLiveAnswer;
   readonly #received: LiveWireMessage[] = [];
   readonly #closed = Promise.withResolvers<LiveClosing>();
@@ -31,7 +46,7 @@ export class FakeLiveConnection {
   #heard = 0;
   #played = 0;
 
-  constructor(socket: WebSocket, path: LivePath, headers: Readonly<Record<string, string>>, answer: FakeLiveAnswer) {
+  constructor(socket: ServerSocket, path: LivePath, headers: Readonly<Record<string, string>>, answer: FakeLiveAnswer) {
     this.#socket = socket;
     this.path = path;
     this.headers = headers;
@@ -124,7 +139,7 @@ export class FakeLiveConnection {
     return Promise.race([waiting, this.#closed.promise.then(() => undefined)]);
   }
 
-  #receive(data: RawData): void {
+  #receive(data: Printable): void {
     const message = parseMessage(data);
     // As of the real service, which also takes no second setup.
     if (!message || (this.#received.length > 0 && 'setup' in message)) {
@@ -137,10 +152,9 @@ export class FakeLiveConnection {
   }
 }
 
-function parseMessage(data: RawData): LiveWireMessage | undefined {
+function parseMessage(data: Printable): LiveWireMessage | undefined {
   try {
-    // The type of a frame's data has lists for a mode that is not on.
-    const message: unknown = JSON.parse((data as Buffer).toString());
+    const message: unknown = JSON.parse(data.toString());
     return typeof message === 'object' && message !== null ? (message as LiveWireMessage) : undefined;
   } catch {
     return undefined;

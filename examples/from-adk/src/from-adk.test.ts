@@ -1,0 +1,81 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { ScriptedModel } from '@eventloom/testing';
+import { type BaseLlm, type BaseTool, getFunctionResponses, InMemoryRunner, LlmAgent } from 'eventloom';
+import { expect, onTestFinished, test } from 'vitest';
+import { ChatModel } from './chat-model.ts';
+import { GOOGLE_SEARCH } from './google-search.ts';
+import { loadArtifact } from './load-artifacts.ts';
+
+const SESSION = { userId: 'ann', sessionId: 's' };
+
+function makeRunner(model: BaseLlm, tools: BaseTool[] = []) {
+  const agent = new LlmAgent({ name: 'helper', model, instruction: 'Be brief.', tools });
+  return new InMemoryRunner({ agent, autoCreateSession: true });
+}
+
+const ask = (runner: InMemoryRunner, text: string) => runner.run({ ...SESSION, newMessage: { parts: [{ text }] } });
+
+/** A service that speaks the chat protocol; gives what it was asked. */
+async function startChatService(status: number, text: string) {
+  const asked: unknown[] = [];
+  const service = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      asked.push(JSON.parse(body));
+      response.writeHead(status).end(JSON.stringify({ choices: [{ message: { content: text } }] }));
+    });
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void service.close());
+  return {
+    asked,
+    model: new ChatModel({ model: 'small', url: `http://127.0.0.1:${(service.address() as AddressInfo).port}` }),
+  };
+}
+
+test('a model of another service is told the conversation, and what it says is the answer', async () => {
+  const { asked, model } = await startChatService(200, 'Hello, Ann.');
+  const events = await ask(makeRunner(model), 'I am Ann.');
+  expect(events.map(({ author, content }) => [author, content?.parts])).toEqual([
+    ['helper', [{ text: 'Hello, Ann.' }]],
+  ]);
+  expect(asked).toMatchObject([
+    { model: 'small', messages: [{ role: 'system' }, { role: 'user', content: 'I am Ann.' }] },
+  ]);
+});
+
+test('a failure of that service is the failure of the run', async () => {
+  const { model } = await startChatService(500, 'out of order');
+  await expect(ask(makeRunner(model), 'Hi')).rejects.toThrow('out of order');
+});
+
+test('Gemini is told to search', async () => {
+  const server = await FakeGeminiServer.start([jsonReply(wireResponse('Found.'))]);
+  onTestFinished(() => server.close());
+  const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [GOOGLE_SEARCH] });
+  const runner = new InMemoryRunner({
+    agent,
+    gemini: { apiKey: 'test', baseUrl: server.url },
+    autoCreateSession: true,
+  });
+  await ask(runner, 'Search.');
+  expect(server.requests[0]?.body.tools).toEqual([{ googleSearch: {} }]);
+});
+
+test('a model reads the files of its session', async () => {
+  const calls = [
+    { name: 'load_artifact', args: {} },
+    { name: 'load_artifact', args: { name: 'a.txt' } },
+  ];
+  const runner = makeRunner(new ScriptedModel([{ calls }, 'Read.']), [loadArtifact]);
+  const artifact = { text: 'What is in it.' };
+  await runner.artifactService?.saveArtifact({ appName: runner.appName, ...SESSION, filename: 'a.txt', artifact });
+  const events = await ask(runner, 'Read.');
+  expect(events.flatMap(getFunctionResponses).map(({ response }) => response)).toEqual([
+    { files: ['a.txt'] },
+    { text: 'What is in it.' },
+  ]);
+});

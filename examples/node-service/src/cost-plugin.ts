@@ -1,0 +1,40 @@
+import { BasePlugin, type CallbackContext, type InvocationContext, type LlmResponse } from 'eventloom';
+
+interface AfterModel {
+  readonly callbackContext: CallbackContext;
+  readonly llmResponse: LlmResponse;
+}
+
+interface RunOf {
+  readonly invocationContext: InvocationContext;
+}
+
+/** Counts the tokens of each run, whichever agents take part in it, and tells them when it is over. */
+export class CostPlugin extends BasePlugin {
+  readonly #tokens = new Map<string, number>();
+  readonly #tell: (line: string) => void;
+
+  constructor(tell: (line: string) => void) {
+    super('cost');
+    this.#tell = tell;
+  }
+
+  override afterModelCallback({ callbackContext, llmResponse }: AfterModel): undefined {
+    const { invocationId } = callbackContext;
+    const tokens = llmResponse.usageMetadata?.totalTokenCount ?? 0;
+    this.#tokens.set(invocationId, (this.#tokens.get(invocationId) ?? 0) + tokens);
+  }
+
+  override afterRunCallback({ invocationContext }: RunOf): void {
+    this.#report(invocationContext, '');
+  }
+
+  override onRunErrorCallback({ invocationContext, error }: RunOf & { error: Error }): void {
+    this.#report(invocationContext, `, failed: ${error.message}`);
+  }
+
+  #report({ invocationId, userId }: InvocationContext, outcome: string): void {
+    this.#tell(`${userId}: ${this.#tokens.get(invocationId) ?? 0} tokens${outcome}`);
+    this.#tokens.delete(invocationId);
+  }
+}

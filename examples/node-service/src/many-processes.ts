@@ -1,0 +1,28 @@
+import { createServer, type EventloomServer } from '@eventloom/server';
+import { PostgresRunRelay } from '@eventloom/server/postgres';
+import { PostgresSessionService } from '@eventloom/sessions/postgres';
+import { type BaseLlm, Runner } from 'eventloom';
+import { Pool } from 'pg';
+import { createAgent } from './agent.ts';
+
+/** One of several processes that serve the same agents over one PostgreSQL. */
+export function createSharedServer(
+  url: string,
+  model: BaseLlm,
+): { server: EventloomServer; close: () => Promise<void> } {
+  const pool = new Pool({ connectionString: url });
+  pool.on('error', (error) => console.error(error));
+  const sessionService = new PostgresSessionService({ pool });
+  const runner = new Runner({
+    appName: 'restaurant',
+    agent: createAgent(model),
+    sessionService,
+    autoCreateSession: true,
+  });
+  const relay = new PostgresRunRelay({ pool });
+  const close = async (): Promise<void> => {
+    await relay.close();
+    await pool.end();
+  };
+  return { server: createServer({ runners: [runner], relay }), close };
+}

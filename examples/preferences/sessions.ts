@@ -1,0 +1,18 @@
+import type { BaseSessionService, Runner, Session, SessionKey } from 'eventloom';
+
+/** What was said last, without reading the rest. */
+export async function lastWords(service: BaseSessionService, key: SessionKey): Promise<Session | undefined> {
+  return service.getSession({ ...key, config: { numRecentEvents: 10 } });
+}
+
+/** Undoes the user's last message and all that came of it. */
+export async function undo(runner: Runner, { appName, userId, sessionId }: SessionKey): Promise<void> {
+  const { events } = await runner.sessionService.listEvents({ appName, userId, sessionId, order: 'desc', limit: 1 });
+  const rewindBeforeInvocationId = events[0]?.invocationId;
+  if (rewindBeforeInvocationId) await runner.rewindAsync({ userId, sessionId, rewindBeforeInvocationId });
+}
+
+/** Copies a session to another back end, as it is. */
+export function copy(from: BaseSessionService, key: SessionKey, to: BaseSessionService): Promise<Session> {
+  return to.importSession({ records: from.exportSession(key) });
+}

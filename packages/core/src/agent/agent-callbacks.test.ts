@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import type { Content } from '../content/content.ts';
+import { AbortGuard } from '../context/abort-guard.ts';
+import { BasePlugin } from '../plugin/base-plugin.ts';
+import { BaseAgent } from './base-agent.ts';
+import { contextOf, fail, run, said, say, Worker } from './fixtures/worker-agent.ts';
+
+describe('before callbacks', () => {
+  test('run in order, and the first content is said instead of the agent', async () => {
+    const asked: string[] = [];
+    const agent = new Worker({
+      beforeAgentCallback: [
+        () => void asked.push('first'),
+        async () => {
+          asked.push('second');
+          return Promise.resolve(say('instead'));
+        },
+        () => void asked.push('third'),
+      ],
+      afterAgentCallback: () => say('after'),
+    });
+    expect(await said(agent)).toEqual(['instead']);
+    expect(asked).toEqual(['first', 'second']);
+  });
+
+  test('that only write state say so in an event of their own, and the agent runs', async () => {
+    const agent = new Worker({ beforeAgentCallback: (context) => context.state.set('a', 1) });
+    expect(await said(agent)).toEqual([{ a: 1 }, 'work']);
+  });
+
+  test('that say and write do both in one event', async () => {
+    const agent = new Worker({
+      beforeAgentCallback: (context) => {
+        context.state.set('a', 1);
+        return { parts: [{ text: 'instead' }] };
+      },
+    });
+    const [event, ...more] = await run(agent);
+    expect(event).toMatchObject({ content: say('instead'), actions: { stateDelta: { a: 1 } } });
+    expect(more).toEqual([]);
+  });
+
+  test('that throw fail the run, and the error callback is not asked', async () => {
+    const agent = new Worker({
+      beforeAgentCallback: () => {
+        throw new TypeError('broken');
+      },
+      onAgentErrorCallback: () => say('recovered'),
+    });
+    await expect(run(agent)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('after callbacks', () => {
+  test('add to what the agent said', async () => {
+    const agent = new Worker({ afterAgentCallback: [() => undefined, () => say('after'), () => say('never')] });
+    expect(await said(agent)).toEqual(['work', 'after']);
+  });
+
+  test('see what the agent wrote, and their own writing goes out', async () => {
+    const agent = new Worker(
+      { afterAgentCallback: ({ state }) => state.set('sum', (state.get<number>('n') ?? 0) + 1) },
+      async function* (context) {
+        Reflect.set(context.session.state, 'n', 2);
+        yield context.createEvent({ content: say('work') });
+      },
+    );
+    expect(await said(agent)).toEqual(['work', { sum: 3 }]);
+  });
+});
+
+describe('error callbacks', () => {
+  test('get the error, and what they say stands for the agent', async () => {
+    const errors: unknown[] = [];
+    const agent = new Worker(
+      {
+        onAgentErrorCallback: [({ error }) => void errors.push(error), () => say('recovered')],
+        afterAgentCallback: () => say('after'),
+      },
+      fail,
+    );
+    expect(await said(agent)).toEqual(['recovered']);
+    expect(errors).toEqual([new TypeError('broken')]);
+  });
+
+  test('that say nothing leave the error as it was', async () => {
+    const agent = new Worker({ onAgentErrorCallback: () => undefined }, fail);
+    await expect(run(agent)).rejects.toThrow(new TypeError('broken'));
+  });
+
+  test('keep what the agent said before it failed', async () => {
+    const agent = new Worker({ onAgentErrorCallback: () => say('recovered') }, async function* (context) {
+      yield context.createEvent({ content: say('half') });
+      throw new TypeError('broken');
+    });
+    expect(await said(agent)).toEqual(['half', 'recovered']);
+  });
+
+  test('do not turn an abort into an answer', async () => {
+    const agent = new Worker({ onAgentErrorCallback: () => say('recovered') }, fail);
+    const abort = new AbortGuard();
+    abort.abort(undefined);
+    await expect(run(agent, contextOf([], abort))).rejects.toThrow(TypeError);
+  });
+});
+
+describe('plugins', () => {
+  class Guard extends BasePlugin {
+    override beforeAgentCallback({ agent }: { agent: BaseAgent }): Content {
+      return say(`no ${agent.name}`);
+    }
+  }
+
+  class Rescue extends BasePlugin {
+    override onAgentErrorCallback(): Content {
+      return say('rescued');
+    }
+    override afterAgentCallback(): Content {
+      return say('plugin after');
+    }
+  }
+
+  test("are asked before the agent's own callbacks", async () => {
+    const own = { beforeAgentCallback: () => say('own'), onAgentErrorCallback: () => say('own') };
+    expect(await said(new Worker(own), contextOf([new Guard('guard')]))).toEqual(['no worker']);
+    expect(
+      await said(new Worker({ onAgentErrorCallback: () => say('own') }, fail), contextOf([new Rescue('rescue')])),
+    ).toEqual(['rescued']);
+    expect(await said(new Worker({ afterAgentCallback: () => say('own') }), contextOf([new Rescue('rescue')]))).toEqual(
+      ['work', 'plugin after'],
+    );
+  });
+
+  test('that have one hook alone run for an agent without callbacks', async () => {
+    class After extends BasePlugin {
+      override afterAgentCallback(): Content {
+        return say('plugin after');
+      }
+    }
+    class OnError extends BasePlugin {
+      override onAgentErrorCallback(): Content {
+        return say('rescued');
+      }
+    }
+    expect(await said(new Worker(), contextOf([new After('after')]))).toEqual(['work', 'plugin after']);
+    expect(await said(new Worker({}, fail), contextOf([new OnError('on error')]))).toEqual(['rescued']);
+  });
+
+  test('run for an agent without callbacks', async () => {
+    expect(await said(new Worker(), contextOf([new Guard('guard')]))).toEqual(['no worker']);
+  });
+});
+
+describe('endInvocation', () => {
+  test('in a before callback: its event still goes out, the agent does not run', async () => {
+    const agent = new Worker({
+      beforeAgentCallback: (context) => {
+        context.state.set('a', 1);
+        context.invocationContext.endInvocation();
+      },
+    });
+    expect(await said(agent)).toEqual([{ a: 1 }]);
+  });
+
+  test('in the agent: no after callback', async () => {
+    const agent = new Worker({ afterAgentCallback: () => say('after') }, async function* (context) {
+      context.endInvocation();
+      yield context.createEvent({ content: say('last') });
+    });
+    expect(await said(agent)).toEqual(['last']);
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ArtifactVersion,
+  BaseArtifactService,
+  type LoadArtifactRequest,
+  type SaveArtifactRequest,
+} from '../artifact/artifact-service.ts';
+import type { Part } from '../content/content.ts';
+import { ConfigurationError } from '../errors/configuration-error.ts';
+import { CallbackContext } from './callback-context.ts';
+import { ReadonlyContext } from './readonly-context.ts';
+import { ToolContext } from './tool-context.ts';
+import { agent, contextOf } from './fixtures/test-invocation.ts';
+
+/** Keeps what is saved in a row; its place there is its version. */
+class Shelf extends BaseArtifactService {
+  readonly #saved: SaveArtifactRequest[];
+
+  constructor(saved: SaveArtifactRequest[]) {
+    super();
+    this.#saved = saved;
+  }
+
+  saveArtifact(request: SaveArtifactRequest): Promise<number> {
+    return Promise.resolve(this.#saved.push(request) - 1);
+  }
+
+  loadArtifact({ version = 0 }: LoadArtifactRequest): Promise<Part | undefined> {
+    return Promise.resolve(this.#saved[version]?.artifact);
+  }
+
+  listArtifactKeys(): Promise<string[]> {
+    return Promise.resolve(this.#saved.map(({ filename }) => filename));
+  }
+
+  listVersions(): Promise<number[]> {
+    return Promise.resolve([]);
+  }
+
+  listArtifactVersions(): Promise<ArtifactVersion[]> {
+    return Promise.resolve([]);
+  }
+
+  getArtifactVersion(): Promise<ArtifactVersion | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  deleteArtifact(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+describe('the contexts of callbacks, tools and instructions', () => {
+  test('say who, where and what for', () => {
+    const context = contextOf().forAgent(agent);
+    for (const view of [
+      new ReadonlyContext(context),
+      new CallbackContext({ invocationContext: context }),
+      new ToolContext({ invocationContext: context, functionCallId: 'c1' }),
+    ]) {
+      expect(view).toMatchObject({
+        invocationId: 'e-1',
+        agentName: 'quiet',
+        appName: 'app',
+        userId: 'u',
+        sessionId: 's',
+      });
+      expect(view.userContent?.parts).toEqual([{ text: 'hi' }]);
+    }
+    expect(new ToolContext({ invocationContext: context, functionCallId: 'c1' }).functionCallId).toBe('c1');
+  });
+
+  test('write state into their own actions, and read what the others wrote', () => {
+    const context = contextOf().forAgent(agent);
+    const first = new CallbackContext({ invocationContext: context });
+    const second = new ToolContext({ invocationContext: context, functionCallId: 'c1' });
+    first.state.set('a', 1);
+    second.state.set('b', 2);
+    expect(first.actions.stateDelta).toEqual({ a: 1 });
+    expect(second.actions.stateDelta).toEqual({ b: 2 });
+    expect(second.state.get('a')).toBe(1);
+    expect(new ReadonlyContext(context).state.toRecord()).toEqual({ a: 1, b: 2 });
+    expect(first.eventActions).toBe(first.actions);
+  });
+
+  test('tell the next event which artifacts were saved', async () => {
+    const saved: SaveArtifactRequest[] = [];
+    const artifactService = new Shelf(saved);
+    const context = new CallbackContext({ invocationContext: contextOf({ artifactService }).forAgent(agent) });
+    expect(await context.saveArtifact('a.txt', { text: 'one' })).toBe(0);
+    expect(await context.saveArtifact('a.txt', { text: 'two' })).toBe(1);
+    expect(await context.saveArtifact('__proto__', { text: 'odd' })).toBe(2);
+    expect(JSON.stringify(context.actions.artifactDelta)).toBe('{"a.txt":1,"__proto__":2}');
+    expect(saved[0]).toEqual({
+      appName: 'app',
+      userId: 'u',
+      sessionId: 's',
+      filename: 'a.txt',
+      artifact: { text: 'one' },
+    });
+    expect(await context.loadArtifact('a.txt', 0)).toEqual({ text: 'one' });
+    expect(await context.listArtifacts()).toEqual(['a.txt', 'a.txt', '__proto__']);
+  });
+
+  test('say which service is missing', async () => {
+    const context = new CallbackContext({ invocationContext: contextOf().forAgent(agent) });
+    await expect(context.saveArtifact('a.txt', { text: 'a' })).rejects.toThrow(ConfigurationError);
+    await expect(async () => context.loadArtifact('a.txt')).rejects.toThrow(ConfigurationError);
+    await expect(async () => context.listArtifacts()).rejects.toThrow(ConfigurationError);
+    await expect(context.searchMemory('a')).rejects.toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
+import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import { AbortGuard } from './abort-guard.ts';
+import { agent, contextOf, other } from './fixtures/test-invocation.ts';
+
+describe('countLlmCall', () => {
+  test.each([1, 3])('allows exactly %d calls, whichever agent makes them', (maxLlmCalls) => {
+    const context = contextOf({ runConfig: { maxLlmCalls } }).forAgent(agent);
+    for (let call = 0; call < maxLlmCalls; call++) context.forAgent(other).countLlmCall();
+    expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
+    expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
+  });
+
+  test('allows 500 when nothing is said, and any number at 0 and below', () => {
+    const usual = contextOf();
+    for (let call = 0; call < 500; call++) usual.countLlmCall();
+    expect(() => usual.countLlmCall()).toThrow(LlmCallLimitError);
+    for (const maxLlmCalls of [0, -1]) {
+      const unlimited = contextOf({ runConfig: { maxLlmCalls } });
+      for (let call = 0; call < 600; call++) unlimited.countLlmCall();
+    }
+  });
+});
+
+test('an invocation that one context ends has ended for all of them', () => {
+  const root = contextOf();
+  const first = root.forAgent(agent);
+  expect(root.isEnded).toBe(false);
+  first.forAgent(other).endInvocation();
+  expect([root.isEnded, first.isEnded]).toEqual([true, true]);
+});
+
+describe('an abort', () => {
+  test('ends what waits, with the reason as its cause', async () => {
+    const abort = new AbortGuard();
+    const context = contextOf({ abort });
+    expect(() => context.throwIfAborted()).not.toThrow();
+    const waiting = context.untilAborted(new Promise<never>(() => undefined));
+    abort.abort('enough');
+    expect(context.abortSignal.reason).toBe('enough');
+    await expect(waiting).rejects.toMatchObject({ code: RunAbortedError.code, cause: 'enough' });
+    await expect(context.untilAborted(new Promise<never>(() => undefined))).rejects.toThrow(RunAbortedError);
+    expect(() => context.throwIfAborted()).toThrow(RunAbortedError);
+  });
+
+  test('before the first wait is noticed', async () => {
+    const abort = new AbortGuard();
+    abort.abort(undefined);
+    const waiting = contextOf({ abort }).untilAborted(new Promise<never>(() => undefined));
+    await expect(waiting).rejects.toThrow(RunAbortedError);
+  });
+
+  test('that does not come leaves the work its result', async () => {
+    expect(await contextOf().untilAborted(Promise.resolve(5))).toBe(5);
+    await expect(contextOf().untilAborted(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
+  });
+});
+
+test('a reported error is known to all contexts of the invocation', () => {
+  const root = contextOf();
+  const error = new TypeError('x');
+  expect(root.isReported(error)).toBe(false);
+  expect(root.isReported(undefined)).toBe(false);
+  root.forAgent(agent).markReported(error);
+  expect(root.isReported(error)).toBe(true);
+  expect(root.isReported(new TypeError('x'))).toBe(false);
+});

@@ -1,0 +1,31 @@
+// Compiled and never run: what a plugin may answer.
+import type { Content } from '../content/content.ts';
+import type { CallbackContext } from '../context/callback-context.ts';
+import { BasePlugin } from './base-plugin.ts';
+import type { PluginManager } from './plugin-manager.ts';
+
+/** Looks on and answers nothing, at once or later. */
+export class Logging extends BasePlugin {
+  override async beforeModelCallback(_params: { callbackContext: CallbackContext }): Promise<void> {}
+
+  override beforeAgentCallback(): void {}
+
+  override async onEventCallback() {}
+}
+
+/** Answers now and then. */
+export class Guard extends BasePlugin {
+  override async beforeAgentCallback({ callbackContext }: { callbackContext: CallbackContext }) {
+    if (callbackContext.state.has('blocked')) return { parts: [{ text: 'no' }] };
+  }
+
+  // @ts-expect-error -- a text is no content
+  override beforeRunCallback(): string {
+    return 'no';
+  }
+}
+
+/** What is answered is content, or nothing. */
+export function asked(plugins: PluginManager, params: Parameters<BasePlugin['beforeRunCallback']>[0]) {
+  return plugins.first('beforeRunCallback', params) satisfies Promise<Content | undefined>;
+}

@@ -1,0 +1,145 @@
+import { BaseAgent, contentText, type Event, getFunctionResponses, type InvocationContext } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { channel, END, START, StateGraph } from './index.ts';
+import { llm, setUp, texts } from './fixtures/graph-agent-run.ts';
+
+test('agents in nodes are told the output before them, and say their last words once', async () => {
+  const model = new ScriptedModel(['a poem']);
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('topic', (input: string) => `about ${input}`)
+    .addNode('writer', new LlmAgent({ name: 'writer', model }))
+    .addNode('critic', llm('critic', ['not bad']))
+    .addEdge(START, 'topic')
+    .addEdge('topic', 'writer')
+    .addEdge('writer', 'critic')
+    .addEdge('critic', END)
+    .compile();
+  const { say, session } = await setUp(agent);
+  const events = await say('rain');
+  expect(model.requests[0]?.request.contents.at(-1)).toEqual({ role: 'user', parts: [{ text: 'about rain' }] });
+  expect(texts(events)).toEqual(['writer: a poem', 'critic: not bad']);
+  // Outside of the nodes it stands in the history once as well.
+  const outside = (await session())?.events.filter(({ branch }) => branch === undefined) ?? [];
+  expect(texts(outside)).toEqual(['user: rain', 'writer: a poem', 'critic: not bad']);
+});
+
+test('chunks of an agent in a node come as they are made, and merge into what the node says', async () => {
+  const { say } = await setUp(
+    new StateGraph({ name: 'g' })
+      .addNode('writer', llm('writer', [{ chunks: ['a ', 'poem'] }]))
+      .addEdge(START, 'writer')
+      .addEdge('writer', END)
+      .compile(),
+  );
+  const spoken = (await say('rain', 'sse')).filter(({ content }) => content);
+  expect(spoken.map(({ partial, content }) => [partial, contentText(content)])).toEqual([
+    [true, 'a '],
+    [true, 'poem'],
+    [undefined, 'a poem'],
+  ]);
+  expect(new Set(spoken.map(({ responseId }) => responseId)).size).toBe(1);
+});
+
+test('what an agent in a node says while it calls tools is passed on, and its state counts', async () => {
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ seen: 1 }) });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('writer', llm('writer', [{ calls: [{ name: 'look' }] }, 'done'], { tools: [look], outputKey: 'draft' }))
+    .addEdge(START, 'writer')
+    .addEdge('writer', END)
+    .compile();
+  const { say, session } = await setUp(agent);
+  const events = await say('x');
+  expect(events.flatMap(getFunctionResponses).map(({ name }) => name)).toEqual(['look']);
+  expect(events.some(({ actions }) => actions.stateDelta['draft'] === 'done')).toBe(true);
+  expect((await session())?.state).toEqual({ draft: 'done' });
+});
+
+test('an agent with an output schema gives a value', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('judge', llm('judge', ['{"score":7}'], { outputSchema: z.object({ score: z.number() }) }))
+    .addNode('double', (input: { score: number }) => input.score * 2)
+    .addEdge(START, 'judge')
+    .addEdge('judge', 'double')
+    .addEdge('double', END)
+    .compile();
+  const { say } = await setUp(agent);
+  expect(texts(await say('x')).at(-1)).toBe('g: 14');
+});
+
+test('an agent in a node hands over below it, and the one that ends gives the output', async () => {
+  const expert = llm('expert', ['expert answer']);
+  const front = llm('front', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'expert' } }] }], {
+    subAgents: [expert],
+  });
+  const graph = new StateGraph({ name: 'flow' })
+    .addNode('front', front)
+    .addNode('tell', (input: string) => `<${input}>`)
+    .addEdge(START, 'front')
+    .addEdge('front', 'tell')
+    .addEdge('tell', END)
+    .compile();
+  const { say } = await setUp(graph);
+  expect(texts(await say('x')).at(-1)).toBe('flow: <expert answer>');
+});
+
+test('an agent that fails in a node fails the graph, or is tried again', async () => {
+  const agent = (retry?: { maxAttempts: number; initialDelayMs: number }) =>
+    new StateGraph({ name: 'g' })
+      .addNode('writer', llm('writer', [new TypeError('no model'), 'second time']), retry ? { retry } : {})
+      .addEdge(START, 'writer')
+      .addEdge('writer', END)
+      .compile();
+  await expect((await setUp(agent())).say('x')).rejects.toThrow(/no model/);
+  expect(texts(await (await setUp(agent({ maxAttempts: 2, initialDelayMs: 0 }))).say('x')).at(-1)).toBe(
+    'writer: second time',
+  );
+});
+
+test.each([
+  [
+    'reducer',
+    {
+      fails: true,
+      reducer: () => {
+        throw new TypeError('broken');
+      },
+    },
+  ],
+  ['router', { fails: false, reducer: (_: unknown, update: number) => update }],
+])('what a %s throws is the failure of the node, by its name', async (_, { fails, reducer }) => {
+  const agent = new StateGraph({ name: 'g', channels: { sum: channel(z.number(), { reducer }) } })
+    .addNode('add', (_input: string, context) => context.update({ sum: 1 }), { writes: ['sum'] })
+    .addEdge(START, 'add')
+    .addConditionalEdges(
+      'add',
+      () => {
+        if (!fails) throw new TypeError('broken');
+        return 'on';
+      },
+      { on: END },
+    )
+    .compile();
+  await expect((await setUp(agent)).say('x')).rejects.toMatchObject({ code: 'NODE', message: 'node "add": broken' });
+});
+
+test('an answer that was cut off is no answer: the node failed', async () => {
+  class CutOff extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const content = { role: 'model', parts: [{ text: 'half of' }] };
+      yield context.createEvent({ content, errorCode: 'MAX_TOKENS', errorMessage: 'too long' });
+    }
+  }
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('writer', new CutOff({ name: 'cut_off' }))
+    .addEdge(START, 'writer')
+    .addEdge('writer', END)
+    .compile();
+  await expect((await setUp(agent)).say('x')).rejects.toMatchObject({
+    code: 'NODE',
+    message: 'node "writer": too long',
+  });
+});

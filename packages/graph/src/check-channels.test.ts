@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { channel, END, replace, START, StateGraph } from './index.ts';
+import { same } from './fixtures/checked-graph.ts';
+
+/** Two nodes that write a channel. */
+function writing(options: object, writes: readonly string[] = ['draft']) {
+  const graph = new StateGraph({ name: 'g', channels: { draft: channel(z.string(), options) } })
+    .addNode('first', same, { writes: writes as never })
+    .addNode('second', same, { writes: ['draft'] });
+  return () => graph.addEdge(START, 'first').addEdge('first', 'second').addEdge('second', END).compile();
+}
+
+test('two nodes that write a channel without a reducer are found, with one they are fine', () => {
+  expect(writing({})).toThrow(/"first" and "second" write the channel "draft"/);
+  expect(writing({ reducer: replace })).not.toThrow();
+  expect(writing({}, [])).not.toThrow();
+});
+
+test('a channel that there is not, and a key that is not stored, are found', () => {
+  expect(writing({ reducer: replace }, ['darft'])).toThrow(/"first" writes "darft"/);
+  expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(/"draft" has a stateKey/);
+  const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };
+  const graph = new StateGraph({ name: 'g', channels: twice }).addNode('n', same).addEdge(START, 'n').addEdge('n', END);
+  expect(() => graph.compile()).toThrow(/"a" and "b" have one stateKey/);
+});

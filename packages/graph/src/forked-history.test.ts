@@ -1,0 +1,145 @@
+import { getFunctionCalls, InvalidRequestError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool } from '@eventloom/multi-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { END, START, stateAfter, StateGraph } from './index.ts';
+import { IDS, KEY, reviewGraph, setUp } from './fixtures/review-graph.ts';
+import { askingGraph, waiting } from './fixtures/waiting-run.ts';
+
+test('a session is forked at a step and goes on differently, and what was before is not run again', async () => {
+  const ran: string[] = [];
+  const { sessionService, runner, invocationId, answer, stored, asked } = await setUp(ran);
+  await answer('s', asked, 'yes');
+  const before = await stored();
+  const fork = await reviewGraph().fork({
+    sessionService,
+    ...KEY,
+    invocationId,
+    step: 2,
+    newSessionId: 'fork',
+    update: { round: 7, notes: ['mine'] },
+  });
+  expect(fork.state).toEqual({ other: 1, 'user:name': 'Ann', round: 7 });
+  ran.length = 0;
+  const events = await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(ran).toEqual(['draft 7', 'critique 8']);
+  const end = await answer('fork', events, 'no');
+  expect(end.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState?.['output']).toEqual({
+    input: 'no',
+    notes: ['mine', 'note 6'],
+    round: 8,
+  });
+  expect(await stored()).toEqual(before);
+  expect((await sessionService.getSession(KEY))?.state['round']).toBe(2);
+});
+
+test.each([0, 1, 3, 4, 5])('a fork at step %s has the state that the session had after it', async (step) => {
+  const { sessionService, invocationId, answer, asked, history } = await setUp();
+  await answer('s', asked, 'yes');
+  const [whole] = await history();
+  const fork = await reviewGraph().fork({ sessionService, ...KEY, invocationId, step, newSessionId: 'fork' });
+  expect(fork.state).toEqual({
+    other: 1,
+    'user:name': 'Ann',
+    round: whole && stateAfter(whole, step)['round'],
+  });
+  const [forked] = await history('fork');
+  expect(forked?.steps.filter(({ open }) => open.length === 0)).toEqual(whole?.steps.slice(0, step));
+});
+
+test('a fork at a step that there is not, is not done, or with a state that does not fit, is refused', async () => {
+  const { sessionService, invocationId } = await setUp();
+  const fork = (params: object) =>
+    reviewGraph().fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork', ...params });
+  await expect(fork({ step: 9 })).rejects.toThrow(InvalidRequestError);
+  await expect(fork({ step: 5 })).rejects.toThrow(/no step 5 that is done/);
+  await expect(fork({ invocationId: 'e-none' })).rejects.toThrow(/has no run of the graph "review"/);
+  await expect(fork({ update: { notes: 'x' } })).rejects.toThrow(/"notes"/);
+  await expect(fork({ update: { nothing: 1 } })).rejects.toThrow(/"nothing"/);
+  expect(await sessionService.getSession({ ...KEY, sessionId: 'fork' })).toBeUndefined();
+});
+
+test('a tool that ran after the step of a fork runs again there, one before it does not', async () => {
+  const calls: string[] = [];
+  const tool = (name: string) => new FunctionTool({ name, description: '', execute: () => void calls.push(name) });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', tool('one'))
+    .addNode('none', () => ({}))
+    .addNode('two', tool('two'))
+    .addEdge(START, 'none')
+    .addEdge('none', 'one' as never)
+    .addEdge('one' as never, 'two' as never)
+    .addEdge('two' as never, END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = first?.invocationId ?? '';
+  await agent.fork({ sessionService, ...KEY, invocationId, step: 2, newSessionId: 'fork' });
+  await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(calls).toEqual(['one', 'two', 'two']);
+});
+
+test('a graph that a model called asks anew in a fork from before the question', async () => {
+  const asking = askingGraph();
+  const agent = new LlmAgent({
+    name: 'caller',
+    model: new ScriptedModel([{ calls: [{ name: 'asking', args: { request: 'x' } }] }, 'said yes', 'said no']),
+    tools: [new AgentTool({ agent: asking })],
+  });
+  const { sessionService, runner, invocationId, query } = await waiting(agent);
+  const answer = async (sessionId: string, result: string) => {
+    const { events = [] } = (await sessionService.getSession({ ...KEY, sessionId })) ?? {};
+    const question = events.flatMap(getFunctionCalls).findLast(({ name }) => name === 'adk_request_input');
+    const newMessage = { parts: [{ functionResponse: { id: question?.id ?? '', response: { result } } }] };
+    return runner.run({ userId: 'u', sessionId, newMessage });
+  };
+  await answer('s', 'yes');
+  expect(asking.history(await query())).toMatchObject([{ status: 'finished', output: 'yes' }]);
+  await asking.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
+  const again = await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  expect(again.flatMap(getFunctionCalls)).toMatchObject([{ name: 'adk_request_input' }]);
+  expect(JSON.stringify(await answer('fork', 'no'))).toContain('"result":"no"');
+});
+
+test('a fork has no state that was removed before the step, and has what is removed after it', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('one', (_: unknown, context) => context.callbackContext.state.remove('first'))
+    .addNode('two', (_: unknown, context) => context.callbackContext.state.remove('second'))
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .addEdge('two', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ ...KEY, state: { first: 1, second: 2 } });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const invocationId = begin?.invocationId ?? '';
+  const fork = await agent.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
+  expect(fork.state).toEqual({ second: 2 });
+});
+
+test('a run that cannot be resumed is not forked', async () => {
+  const simple = new StateGraph({ name: 'simple' })
+    .addNode('n', () => 1)
+    .addEdge(START, 'n')
+    .addEdge('n', END)
+    .compile();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent: simple, sessionService });
+  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const fork = simple.fork({
+    sessionService,
+    ...KEY,
+    invocationId: begin?.invocationId ?? '',
+    step: 1,
+    newSessionId: 'fork',
+  });
+  await expect(fork).rejects.toThrow(InvalidRequestError);
+});

@@ -1,0 +1,163 @@
+import { RunAbortedError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { node, NodeTimeoutError } from './index.ts';
+import { nodeTimer, settled } from './fixtures/node-timer.ts';
+import { IDS, outputOf, runsIn, setUp } from './fixtures/dynamic-run.ts';
+
+test('the time of a node bounds the nodes that it runs: they are stopped with it', async () => {
+  const stopped: string[] = [];
+  const working = new Gate();
+  const leaf = node('leaf', (_: unknown, { abortSignal }) => {
+    abortSignal.addEventListener('abort', () => void stopped.push('leaf'));
+    return working.pass();
+  });
+  const middle = node('middle', (_: unknown, context) => context.runNode(leaf, 1));
+  const { send, platform } = await setUp((context) => context.runNode(middle, 1), { timeoutMs: 50 });
+  const running = send().catch((error: unknown) => error);
+  expect(await nodeTimer(platform)).toBe(50);
+  await working.reached;
+  platform.advance(50);
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+  expect(stopped).toEqual(['leaf']);
+});
+
+test('an attempt that took too long counts for nothing any more, whatever it still does', async () => {
+  const gate = new Gate();
+  const late = new Gate();
+  const ran: string[] = [];
+  const refused: unknown[] = [];
+  const inner = node('inner', (input: string) => {
+    ran.push(input);
+    return input;
+  });
+  const { send, stored, platform } = await setUp(
+    async (context) => {
+      if (context.attempt === 1) {
+        await gate.pass();
+        refused.push(await context.runNode(inner, 'one').catch((error: unknown) => error));
+        refused.push(await context.requestInput().catch((error: unknown) => error));
+        refused.push(await context.emitText('late'));
+        try {
+          context.update({});
+        } catch (error) {
+          refused.push(error);
+        }
+        late.open();
+        return 'one';
+      }
+      gate.open();
+      await late.pass();
+      return context.runNode(inner, 'two');
+    },
+    { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
+  );
+  const running = send();
+  await gate.reached;
+  expect(await nodeTimer(platform)).toBe(50);
+  platform.advance(50);
+  expect(await nodeTimer(platform)).toBe(7);
+  platform.advance(7);
+  expect(outputOf(await running)).toBe('two');
+  expect(ran).toEqual(['two']);
+  expect(refused).toEqual([
+    expect.any(RunAbortedError),
+    expect.any(RunAbortedError),
+    false,
+    expect.any(RunAbortedError),
+  ]);
+  expect(runsIn(await stored()).filter((run) => run === '1-0~inner-0')).toHaveLength(1);
+});
+
+test('what is done and waits for its turn is not done again when who runs it takes too long', async () => {
+  const ran: string[] = [];
+  let attempts = 0;
+  const slow = node('slow', () => (attempts === 1 ? new Promise(() => undefined) : 'slow'));
+  const done = new Gate();
+  done.open();
+  const quick = node('quick', async () => {
+    await done.pass();
+    return ran.push('quick');
+  });
+  const { send, platform } = await setUp(
+    (context) => {
+      attempts++;
+      return Promise.all([context.runNode(slow, 1), context.runNode(quick, 1)]);
+    },
+    { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
+  );
+  const running = send();
+  expect(await nodeTimer(platform)).toBe(50);
+  await done.reached;
+  await settled(platform);
+  platform.advance(50);
+  expect(await nodeTimer(platform)).toBe(7);
+  platform.advance(7);
+  expect(outputOf(await running)).toEqual(['slow', 1]);
+  expect(ran).toEqual(['quick']);
+});
+
+test('what was done before the process died is not taken for a run with another input', async () => {
+  const gate = new Gate();
+  let input = 1;
+  const slow = node('slow', () => gate.pass());
+  const quick = node('quick', (given: number) => given);
+  const { runner, platform } = await setUp((context) =>
+    Promise.all([context.runNode(slow, 1), context.runNode(quick, input)]),
+  );
+  const abort = new AbortController();
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] }, abortSignal: abort.signal });
+  const running = (async () => {
+    for await (const _ of stream);
+  })();
+  await gate.reached;
+  for (let turn = 0; turn < 5; turn++) await settled(platform);
+  abort.abort();
+  await expect(running).rejects.toThrow();
+  gate.open();
+  input = 2;
+  const { invocationId } = stream;
+  await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/node "quick".*another input/);
+});
+
+test('a node that does not wait for those that it runs is done when they are', async () => {
+  const ran: string[] = [];
+  const gate = new Gate();
+  const slow = node('slow', async () => {
+    await gate.pass();
+    ran.push('slow');
+  });
+  const { send, platform } = await setUp((context) => {
+    void context.runNode(slow, 1);
+    return 'done';
+  });
+  const running = send();
+  await gate.reached;
+  await settled(platform);
+  gate.open();
+  const events = await running;
+  expect(ran).toEqual(['slow']);
+  expect(runsIn(events)).toEqual(['0-0', '1-0~slow-0', '1-0', 'end', undefined]);
+});
+
+test('attempts are counted on behind an answer', async () => {
+  const attempts: number[] = [];
+  const { send, answer, platform } = await setUp(
+    async (context) => {
+      attempts.push(context.attempt);
+      if (context.attempt === 1) throw new TypeError('once');
+      await context.requestInput();
+      throw new TypeError('for good');
+    },
+    { retry: { maxAttempts: 3, initialDelayMs: 7 } },
+  );
+  const running = send();
+  expect(await nodeTimer(platform)).toBe(7);
+  platform.advance(7);
+  const answered = answer(await running, 'yes').catch((error: unknown) => error);
+  // The delay grows as if nobody had been asked.
+  expect(await nodeTimer(platform)).toBe(14);
+  platform.advance(14);
+  expect(await answered).toMatchObject({ message: 'node "outer": for good' });
+  expect(attempts).toEqual([1, 2, 2, 3]);
+});

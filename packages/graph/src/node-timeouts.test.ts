@@ -1,0 +1,139 @@
+import { BaseAgent as Base, type Event, type InvocationContext } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { END, NodeTimeoutError, START, StateGraph } from './index.ts';
+import { nodeTimer, settled } from './fixtures/node-timer.ts';
+import { answerOf, IDS, setUp } from './fixtures/attempted-graph.ts';
+
+/** Says nothing before it is stopped. */
+class Slow extends Base {
+  stopped = false;
+
+  // eslint-disable-next-line require-yield -- it has nothing to say
+  protected override async *runAsyncImpl({ abortSignal }: InvocationContext): AsyncGenerator<Event, void, void> {
+    await new Promise<void>((resolve) => abortSignal.addEventListener('abort', () => resolve()));
+    this.stopped = true;
+  }
+}
+
+/** Never says anything, and does not listen. */
+class Deaf extends Base {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    await new Promise(() => undefined);
+    yield context.createEvent();
+  }
+}
+
+class Talker extends Base {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield context.createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'said' }] } });
+  }
+}
+
+test('an attempt that takes too long ends, its signal fires, and it is tried again', async () => {
+  const aborted: number[] = [];
+  const { run, platform } = await setUp(
+    (_, { attempt, abortSignal }) => {
+      if (attempt === 2) return 'in time';
+      abortSignal.addEventListener('abort', () => void aborted.push(attempt));
+      return new Promise(() => undefined);
+    },
+    { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
+  );
+  const running = run();
+  expect(await nodeTimer(platform)).toBe(50);
+  platform.advance(50);
+  expect(await nodeTimer(platform)).toBe(7);
+  expect(aborted).toEqual([1]);
+  platform.advance(7);
+  expect(answerOf(await running)).toBe('in time');
+});
+
+test('an attempt that takes too long for good is an error of its own', async () => {
+  const { run, platform } = await setUp(() => new Promise(() => undefined), { timeoutMs: 50 });
+  const running = run().catch((error: unknown) => error);
+  platform.advance(await nodeTimer(platform));
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+});
+
+test('an agent that takes too long is stopped', async () => {
+  const agent = new Slow({ name: 'slow' });
+  const { run, platform } = await setUp(agent, { timeoutMs: 50 });
+  const running = run().catch((error: unknown) => error);
+  platform.advance(await nodeTimer(platform));
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+  expect(agent.stopped).toBe(true);
+});
+
+test('an agent that takes too long and does not listen is not waited for', async () => {
+  const { run, platform } = await setUp(new Deaf({ name: 'deaf' }), { timeoutMs: 50 });
+  const running = run().catch((error: unknown) => error);
+  platform.advance(await nodeTimer(platform));
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+});
+
+test('time that a node waits for its turn is not its own', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const gate = new Gate();
+  const talker = new Talker({ name: 'talker' });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('slow', () => gate.pass())
+    .addNode('talker', talker, { timeoutMs: 50 })
+    .addEdge(START, ['slow', 'talker'])
+    .addEdge('slow', END)
+    .addEdge('talker', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  await gate.reached;
+  await settled(platform);
+  platform.advance(500);
+  gate.open();
+  expect((await running).some(({ author }) => author === 'talker')).toBe(true);
+});
+
+test('time that a node used before it waited for its turn is its own', async () => {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ appName: 'app', ...IDS });
+  const working = new Gate();
+  const turn = new Gate();
+  const after = new Gate();
+  class Worker extends Base {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      await working.pass();
+      yield context.createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'said' }] } });
+      await after.pass(context.abortSignal);
+    }
+  }
+  // An agent's message is a commit of its own: after that the worker begins, and the slow one has the next turn.
+  class Waiting extends Base {
+    // eslint-disable-next-line require-yield -- it has nothing to say
+    protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+      await turn.pass();
+    }
+  }
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('slow', new Waiting({ name: 'slow' }))
+    .addNode('worker', new Worker({ name: 'worker' }), { timeoutMs: 50 })
+    .addEdge(START, ['slow', 'worker'])
+    .addEdge('slow', END)
+    .addEdge('worker', END)
+    .compile();
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }).catch((error: unknown) => error);
+  await working.reached;
+  platform.advance(30);
+  working.open();
+  await settled(platform);
+  platform.advance(500);
+  turn.open();
+  await after.reached;
+  // 30 of its 50 are gone.
+  platform.advance(20);
+  expect(await running).toBeInstanceOf(NodeTimeoutError);
+});

@@ -1,0 +1,139 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { append, channel, DEFAULT_ROUTE, END, node, type NodeContext, START, StateGraph } from './index.ts';
+import { setUp, texts } from './fixtures/graph-agent-run.ts';
+
+test('a channel with a key of the session is what the session has, and instructions can name it', async () => {
+  const model = new ScriptedModel(['ok']);
+  const agent = new StateGraph({
+    name: 'g',
+    channels: { mood: channel(z.string(), { stateKey: 'mood' }), own: channel(z.string()) },
+  })
+    .addNode(
+      'note',
+      (_: string, context) => context.update({ mood: `${context.state.mood}, then good`, own: 'hidden' }),
+      { writes: ['mood', 'own'] },
+    )
+    .addNode('writer', new LlmAgent({ name: 'writer', model, instruction: 'Mood: {mood}. Own: {own?}.' }))
+    .addEdge(START, 'note')
+    .addEdge('note', 'writer')
+    .addEdge('writer', END)
+    .compile();
+  const { say, session } = await setUp(agent, { mood: 'bad' });
+  await say('x');
+  expect(JSON.stringify(model.requests[0]?.request.config)).toContain('Mood: bad, then good. Own: .');
+  expect((await session())?.state).toEqual({ mood: 'bad, then good' });
+});
+
+test('channels begin at their default in each run of the graph', async () => {
+  const agent = new StateGraph({ name: 'g', channels: { count: channel(z.number(), { default: 5 }) } })
+    .addNode('add', (_: string, context) => context.update({ count: context.state.count + 1 }), { writes: ['count'] })
+    .addNode('tell', (_: unknown, context) => context.state.count)
+    .addEdge(START, 'add')
+    .addEdge('add', 'tell')
+    .addEdge('tell', END)
+    .compile();
+  const { say } = await setUp(agent);
+  expect([texts(await say('x')), texts(await say('x'))]).toEqual([['g: 6'], ['g: 6']]);
+});
+
+test('what a channel does not take is an error that names the node, and what nodes read cannot be changed', async () => {
+  const errors: unknown[] = [];
+  const agent = new StateGraph({ name: 'g', channels: { list: channel(z.array(z.number()), { default: [1] }) } })
+    .addNode(
+      'bad',
+      (_: string, context) => {
+        try {
+          context.state.list.push(2);
+        } catch (error) {
+          errors.push(error);
+        }
+        context.update({ list: ['x'] as never });
+      },
+      { writes: ['list'] },
+    )
+    .addEdge(START, 'bad')
+    .addEdge('bad', END)
+    .compile();
+  const { say } = await setUp(agent);
+  await expect(say('x')).rejects.toThrow(/node "bad": the channel "list"/);
+  expect(errors).toMatchObject([{ name: 'TypeError' }]);
+});
+
+test('a node that writes a channel that it does not name is an error that says so', async () => {
+  const agent = new StateGraph({ name: 'g', channels: { list: channel(z.number()) } })
+    .addNode('bad', (_: string, context) => context.update({ list: 1 } as never))
+    .addEdge(START, 'bad')
+    .addEdge('bad', END)
+    .compile();
+  const { say } = await setUp(agent);
+  await expect(say('x')).rejects.toThrow(/node "bad".*"list".*writes/);
+});
+
+test('routes are taken as the node sets them, and the default one when it sets another', async () => {
+  for (const [text, expected] of [
+    ['left', 'went left'],
+    ['up', 'went elsewhere'],
+    ['', 'went elsewhere'],
+  ]) {
+    const agent = new StateGraph({ name: 'g' })
+      .addNode('choose', (input: string, context) => {
+        context.route = input === '-' ? undefined : input;
+      })
+      .addNode('left', () => 'went left')
+      .addNode('other', () => 'went elsewhere')
+      .addEdge(START, 'choose')
+      .addRoutes('choose', { left: 'left', [DEFAULT_ROUTE]: 'other' })
+      .addEdge('left', END)
+      .addEdge('other', END)
+      .compile();
+    const { say } = await setUp(agent);
+    expect(texts(await say(text || '-'))).toEqual([`g: ${expected}`]);
+  }
+});
+
+test('a route that there is not is an error that names the node', async () => {
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('a', () => 1)
+    .addEdge(START, 'a')
+    .addConditionalEdges('a', () => 'up' as never, { left: END, right: END })
+    .compile();
+  const { say } = await setUp(agent);
+  await expect(say('x')).rejects.toThrow(/node "a".*"up".*left, right/);
+});
+
+test('a node that another one runs writes the channels that this one may write', async () => {
+  const log = channel(z.array(z.string()), { reducer: append, default: [] });
+  const inner = node('inner', (input: string, context: NodeContext<object, { log: string[] }>) =>
+    context.update({ log: [input] }),
+  );
+  const graph = (writes: readonly 'log'[]) =>
+    new StateGraph({ name: 'g', channels: { log } })
+      .addNode(
+        'outer',
+        async (_: string, context) => void (await Promise.all(['a', 'b'].map((each) => context.runNode(inner, each)))),
+        { writes },
+      )
+      .addNode('tell', (_: unknown, context) => context.state.log)
+      .addEdge(START, 'outer')
+      .addEdge('outer', 'tell')
+      .addEdge('tell', END)
+      .compile();
+  expect(texts(await (await setUp(graph(['log']))).say('x'))).toEqual(['g: ["a","b"]']);
+  await expect((await setUp(graph([]))).say('x')).rejects.toThrow(/node "inner".*"log"/);
+});
+
+test('a node that is run twice with one key is an error that says so', async () => {
+  const inner = node('inner', (input: string) => input);
+  const graph = new StateGraph({ name: 'g' })
+    .addNode('outer', async (_: string, context) => {
+      await context.runNode(inner, 'a', { key: 'k' });
+      return context.runNode(inner, 'b', { key: 'k' });
+    })
+    .addEdge(START, 'outer')
+    .addEdge('outer', END)
+    .compile();
+  await expect((await setUp(graph)).say('x')).rejects.toThrow(/node "outer": runs "inner" twice with the key "k"/);
+});

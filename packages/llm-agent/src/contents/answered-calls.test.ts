@@ -1,0 +1,162 @@
+import { createEvent } from '@eventloom/core';
+import { functionCallEvent, modelEvent, userEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { ContentsBuilder } from './contents-builder.ts';
+import {
+  answer,
+  answering,
+  answers,
+  call,
+  calling,
+  calls,
+  contentsOf,
+  cutOff,
+  said,
+} from './fixtures/built-contents.ts';
+
+// Rule 6: late responses.
+
+test('a late response moves next to its call and what was said in between stays', () => {
+  const events = [
+    userEvent('go'),
+    calling('c1'),
+    modelEvent('bot', 'I am waiting.'),
+    userEvent('and?'),
+    answering('user', { c1: 'done' }),
+  ];
+  expect(contentsOf(events)).toEqual([
+    said('user', 'go'),
+    calls('c1'),
+    answers({ c1: 'done' }),
+    said('model', 'I am waiting.'),
+    said('user', 'and?'),
+  ]);
+});
+
+test('several late responses each find their call', () => {
+  const events = [
+    calling('a1', 'a2'),
+    modelEvent('bot', 'first'),
+    calling('b1'),
+    modelEvent('bot', 'second'),
+    answering('user', { b1: 'B' }),
+    answering('user', { a2: 'A2' }),
+    answering('user', { a1: 'A1' }),
+  ];
+  expect(contentsOf(events)).toEqual([
+    calls('a1', 'a2'),
+    answers({ a1: 'A1', a2: 'A2' }),
+    said('model', 'first'),
+    calls('b1'),
+    answers({ b1: 'B' }),
+    said('model', 'second'),
+  ]);
+});
+
+// Rule 7: pairs.
+
+test('the latest response of a call wins', () => {
+  const events = [
+    calling('c1'),
+    answering('bot', { c1: 'pending' }),
+    modelEvent('bot', 'Wait.'),
+    answering('user', { c1: 'done' }),
+  ];
+  expect(contentsOf(events)).toEqual([calls('c1'), answers({ c1: 'done' }), said('model', 'Wait.')]);
+});
+
+test('responses stand in the order of their calls', () => {
+  expect(contentsOf([calling('c1', 'c2'), answering('bot', { c2: 2, c1: 1 })])).toEqual([
+    calls('c1', 'c2'),
+    answers({ c1: 1, c2: 2 }),
+  ]);
+});
+
+test('a response without a call is dropped, and what stands beside it is not', () => {
+  const event = createEvent({
+    author: 'user',
+    content: { role: 'user', parts: [{ functionResponse: answer('lost', {}) }, { text: 'and this' }] },
+  });
+  expect(contentsOf([userEvent('hi'), event])).toEqual([said('user', 'hi'), said('user', 'and this')]);
+});
+
+test('a call without a response is told to be cut off: services refuse it otherwise', () => {
+  const events = [calling('c1', 'c2'), answering('bot', { c1: 1 }), userEvent('next')];
+  const [{ parts: [told] = [] }] = [cutOff('c2')];
+  expect(contentsOf(events)).toEqual([
+    calls('c1', 'c2'),
+    { role: 'user', parts: [...(answers({ c1: 1 }).parts ?? []), told] },
+    said('user', 'next'),
+  ]);
+  const twice = [calling('c1'), userEvent('next'), calling('c1'), modelEvent('bot', 'Hm.'), userEvent('and?')];
+  expect(contentsOf(twice)).toEqual([
+    calls('c1'),
+    cutOff('c1'),
+    said('user', 'next'),
+    calls('c1'),
+    cutOff('c1'),
+    said('model', 'Hm.'),
+    said('user', 'and?'),
+  ]);
+});
+
+test('a call whose answer comes later is told to be pending until it comes, and then it is answered in its place', () => {
+  const builder = new ContentsBuilder('bot', undefined);
+  const events = [
+    functionCallEvent('bot', [call('adk-1')], { longRunningToolIds: ['adk-1'] }),
+    modelEvent('bot', 'Wait.'),
+    userEvent('next'),
+  ];
+  const pending = { status: 'pending', message: 'There is no result yet.' };
+  const later = [said('model', 'Wait.'), said('user', 'next')];
+  expect(builder.build(events)).toEqual([
+    { role: 'model', parts: [{ functionCall: call(undefined) }] },
+    { role: 'user', parts: [{ functionResponse: answer(undefined, pending) }] },
+    ...later,
+  ]);
+  events.push(answering('user', { 'adk-1': 'done' }));
+  const answered = [
+    { role: 'model', parts: [{ functionCall: call(undefined) }] },
+    { role: 'user', parts: [{ functionResponse: answer(undefined, { result: 'done' }) }] },
+    ...later,
+  ];
+  expect([builder.build(events), contentsOf(events)]).toEqual([answered, answered]);
+});
+
+test('a response belongs to the newest call of its id, because some models use ids again', () => {
+  const events = [calling('0'), answering('bot', { 0: 'first' }), calling('0'), answering('bot', { 0: 'second' })];
+  expect(contentsOf(events)).toEqual([calls('0'), answers({ 0: 'first' }), calls('0'), answers({ 0: 'second' })]);
+});
+
+test('another agent with a call of the same id is not answered', () => {
+  const events = [functionCallEvent('guide', [call('c1', 'find')]), answering('user', { c1: 'x' })];
+  expect(contentsOf(events)).toEqual([said('user', 'For context:', '[guide] called tool `find` with parameters: {}')]);
+});
+
+test('a response inside a model’s own reply stays in it, because the model’s service ran the tool', () => {
+  const parts = [
+    { functionCall: call('r1', 'remote') },
+    { functionResponse: answer('r1', { result: 1 }, 'remote') },
+    { text: 'Done.' },
+  ];
+  expect(contentsOf([modelEvent('bot', parts), userEvent('thanks')])).toEqual([
+    { role: 'model', parts },
+    said('user', 'thanks'),
+  ]);
+});
+
+// Rule 8: ids.
+
+test('ids that the runtime gave are stripped, ids that the model gave stay', () => {
+  const events = [calling('adk-1', 'm-2'), answering('bot', { 'adk-1': 1, 'm-2': 2 })];
+  expect(contentsOf(events)).toEqual([
+    { role: 'model', parts: [{ functionCall: call(undefined) }, { functionCall: call('m-2') }] },
+    {
+      role: 'user',
+      parts: [
+        { functionResponse: answer(undefined, { result: 1 }) },
+        { functionResponse: answer('m-2', { result: 2 }) },
+      ],
+    },
+  ]);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { CallSlots } from './call-slots.ts';
+
+test('no more have a slot than there are, and who waits longest has the next', async () => {
+  const slots = new CallSlots(2);
+  const had: number[] = [];
+  const takes = Array.from({ length: 5 }, (_, index) => slots.take().then(() => had.push(index)));
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  };
+  await settle();
+  expect(had).toEqual([0, 1]);
+  slots.give();
+  await settle();
+  expect(had).toEqual([0, 1, 2]);
+  // A slot that went to one who waited is not free for another as well.
+  slots.give();
+  slots.give();
+  await Promise.all(takes);
+  expect(had).toEqual([0, 1, 2, 3, 4]);
+  slots.give();
+  slots.give();
+  await slots.take();
+  await slots.take();
+  let isTaken = false;
+  void slots.take().then(() => (isTaken = true));
+  await settle();
+  expect(isTaken).toBe(false);
+});

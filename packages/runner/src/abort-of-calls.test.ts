@@ -1,0 +1,157 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { BaseLlm, type LlmResponse } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Gate, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import type { RunAsyncParams } from './run-params.ts';
+import { aborted, KEY, setUp, textOf } from './fixtures/abortable-run.ts';
+
+/** Ignores its signal and never answers. */
+class DeafModel extends BaseLlm {
+  readonly asked = Promise.withResolvers<void>();
+
+  constructor() {
+    super({ model: 'deaf' });
+  }
+
+  override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+    this.asked.resolve();
+    await new Promise(() => undefined);
+  }
+}
+
+// Models and tools.
+
+test('an abort while the model streams ends the model call, and the reply is not stored', async () => {
+  const gate = new Gate();
+  const model = new ScriptedModel([{ chunks: ['Hel', gate, 'lo'] }]);
+  const { runner, controller, hi, texts, expectFree } = await setUp(new LlmAgent({ name: 'bot', model }));
+  const running = aborted(runner, { ...hi, runConfig: { streamingMode: 'sse' } });
+  await gate.reached;
+  controller.abort();
+  expect((await running).events.map(textOf)).toEqual(['Hel']);
+  expect(await texts()).toEqual(['hi']);
+  await expectFree();
+});
+
+test('an abort does not wait for a model that ignores its signal', async () => {
+  const model = new DeafModel();
+  const { runner, controller, hi, expectFree } = await setUp(new LlmAgent({ name: 'bot', model }));
+  const running = aborted(runner, hi);
+  await model.asked.promise;
+  controller.abort();
+  expect((await running).events).toEqual([]);
+  await expectFree();
+});
+
+test('an abort does not wait for a tool that ignores its signal; its call stays, started and without an answer', async () => {
+  const started = Promise.withResolvers<void>();
+  const hangs = new FunctionTool({
+    name: 'hangs',
+    description: '',
+    execute: () => {
+      started.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'hangs', args: {} }] }]);
+  const { runner, controller, hi, texts, expectFree } = await setUp(
+    new LlmAgent({ name: 'bot', model, tools: [hangs] }),
+  );
+  const running = aborted(runner, hi);
+  await started.promise;
+  controller.abort();
+  const { events } = await running;
+  expect(events.map(textOf)).toEqual(['hangs']);
+  expect(await texts()).toEqual(['hi', 'hangs']);
+  const invocationId = events[0]?.invocationId ?? '';
+  expect(await runner.sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([
+    { callId: expect.stringMatching(/\/c1$/) as string, status: 'started' },
+  ]);
+  await expectFree();
+});
+
+test('an abort does not wait for a callback that ignores its signal', async () => {
+  const started = Promise.withResolvers<void>();
+  const beforeModelCallback = () => {
+    started.resolve();
+    return new Promise<undefined>(() => undefined);
+  };
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([]), beforeModelCallback });
+  const { runner, controller, hi, expectFree } = await setUp(agent);
+  const running = aborted(runner, hi);
+  await started.promise;
+  controller.abort();
+  await running;
+  await expectFree();
+});
+
+test('a tool is told of the abort', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const { runner, controller, hi } = await setUp(
+    new LlmAgent({
+      name: 'bot',
+      model: new ScriptedModel([{ calls: [{ name: 'listens', args: {} }] }]),
+      tools: [
+        new FunctionTool({
+          name: 'listens',
+          description: '',
+          execute: (_, { abortSignal }) => {
+            abortSignal.addEventListener('abort', () => stopped.resolve());
+            controller.abort();
+            return stopped.promise;
+          },
+        }),
+      ],
+    }),
+  );
+  await aborted(runner, hi);
+  await stopped.promise;
+});
+
+test('a model that stops because the run was taken over has not failed', async () => {
+  const gate = new Gate();
+  let asked = false;
+  const agent = new LlmAgent({
+    name: 'bot',
+    model: new ScriptedModel([{ text: 'never', gate }, 'second']),
+    onModelErrorCallback: () => void (asked = true),
+    onAgentErrorCallback: () => void (asked = true),
+  });
+  const { runner, hi, texts } = await setUp(agent);
+  const params: RunAsyncParams = { ...hi, abortSignal: undefined };
+  const first = runner.run(params).catch((thrown: unknown) => thrown);
+  await gate.reached;
+  await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
+  expect(await first).toMatchObject({ code: 'STALE_WRITER' });
+  expect(asked).toBe(false);
+  expect(await texts()).toEqual(['hi', 'hi', 'second']);
+});
+
+test('a tool that hangs when the run is taken over does not hold it, and has not failed', async () => {
+  const started = Promise.withResolvers<void>();
+  let asked = false;
+  const hangs = new FunctionTool({
+    name: 'hangs',
+    description: '',
+    execute: () => {
+      started.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const agent = new LlmAgent({
+    name: 'bot',
+    model: new ScriptedModel([{ calls: [{ name: 'hangs', args: {} }] }, 'second']),
+    tools: [hangs],
+    onToolErrorCallback: () => void (asked = true),
+    afterToolCallback: () => void (asked = true),
+  });
+  const { runner, hi } = await setUp(agent);
+  const params: RunAsyncParams = { ...hi, abortSignal: undefined };
+  const first = runner.run(params).catch((thrown: unknown) => thrown);
+  await started.promise;
+  await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
+  expect(await first).toMatchObject({ code: 'STALE_WRITER' });
+  expect(asked).toBe(false);
+});

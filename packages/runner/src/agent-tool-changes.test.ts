@@ -1,0 +1,106 @@
+import { createEvent } from '@eventloom/core';
+import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
+import { Gate } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { agentOf, answers, caller, KEY, modelOf, setUp } from './fixtures/agent-tool-run.ts';
+
+describe('what it changes', () => {
+  test('is there for its caller, and in the event of the answer', async () => {
+    const helper = agentOf('helper', ['the answer'], { outputKey: 'found' });
+    const lead = caller(helper);
+    const { run, session } = await setUp(lead);
+    const events = await run();
+    expect(events[1]?.actions.stateDelta).toEqual({ found: 'the answer' });
+    expect((await session()).state).toMatchObject({ found: 'the answer' });
+  });
+
+  test('includes keys it removed and artifacts it saved, and no signal of its own', async () => {
+    const tool = new FunctionTool({
+      name: 'work',
+      description: '',
+      execute: async (_, context) => {
+        context.state.set('kept', 1);
+        context.state.set('gone', 1);
+        context.state.remove('gone');
+        context.state.set('temp:note', 'hello');
+        await context.saveArtifact('page.txt', { text: 'page' });
+        context.actions.skipSummarization = true;
+        context.actions.escalate = true;
+      },
+    });
+    const helper = agentOf('helper', [{ calls: [{ name: 'work' }] }], { tools: [tool] });
+    const lead = caller(helper);
+    const { run, session } = await setUp(lead);
+    const events = await run();
+    expect(events[1]?.actions).toEqual({
+      stateDelta: { kept: 1 },
+      removedState: ['gone'],
+      artifactDelta: { 'page.txt': 0 },
+    });
+    expect((await session()).state).toEqual({ kept: 1 });
+  });
+
+  test('is not written a second time with its answer: what somebody wrote since stays', async () => {
+    const gate = new Gate();
+    const helper = new CustomAgent('helper', async function* (context) {
+      yield context.createEvent({ actions: { stateDelta: { k: 'child', gone: 1 } } });
+      yield context.createEvent({ actions: { removedState: ['gone'] } });
+      await gate.pass(context.abortSignal);
+    });
+    const other = new CustomAgent('other', async function* (context) {
+      await gate.reached;
+      yield context.createEvent({ actions: { stateDelta: { k: 'newer', gone: 'back' } } });
+      gate.open();
+    });
+    const { run, session } = await setUp(new ParallelAgent({ name: 'par', subAgents: [caller(helper), other] }));
+    const events = await run();
+    const told = events.find((event) => answers([event]).length > 0);
+    expect((await session()).state).toEqual({ k: 'newer', gone: 'back' });
+    // Who follows the stream has the state as it is.
+    expect(told?.actions.stateDelta).toEqual({ k: 'newer', gone: 'back' });
+    expect((await session()).events.find((event) => event.id === told?.id)?.actions.stateDelta).toEqual({});
+  });
+
+  test('of the user’s state is not written a second time over what another session wrote', async () => {
+    const helper = new CustomAgent('helper', async function* (context) {
+      yield context.createEvent({ actions: { stateDelta: { 'user:balance': 10 } } });
+      await elsewhere();
+    });
+    const { run, sessionService } = await setUp(caller(helper));
+    const elsewhere = async (): Promise<void> => {
+      const session = await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 'other' });
+      await sessionService.appendEvent({
+        session,
+        event: createEvent({ author: 'x', actions: { stateDelta: { 'user:balance': 20 } } }),
+      });
+    };
+    await run();
+    expect((await sessionService.getSession(KEY))?.state).toEqual({ 'user:balance': 20 });
+  });
+
+  test('is told of an agent in an agent too', async () => {
+    const deep = agentOf('deep', ['found it'], { outputKey: 'found' });
+    const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
+    const { run } = await setUp(caller(agentOf('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep })] })));
+    expect((await run())[1]?.actions.stateDelta).toEqual({ found: 'found it' });
+  });
+
+  test('is there for its own next step, committed', async () => {
+    const tool = new FunctionTool({
+      name: 'work',
+      description: '',
+      execute: (_, { state }) => state.set('mood', 'calm'),
+    });
+    const helper = agentOf('helper', [{ calls: [{ name: 'work' }] }, 'ok'], {
+      tools: [tool],
+      instruction: 'Be {mood?}.',
+    });
+    const { run } = await setUp(caller(helper));
+    await run();
+    const [before, after] = modelOf(helper).requests.map(({ request }) => request.config.systemInstruction);
+    expect(before).toMatch(/^Be \./);
+    expect(after).toMatch(/^Be calm\./);
+  });
+});

@@ -1,0 +1,84 @@
+import { RunAbortedError, StaleWriterError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { caller, KEY, modelOf, setUp, textOf } from './fixtures/agent-tool-run.ts';
+
+describe('when the run ends', () => {
+  test('an agent under way is aborted with it, and stores nothing more', async () => {
+    const controller = new AbortController();
+    const gate = new Gate();
+    let isClosed = false;
+    const helper = new CustomAgent('helper', async function* (context) {
+      try {
+        await gate.pass(context.abortSignal);
+        yield context.createEvent({ content: { role: 'model', parts: [{ text: 'late' }] } });
+      } finally {
+        isClosed = true;
+      }
+    });
+    const { runner, session } = await setUp(caller(helper));
+    const running = runner.run({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'hi' }] },
+      abortSignal: controller.signal,
+    });
+    await gate.reached;
+    controller.abort();
+    await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+    expect(isClosed).toBe(true);
+    expect((await session()).events.map(textOf)).not.toContain('late');
+  });
+
+  test('an agent that does not listen stores nothing more either', async () => {
+    const controller = new AbortController();
+    const helper = new CustomAgent('helper', async function* (context) {
+      controller.abort();
+      yield context.createEvent({ content: { role: 'model', parts: [{ text: 'late' }] } });
+    });
+    const { runner, session } = await setUp(caller(helper));
+    const running = runner.run({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'hi' }] },
+      abortSignal: controller.signal,
+    });
+    await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+    expect((await session()).events.map(textOf)).not.toContain('late');
+  });
+
+  test('because its reader left, an agent that streams is closed', async () => {
+    const closed = Promise.withResolvers<void>();
+    const helper = new CustomAgent('helper', async function* (context) {
+      try {
+        for (;;) yield context.createEvent({ content: { role: 'model', parts: [{ text: 'more' }] } });
+      } finally {
+        closed.resolve();
+      }
+    });
+    const { runner } = await setUp(caller(helper, { streamInner: true }));
+    for await (const event of runner.runAsync({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'hi' }] },
+    })) {
+      if (event.author === 'helper') break;
+    }
+    await closed.promise;
+  });
+
+  test('because the session was lost, the run fails and no error is told to a model', async () => {
+    const helper = new CustomAgent('helper', async function* (context) {
+      await takeSession();
+      yield context.createEvent({ content: { role: 'model', parts: [{ text: 'too late' }] } });
+    });
+    const lead = caller(helper);
+    const { run, sessionService } = await setUp(lead);
+    const takeSession = async (): Promise<void> => {
+      await sessionService.acquireLease({ ...KEY, onBusy: 'interrupt' });
+    };
+    await expect(run()).rejects.toBeInstanceOf(StaleWriterError);
+    expect(modelOf(lead).calls).toBe(1);
+  });
+});

@@ -1,0 +1,142 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { agentOf, answers, caller, modelOf, setUp, textOf } from './fixtures/agent-tool-run.ts';
+
+describe('streamInner', () => {
+  test('passes the agent’s events on as they come, and its answer once: chunk by chunk', async () => {
+    const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
+    const helper = agentOf('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }], {
+      tools: [tool],
+    });
+    const { run } = await setUp(caller(helper, { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    const inner = events.filter((event) => event.author === 'helper');
+    expect(inner.map(textOf).filter((text) => text !== undefined)).toEqual(['It is ', 'fine.']);
+    const [, , whole] = inner.filter((event) => event.partial !== true);
+    expect(whole?.content).toBeUndefined();
+    expect(whole?.usageMetadata?.timingInfo).toBeDefined();
+    expect(answers(events)).toContainEqual({ result: 'It is fine.' });
+    expect(events.filter((event) => event.author === 'user')).toEqual([]);
+  });
+
+  test.each<[string, ScriptedStep[], string]>([
+    ['was cut off', [{ chunks: ['The dose ', 'is 5'], response: { finishReason: 'MAX_TOKENS' } }], 'MAX_TOKENS'],
+    ['broke', [{ chunks: ['The dose ', 'is 5'], error: new TypeError('cut') }], 'MODEL_ERROR'],
+  ])('passes on what went wrong when the answer %s, and what there was of it', async (_, steps, errorCode) => {
+    const { run } = await setUp(caller(agentOf('helper', steps), { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    const inner = events.filter((event) => event.author === 'helper');
+    expect(inner.map((event) => [textOf(event), event.errorCode])).toEqual([
+      ['The dose ', undefined],
+      ['is 5', undefined],
+      ['The dose is 5', errorCode],
+    ]);
+  });
+
+  test('passes on the whole of what is not the answer: an agent’s words before the last one’s', async () => {
+    const first = agentOf('first', [{ chunks: ['o', 'ne'] }]);
+    const second = agentOf('second', [{ chunks: ['t', 'wo'] }]);
+    const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
+    const { run } = await setUp(caller(pair, { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    expect(events.filter(({ author }) => author !== 'lead').map((event) => `${event.author} ${textOf(event)}`)).toEqual(
+      ['first o', 'first ne', 'first one', 'second t', 'second wo', 'second undefined'],
+    );
+    expect(answers(events)).toEqual([{ result: 'two' }]);
+  });
+
+  test('passes on the whole of what was said before the agent failed', async () => {
+    const first = agentOf('first', [{ chunks: ['o', 'ne'] }]);
+    const second = new CustomAgent('second', async function* () {
+      throw new TypeError('no');
+    });
+    const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
+    const { run } = await setUp(caller(pair, { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    expect(events.filter((event) => event.author === 'first').map(textOf)).toEqual(['o', 'ne', 'one']);
+    expect(answers(events)).toEqual([{ error: 'no' }]);
+  });
+
+  test('of a run that can be resumed shows the answer once as well', async () => {
+    const { run } = await setUp(caller(agentOf('helper', [{ chunks: ['a', 'b'] }]), { streamInner: true }));
+    const events = await run({ streamingMode: 'sse', resumable: true });
+    expect(events.filter((event) => event.author === 'helper').flatMap((event) => textOf(event) ?? [])).toEqual([
+      'a',
+      'b',
+    ]);
+  });
+
+  test('without streaming passes on whole events, and the answer among them', async () => {
+    const { run } = await setUp(caller(agentOf('helper', [{ chunks: ['It is ', 'fine.'] }]), { streamInner: true }));
+    expect((await run()).map((event) => [event.author, textOf(event)])).toEqual([
+      ['lead', undefined],
+      ['helper', 'It is fine.'],
+      ['lead', undefined],
+      ['lead', 'done'],
+    ]);
+  });
+
+  test('is off by default: a model whose chunks nobody sees is not asked for any', async () => {
+    const helper = agentOf('helper', [{ chunks: ['It is ', 'fine.'] }]);
+    const { run } = await setUp(caller(helper));
+    const events = await run({ streamingMode: 'sse' });
+    expect(events.some((event) => event.author === 'helper')).toBe(false);
+    expect(modelOf(helper).requests[0]?.stream).toBe(false);
+  });
+
+  test('lets events be seen while the agent works, each one once, and stores each once', async () => {
+    const gate = new Gate();
+    const helper = new CustomAgent('helper', async function* (context) {
+      yield context.createEvent({ content: { role: 'model', parts: [{ text: 'working' }] } });
+      await gate.pass(context.abortSignal);
+      yield context.createEvent({ content: { role: 'model', parts: [{ text: 'ready' }] } });
+    });
+    const { runner, session } = await setUp(caller(helper, { streamInner: true }));
+    const seen: (string | undefined)[] = [];
+    for await (const event of runner.runAsync({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'hi' }] },
+    })) {
+      seen.push(textOf(event));
+      if (textOf(event) === 'working') gate.open();
+    }
+    expect(seen).toEqual([undefined, 'working', 'ready', undefined, 'done']);
+    const ids = (await session()).events.map((event) => event.id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('holds the agent back to the pace of the reader', async () => {
+    let made = 0;
+    const helper = new CustomAgent('helper', async function* (context) {
+      while (made < 50) {
+        made++;
+        yield context.createEvent({ content: { role: 'model', parts: [{ text: `${made}` }] } });
+      }
+    });
+    const { runner } = await setUp(caller(helper, { streamInner: true }));
+    for await (const event of runner.runAsync({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'hi' }] },
+    })) {
+      if (event.author === 'helper') expect(made).toBe(Number(textOf(event)));
+    }
+    expect(made).toBe(50);
+  });
+
+  test('of an agent in an agent reaches the reader through both', async () => {
+    const deep = agentOf('deep', [{ chunks: ['d1', 'd2'] }]);
+    const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
+    const middle = agentOf('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep, streamInner: true })] });
+    const { run, session } = await setUp(caller(middle, { streamInner: true }));
+    const events = await run({ streamingMode: 'sse' });
+    expect(events.filter((event) => event.author === 'deep').map(textOf)).toEqual(['d1', 'd2', undefined]);
+    const ids = (await session()).events.map((event) => event.id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

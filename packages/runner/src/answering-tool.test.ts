@@ -1,0 +1,134 @@
+import { ConfigurationError, type Event, getStructuredOutput, OutputSchemaError } from '@eventloom/core';
+import { LlmAgent, SET_MODEL_RESPONSE } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { Runner } from './runner.ts';
+import { schema, setUp, textOf, weather } from './fixtures/output-run.ts';
+
+// Output schema with tools.
+
+const TOOLS = { outputSchema: schema, outputKey: 'answer', tools: [weather] };
+
+test('a model that can do both is asked for the shape, and has only the agent’s tools', async () => {
+  const steps = [{ calls: [{ name: 'weather', args: {} }] }, '{"city":"Paris"}'];
+  const { model, run } = await setUp(steps, TOOLS, { outputSchemaWithTools: true });
+  const events = await run();
+  expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['weather']);
+  expect(model.requests[0]?.request.config.responseJsonSchema).toBeDefined();
+  expect(getStructuredOutput(events[2] as Event)).toEqual({ city: 'Paris', days: 1 });
+});
+
+test('a model that cannot is given a tool by which it hands in the answer', async () => {
+  const steps = [
+    { calls: [{ name: 'weather', args: {} }] },
+    { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] },
+  ];
+  const { model, run, session } = await setUp(steps, TOOLS);
+  const events = await run();
+  const { config, toolsDict } = model.requests[0]?.request ?? expect.unreachable();
+  expect(Object.keys(toolsDict)).toEqual(['weather', SET_MODEL_RESPONSE]);
+  expect(config).not.toHaveProperty('responseJsonSchema');
+  expect(config.systemInstruction).toContain(`hand it in by calling ${SET_MODEL_RESPONSE}`);
+  expect(events).toHaveLength(5);
+  expect(events[3]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ status: 'accepted' });
+  expect(events[4]).toMatchObject({
+    author: 'bot',
+    content: { role: 'model', parts: [{ text: '{"city":"Paris","days":1}' }] },
+  });
+  expect(getStructuredOutput(events[4] as Event)).toEqual({ city: 'Paris', days: 1 });
+  expect((await session()).state).toEqual({ answer: { city: 'Paris', days: 1 } });
+  model.assertConsumed();
+});
+
+test('the answering tool is given to each request once, also in later steps and runs', async () => {
+  const handIn = { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] };
+  const { model, run } = await setUp([{ calls: [{ name: 'weather', args: {} }] }, handIn, handIn], TOOLS);
+  await run();
+  await run();
+  const names = model.requests.map(({ request }) =>
+    (request.config.tools as { functionDeclarations: { name: string }[] }[]).flatMap(({ functionDeclarations }) =>
+      functionDeclarations.map(({ name }) => name),
+    ),
+  );
+  expect(names).toEqual(Array<string[]>(3).fill(['weather', SET_MODEL_RESPONSE]));
+});
+
+test('an answer handed in with the wrong shape is told to the model, which can hand in another', async () => {
+  const handIn = (args: Record<string, unknown>) => ({ calls: [{ name: SET_MODEL_RESPONSE, args }] });
+  const { run } = await setUp([handIn({ city: 5 }), handIn({ city: 'Paris' })], TOOLS);
+  const events = await run();
+  expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({
+    error: 'the answer does not match the schema: city: Invalid input: expected string, received number',
+  });
+  expect(getStructuredOutput(events.at(-1) as Event)).toEqual({ city: 'Paris', days: 1 });
+});
+
+test('answers of the wrong shape are bounded however they come', async () => {
+  const wrong = { calls: [{ name: SET_MODEL_RESPONSE, args: {} }] };
+  const { model, run } = await setUp([wrong, 'as text', wrong, wrong], TOOLS);
+  await expect(run()).rejects.toBeInstanceOf(OutputSchemaError);
+  model.assertConsumed();
+});
+
+test('an answer that comes as text is taken all the same', async () => {
+  const { run } = await setUp(['{"city":"Paris"}'], TOOLS);
+  expect((await run()).map(getStructuredOutput)).toEqual([{ city: 'Paris', days: 1 }]);
+});
+
+test('an answer beside other calls ends the turn when all of them are answered', async () => {
+  const calls = [
+    { name: 'weather', args: {} },
+    { name: SET_MODEL_RESPONSE, args: { city: 'Paris' } },
+  ];
+  const { run } = await setUp([{ calls }], TOOLS);
+  const events = await run();
+  expect(events[1]?.content?.parts).toHaveLength(2);
+  expect(getStructuredOutput(events[2] as Event)).toEqual({ city: 'Paris', days: 1 });
+});
+
+test('an answer beside a call that stays open ends the turn', async () => {
+  const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
+  const calls = [
+    { name: 'later', args: {} },
+    { name: SET_MODEL_RESPONSE, args: { city: 'Paris' } },
+  ];
+  const { run } = await setUp([{ calls }], { ...TOOLS, tools: [later] });
+  expect(getStructuredOutput((await run()).at(-1) as Event)).toEqual({ city: 'Paris', days: 1 });
+});
+
+test('a schema that is no object is handed in as a value', async () => {
+  const steps = [{ calls: [{ name: SET_MODEL_RESPONSE, args: { value: ['a', 'b'] } }] }];
+  const { model, run, session } = await setUp(steps, { ...TOOLS, outputSchema: z.array(z.string()) });
+  const events = await run();
+  expect(model.requests[0]?.request.toolsDict[SET_MODEL_RESPONSE]?._getDeclaration()?.parametersJsonSchema).toEqual({
+    type: 'object',
+    properties: { value: { type: 'array', items: { type: 'string' } } },
+    required: ['value'],
+  });
+  expect(textOf(events.at(-1))).toBe('["a","b"]');
+  expect((await session()).state).toEqual({ answer: ['a', 'b'] });
+});
+
+test('concurrent runs of one agent do not hand in each other’s answers', async () => {
+  const model = new ScriptedModel(
+    Array.from({ length: 20 }, (): ScriptedStep => (request) => ({
+      calls: [{ name: SET_MODEL_RESPONSE, args: { city: request.contents[0]?.parts?.[0]?.text } }],
+    })),
+  );
+  const sessionService = new InMemorySessionService();
+  const agent = new LlmAgent({ name: 'bot', model, ...TOOLS });
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  const cities = Array.from({ length: 20 }, (_, index) => `city ${index}`);
+  const runs = cities.map((text) => runner.run({ userId: 'u', sessionId: text, newMessage: { parts: [{ text }] } }));
+  const answers = (await Promise.all(runs)).map((events) => getStructuredOutput(events.at(-1) as Event));
+  expect(answers).toEqual(cities.map((city) => ({ city, days: 1 })));
+});
+
+test('a tool of the agent’s own cannot have the name of the answering tool', async () => {
+  const tools = [new FunctionTool({ name: SET_MODEL_RESPONSE, description: '', execute: () => '' })];
+  const { run } = await setUp([], { ...TOOLS, tools });
+  await expect(run()).rejects.toBeInstanceOf(ConfigurationError);
+});

@@ -1,0 +1,113 @@
+import { BaseAgent, type Event, getFunctionResponses, type InvocationContext, requestInput } from '@eventloom/core';
+import { ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import type { ScriptedStep } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { agentOf, answer, answerPart, questions, responses, setUp, textsOf } from './fixtures/asking-run.ts';
+
+/** Asks for a size and then for a colour, and says both. */
+class Clerk extends BaseAgent {
+  constructor(name = 'clerk') {
+    super({ name });
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const size = yield* requestInput(context, { key: 'size', responseSchema: { type: 'integer' } });
+    if (size === undefined) return;
+    const colour = yield* requestInput(context, { key: 'colour', message: `Which colour in ${JSON.stringify(size)}?` });
+    if (colour === undefined) return;
+    yield context.createEvent({
+      content: { parts: [{ text: `${JSON.stringify(colour)} in ${JSON.stringify(size)}` }] },
+    });
+  }
+}
+
+describe('an agent of one’s own that asks for input', () => {
+  test.each([false, true])('has the answers when it is run again (resumable: %s)', async (resumable) => {
+    const { run } = await setUp({ resumable });
+    const first = await run(new Clerk());
+    expect(questions(first)).toMatchObject([{ args: { key: 'size', response_schema: { type: 'integer' } } }]);
+    await expect(run(new Clerk(), answer(first, 'large'))).rejects.toThrow('not as it was asked for');
+    const second = await run(new Clerk(), answer(first, 5));
+    expect(questions(second)).toMatchObject([{ args: { key: 'colour', message: 'Which colour in 5?' } }]);
+    const third = await run(new Clerk(), answer(second, 'red'));
+    expect(textsOf(third)).toEqual(['"red" in 5']);
+    await expect(run(new Clerk(), answer(first, 6))).rejects.toThrow('was answered already');
+  });
+
+  test('pauses the workflow around it, which goes on to its end with the answers', async () => {
+    const { run } = await setUp({ resumable: true });
+    const flow = (steps: ScriptedStep[]) =>
+      new SequentialAgent({ name: 'flow', subAgents: [new Clerk(), agentOf('last', steps)] });
+    const first = await run(flow([]));
+    // Asked to go on without the answer, it waits and does not ask again.
+    expect(questions(await run(flow([]), { invocationId: first[0]?.invocationId }))).toEqual([]);
+    const second = await run(flow([]), answer(first, 5));
+    const third = await run(flow(['the end']), answer(second, 'red'));
+    expect(textsOf(third)).toEqual(['"red" in 5', 'the end']);
+    expect(new Set([...first, ...second, ...third].map(({ invocationId }) => invocationId)).size).toBe(1);
+  });
+
+  test('may stand beside others: each has its own answer, also from one message', async () => {
+    const { run } = await setUp({ resumable: true });
+    const flow = () => new ParallelAgent({ name: 'par', subAgents: [new Clerk('left'), new Clerk('right')] });
+    const first = await run(flow());
+    const second = await run(flow(), answer(first, 1, 2));
+    expect(questions(second)).toHaveLength(2);
+    const byAuthor = new Map(second.map((event) => [event.author, questions([event])[0]]));
+    const parts = [
+      answerPart(byAuthor.get('right')?.id, { result: 'blue' }),
+      answerPart(byAuthor.get('left')?.id, { result: 'red' }),
+    ];
+    expect(textsOf(await run(flow(), { newMessage: { parts } })).toSorted()).toEqual(['"blue" in 2', '"red" in 1']);
+  });
+
+  test('can be answered in a run of its own when its run is given up', async () => {
+    const { run, stored, runnerOf } = await setUp({ resumable: true });
+    const first = await run(new Clerk());
+    const invocationId = first[0]?.invocationId ?? '';
+    await runnerOf(new Clerk()).closeRun({ userId: 'u', sessionId: 's', invocationId, reason: 'enough' });
+    expect(responses(await stored())).toEqual([]);
+    expect(questions(await run(new Clerk(), answer(first, 5)))).toMatchObject([{ args: { key: 'colour' } }]);
+  });
+
+  test('asks again when it is spoken to anew', async () => {
+    const { run } = await setUp();
+    const first = await run(new Clerk());
+    await run(new Clerk(), answer(first, 5));
+    expect(questions(await run(new Clerk()))).toMatchObject([{ args: { key: 'size' } }]);
+  });
+
+  test('asks again when the answer came too late', async () => {
+    const { run, platform } = await setUp({ resumable: true, requestTtlMs: 1000 });
+    const first = await run(new Clerk());
+    platform.advance(1001);
+    const again = await run(new Clerk(), answer(first, 'anything'));
+    expect(questions(again)).toMatchObject([{ args: { key: 'size' } }]);
+    expect(questions(await run(new Clerk(), answer(again, 5)))).toMatchObject([{ args: { key: 'colour' } }]);
+  });
+});
+
+test('an agent of one’s own that makes a call whose result comes later waits by itself in a run that can be resumed', async () => {
+  class Caller extends BaseAgent {
+    constructor() {
+      super({ name: 'caller' });
+    }
+
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const given = context.session.events.flatMap(getFunctionResponses).find(({ id }) => id === 'k1');
+      if (given) {
+        yield context.createEvent({ content: { parts: [{ text: `got ${String(given.response?.['n'])}` }] } });
+        return;
+      }
+      const functionCall = { id: 'k1', name: 'elsewhere', args: {} };
+      yield context.createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: ['k1'] });
+    }
+  }
+  const { run } = await setUp({ resumable: true });
+  const flow = (steps: ScriptedStep[]) =>
+    new SequentialAgent({ name: 'flow', subAgents: [new Caller(), agentOf('last', steps)] });
+  const first = await run(flow([]));
+  expect(await run(flow([]), { invocationId: first[0]?.invocationId })).toEqual([]);
+  const newMessage = { parts: [{ functionResponse: { id: 'k1', response: { n: 7 } } }] };
+  expect(textsOf(await run(flow(['the end']), { newMessage }))).toEqual(['got 7', 'the end']);
+});

@@ -1,0 +1,58 @@
+import { createEvent, type Event, getFunctionCalls } from '@eventloom/core';
+import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
+import { ValueSchema } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { answeredRun } from './answered-run.ts';
+import { matchAnswers } from './match-answers.ts';
+
+/** Events that count how often what they say is looked at. */
+function counted(events: readonly Event[]): { readonly events: readonly Event[]; readonly looks: () => number } {
+  let looks = 0;
+  const get = (event: Event, key: keyof Event): unknown => {
+    if (key === 'content') looks++;
+    return event[key];
+  };
+  const watched = events.map((event) => new Proxy(event, { get: (target, key) => get(target, key as keyof Event) }));
+  return { events: watched, looks: () => looks };
+}
+
+test('answers to many calls are matched with a look at each event, not with one for each answer', async () => {
+  const ids = Array.from({ length: 200 }, (_, at) => `c${at}`);
+  const calls = ids.map((id) => functionCallEvent('a', [{ id, name: 'ask' }], { longRunningToolIds: [id] }));
+  const said = ids.map(() => createEvent({ author: 'user', content: { role: 'user', parts: [{ text: 'x' }] } }));
+  const { events, looks } = counted([...calls, ...said]);
+  const parts = ids.map((id) => ({ functionResponse: { id, response: {} } }));
+  const platform = fixedPlatform();
+  const matched = await matchAnswers(
+    { role: 'user', parts },
+    { events, platform, requestTtlMs: undefined, credentialService: undefined },
+    ValueSchema,
+  );
+  expect(matched.calls.flatMap(getFunctionCalls).map(({ id }) => id)).toEqual(ids);
+  expect(answeredRun(events, ids)).toBeUndefined();
+  expect(looks()).toBeLessThan(4 * events.length);
+});
+
+test('of calls with one id on branches of a run each answer takes the next, a call that another replaced is passed over', async () => {
+  const call = (id: string, branch: string, invocationId = 'e-1'): Event => ({
+    ...functionCallEvent('a', [{ id: 'c', name: 'ask' }], { longRunningToolIds: ['c'] }),
+    id,
+    branch,
+    invocationId,
+  });
+  const events = [
+    call('old', 'x', 'e-0'),
+    call('replaced', 'x'),
+    call('x', 'x'),
+    call('y', 'y'),
+    call('z', 'z'),
+    { ...functionResponseEvent('user', [{ id: 'c', name: 'ask', response: {} }]), branch: 'y' },
+  ];
+  const answer = { functionResponse: { id: 'c', response: {} } };
+  const { calls } = await matchAnswers(
+    { role: 'user', parts: [answer, answer] },
+    { events, platform: fixedPlatform(), requestTtlMs: undefined, credentialService: undefined },
+    ValueSchema,
+  );
+  expect(calls.map(({ id }) => id)).toEqual(['z', 'x']);
+});

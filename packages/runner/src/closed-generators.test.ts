@@ -1,0 +1,94 @@
+import { BaseAgent, type Event, getFunctionResponses, type InvocationContext } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Gate, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import { chunksOf, KEY, ONE, setUp } from './fixtures/streaming-run.ts';
+
+/** Reads its sub-agent until the first chunk of a tool. */
+class Impatient extends BaseAgent {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    for (const agent of this.subAgents) {
+      for await (const event of agent.runAsync(context)) {
+        yield event;
+        if (chunksOf([event]).length > 0) break;
+      }
+    }
+    yield context.createEvent({ content: { role: 'model', parts: [{ text: 'Enough.' }] } });
+  }
+}
+
+test.each([
+  ['aborted', true],
+  ['left', false],
+])('when the run is %s the finally blocks of its generators run', async (_, aborts) => {
+  const closed = new Gate();
+  const { start, stored } = await setUp(async function* () {
+    try {
+      for (;;) yield 'again';
+    } finally {
+      await closed.pass();
+    }
+  });
+  closed.open();
+  const abort = new AbortController();
+  const reading = (async () => {
+    for await (const event of start({ streamingMode: 'sse' }, abort.signal)) {
+      if (chunksOf([event]).length === 0) continue;
+      if (!aborts) break;
+      abort.abort();
+    }
+  })();
+  if (aborts) await expect(reading).rejects.toThrow('aborted');
+  else await reading;
+  await closed.reached;
+  expect((await stored()).flatMap(getFunctionResponses)).toEqual([]);
+});
+
+test('a generator whose agent is left by another one is closed, and counts as cut off', async () => {
+  let closed = false;
+  const { runner, sessionService } = await setUp(() => '');
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: async function* () {
+      try {
+        for (;;) yield 'again';
+      } finally {
+        closed = true;
+      }
+    },
+  });
+  const child = new LlmAgent({ name: 'child', model: new ScriptedModel([ONE]), tools: [tool] });
+  const agent = new Impatient({ name: 'impatient', subAgents: [child] });
+  const outer = new Runner({ appName: 'app', agent, sessionService, platform: runner.platform });
+  const events = await outer.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  expect(closed).toBe(true);
+  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Enough.' }]);
+  const { invocationId = '' } = events[0] ?? {};
+  expect(await sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([{ status: 'started' }]);
+});
+
+test('a generator that waits when the run is aborted is closed when its wait is over', async () => {
+  const closed = new Gate();
+  const waiting = new Gate();
+  const abort = new AbortController();
+  const { start } = await setUp(async function* () {
+    try {
+      await waiting.pass();
+      yield 'late';
+      yield 'later';
+    } finally {
+      await closed.pass();
+    }
+  });
+  const reading = (async () => {
+    for await (const _ of start({ streamingMode: 'sse' }, abort.signal));
+  })();
+  await waiting.reached;
+  abort.abort();
+  await expect(reading).rejects.toThrow('aborted');
+  waiting.open();
+  await closed.reached;
+});

@@ -1,0 +1,87 @@
+import { BuiltInCodeExecutor, ConfigurationError, EventTag } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { ASKS, KEY, OK, Scripted, setUp } from './fixtures/code-run.ts';
+
+test('files that code wrote become artifacts, told in the event of the result', async () => {
+  const outputFiles = [
+    { name: 'plot.png', content: 'AAAA', mimeType: 'image/png' },
+    { name: '../evil', content: 'AAAA', mimeType: 'text/plain' },
+  ];
+  const { ask, artifactService } = await setUp([ASKS, 'done'], new Scripted([{ ...OK, outputFiles }]));
+  const [, result] = await ask();
+  expect(result?.actions.artifactDelta).toEqual({ 'plot.png': 0 });
+  expect(result?.content?.parts?.[0]?.codeExecutionResult).toMatchObject({
+    outcome: 'OUTCOME_FAILED',
+    output: expect.stringContaining('plot.png'),
+  });
+  expect(await artifactService.loadArtifact({ ...KEY, filename: 'plot.png' })).toEqual({
+    inlineData: { data: 'AAAA', mimeType: 'image/png' },
+  });
+});
+
+test('an executor gets the files of the message, and the model is told their names and how to have code run', async () => {
+  const executor = new Scripted();
+  const { ask, model } = await setUp([ASKS, 'done'], executor, { instruction: 'Be exact.' });
+  const named = { inlineData: { data: 'YQ==', mimeType: 'text/csv', displayName: 'sales.csv' } };
+  await ask([{ text: 'sum' }, named, { inlineData: { data: 'YQ==', mimeType: 'image/png' } }]);
+  expect(executor.asked[0]?.codeExecutionInput.inputFiles).toEqual([
+    { name: 'sales.csv', content: 'YQ==', mimeType: 'text/csv' },
+    { name: 'file_2.png', content: 'YQ==', mimeType: 'image/png' },
+  ]);
+  const told = String(model.requests[0]?.request.config.systemInstruction);
+  expect(told).toContain('Be exact.');
+  expect(told).toContain('```tool_code\n');
+  expect(told).toContain('`sales.csv`');
+});
+
+test('only a stateful executor is told by what to keep its state', async () => {
+  const stateful = new Scripted([OK], { stateful: true });
+  const { ask } = await setUp([ASKS, 'done'], stateful);
+  await ask();
+  expect(stateful.asked[0]?.codeExecutionInput.executionId).toBe('s');
+});
+
+test('delimiters of an executor’s own enclose what its model writes and reads', async () => {
+  const executor = new Scripted([OK], {
+    codeBlockDelimiters: [['<run>', '</run>']],
+    executionResultDelimiters: ['<out>', '</out>'],
+  });
+  const { ask, model } = await setUp(['<run>1</run> hm', 'done'], executor);
+  await ask();
+  expect(model.requests[1]?.request.contents.slice(1)).toEqual([
+    { role: 'model', parts: [{ text: '<run>1</run>' }] },
+    { role: 'user', parts: [{ text: '<out>3</out>' }] },
+  ]);
+});
+
+test('a model that runs code itself is asked to, its parts go back as they came, and nothing is run here', async () => {
+  const code = { executableCode: { code: '6 * 7', language: 'PYTHON' } };
+  const result = { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42' } };
+  const chunks = [[code], [result], 'It is 42.'];
+  const { ask, model } = await setUp([{ chunks }, 'Yes.'], new BuiltInCodeExecutor(), {
+    modelName: 'gemini-2.5-flash',
+  });
+  const events = await ask(undefined, { streamingMode: 'sse' });
+  expect(events.map(({ object, tags }) => ({ object, tags }))).toEqual([
+    { object: 'postprocessing.code_execution', tags: [EventTag.codeExecutionCode] },
+    { object: 'postprocessing.code_execution', tags: [EventTag.codeExecutionResult] },
+    { object: undefined, tags: undefined },
+    { object: undefined, tags: [EventTag.codeExecutionCode, EventTag.codeExecutionResult] },
+  ]);
+  expect(model.requests[0]?.request.config.tools).toEqual([{ codeExecution: {} }]);
+  await ask([{ text: 'sure?' }]);
+  expect(model.requests[1]?.request.contents[1]?.parts).toEqual([code, result, { text: 'It is 42.' }]);
+});
+
+test.each([
+  ['gemini-1.5-pro', false],
+  ['claude-4', false],
+  ['my-gemini-2.5', false],
+  ['gemini-3-pro-preview', true],
+  ['gemini-flash-latest', true],
+  ['models/gemini-2.0-flash', true],
+])('of models, Gemini 2 and later run code themselves: %s %s', async (modelName, runs) => {
+  const { ask } = await setUp(['ok'], new BuiltInCodeExecutor(), { modelName });
+  if (runs) await expect(ask()).resolves.toHaveLength(1);
+  else await expect(ask()).rejects.toBeInstanceOf(ConfigurationError);
+});

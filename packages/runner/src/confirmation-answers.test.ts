@@ -1,0 +1,164 @@
+import { type Event, InvalidMessageError, type Part, type ToolContext } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool } from '@eventloom/multi-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import { answer, asked, call, KEY, responses, setUp } from './fixtures/confirmed-run.ts';
+
+test('a second answer is refused and writes nothing', async () => {
+  const { send, ran, stored } = await setUp([{ calls: [call(1), call(2)] }, 'Done.']);
+  const [one, two] = asked(await send({ text: 'go' }));
+  await send(answer(one, { confirmed: true }));
+  const before = (await stored()).length;
+  for (const parts of [
+    [answer(one, { confirmed: true })],
+    [answer(one, { confirmed: false })],
+    [answer(two, { confirmed: true }), answer(two, { confirmed: true })],
+  ]) {
+    await expect(send(...parts)).rejects.toThrow(InvalidMessageError);
+  }
+  expect(await stored()).toHaveLength(before);
+  expect(ran).toHaveLength(1);
+});
+
+test.each([
+  ['an id that nobody asked with', 'adk-nope', { confirmed: true }, 'there is no call with the id "adk-nope"'],
+  ['an answer that says nothing', undefined, {}, 'has an answer without confirmed'],
+  ['a confirmed that is text', undefined, { confirmed: 'yes' }, 'has an answer without confirmed'],
+  ['text that is no JSON', undefined, { response: 'yes' }, 'is not the JSON of an object'],
+  ['text that is the JSON of a list', undefined, { response: '[]' }, 'is not the JSON of an object'],
+])('%s is refused before anything is written', async (_, given, response, fault) => {
+  const { send, ran, stored } = await setUp([{ calls: [call(1)] }]);
+  const [id] = asked(await send({ text: 'go' }));
+  const before = (await stored()).length;
+  const sending = send(answer(given ?? id, response));
+  await expect(sending).rejects.toThrow(InvalidMessageError);
+  await expect(sending).rejects.toThrow(fault);
+  expect(await stored()).toHaveLength(before);
+  expect(ran).toEqual([]);
+});
+
+test('after its time an answer does not run the tool, and the model is told', async () => {
+  const { send, ran, platform } = await setUp(
+    [{ calls: [call(1), call(2)] }, 'Too late.'],
+    {},
+    { requestTtlMs: 60_000 },
+  );
+  const [one, two] = asked(await send({ text: 'go' }));
+  platform.advance(60_000);
+  await send(answer(one, { confirmed: true }));
+  platform.advance(1);
+  const events = await send(answer(two, { confirmed: true }));
+  expect(responses(events)).toEqual([['c2', { error: 'This tool call was not run: it was answered too late.' }]]);
+  expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
+});
+
+test('a question that was rewound is not there', async () => {
+  const { send, ran, runner } = await setUp([{ calls: [call(1)] }]);
+  const events = await send({ text: 'go' });
+  await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: events[0]?.invocationId ?? '' });
+  await expect(send(answer(asked(events)[0], { confirmed: true }))).rejects.toThrow(InvalidMessageError);
+  expect(ran).toEqual([]);
+});
+
+test('an answer that was rewound can be given again, and counts as the first one', async () => {
+  const { send, ran, runner } = await setUp([{ calls: [call(1)] }, 'Paid.', 'Paid again.']);
+  const [id] = asked(await send({ text: 'go' }));
+  const [paid] = await send(answer(id, { confirmed: true }));
+  await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: paid?.invocationId ?? '' });
+  expect(responses(await send(answer(id, { confirmed: true })))).toEqual([['c1', { paid: 1 }]]);
+  expect(ran).toHaveLength(2);
+});
+
+test('a tool that was cut off while it ran is not run again, and the model is told that it was interrupted', async () => {
+  const abort = new AbortController();
+  let runs = 0;
+  const { send, runner } = await setUp([{ calls: [call(1)] }, 'I do not know.'], {
+    execute: (_args, { abortSignal }: ToolContext) => {
+      runs++;
+      abort.abort();
+      return new Promise((_resolve, reject) =>
+        abortSignal.addEventListener('abort', () => reject(new Error('cut off'))),
+      );
+    },
+  });
+  const [id] = asked(await send({ text: 'go' }));
+  const newMessage = { parts: [answer(id, { confirmed: true })] };
+  await expect(runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: abort.signal })).rejects.toThrow();
+  expect(runs).toBe(1);
+  expect(responses(await send(answer(id, { confirmed: true })))).toMatchObject([['c1', { error: 'interrupted' }]]);
+  expect(runs).toBe(1);
+  await expect(send(answer(id, { confirmed: true }))).rejects.toThrow('was answered already');
+});
+
+test('an answer whose run ended before the tool began can be given again', async () => {
+  const { send, ran, sessionService, stored } = await setUp([{ calls: [call(1)] }, 'Paid.']);
+  const [id] = asked(await send({ text: 'go' }));
+  const session = await sessionService.getSession(KEY);
+  if (!session) return expect.unreachable();
+  const lost = (await stored())[0] as Event;
+  await sessionService.appendEvent({
+    session,
+    event: {
+      ...lost,
+      id: 'lost',
+      invocationId: 'e-lost',
+      content: { role: 'user', parts: [answer(id, { confirmed: true })] },
+    },
+  });
+  await send(answer(id, { confirmed: true }));
+  expect(ran).toHaveLength(1);
+});
+
+test('a call that the ledger has as finished is answered with what it has', async () => {
+  const { send, ran, sessionService, stored } = await setUp([{ calls: [call(1)] }, 'Paid.']);
+  const [id] = asked(await send({ text: 'go' }));
+  const session = await sessionService.getSession(KEY);
+  if (!session) return expect.unreachable();
+  const lost = (await stored())[0] as Event;
+  const content = { role: 'user', parts: [answer(id, { confirmed: true })] };
+  await sessionService.appendEvent({ session, event: { ...lost, id: 'lost', invocationId: 'e-lost', content } });
+  const lease = await sessionService.acquireLease(KEY);
+  const entry = { invocationId: 'e-lost', callId: 'lost/c1', name: 'pay' };
+  await sessionService.recordToolCall(lease, { ...entry, status: 'started' });
+  await sessionService.recordToolCall(lease, { ...entry, status: 'finished', response: { paid: 'before' } });
+  await sessionService.releaseLease(lease);
+  expect(responses(await send(answer(id, { confirmed: true })))).toEqual([['c1', { paid: 'before' }]]);
+  expect(ran).toEqual([]);
+});
+
+test('an agent that is called as a tool cannot wait: nobody is asked, and its model is told', async () => {
+  const { runner, ran } = await setUp([]);
+  const child = new LlmAgent({
+    name: 'child',
+    model: new ScriptedModel([{ calls: [call(1)] }, 'I may not.']),
+    tools: (runner.agent as LlmAgent).tools,
+  });
+  const agent = new LlmAgent({
+    name: 'parent',
+    model: new ScriptedModel([{ calls: [{ id: 'a1', name: 'child', args: { request: 'pay' } }] }, 'It may not.']),
+    tools: [new AgentTool({ agent: child })],
+  });
+  const { sessionService, platform } = runner;
+  const outer = new Runner({ appName: 'app', agent, sessionService, platform });
+  const events = await outer.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'go' }] } });
+  expect(asked((await sessionService.getSession(KEY))?.events ?? [])).toEqual([]);
+  expect(responses(events)).toEqual([['a1', { result: 'I may not.' }]]);
+  expect(ran).toEqual([]);
+});
+
+test('an agent that was handed the conversation gets the answer to what it asked', async () => {
+  const { runner, ran } = await setUp([]);
+  const model = new ScriptedModel([{ calls: [call(1)] }, 'Paid by the helper.']);
+  const helper = new LlmAgent({ name: 'helper', model, tools: (runner.agent as LlmAgent).tools });
+  const handOver = { calls: [{ id: 't1', name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
+  const agent = new LlmAgent({ name: 'front', model: new ScriptedModel([handOver]), subAgents: [helper] });
+  const { sessionService, platform } = runner;
+  const outer = new Runner({ appName: 'app', agent, sessionService, platform });
+  const send = (...parts: Part[]) => outer.run({ userId: 'u', sessionId: 's', newMessage: { parts } });
+  const [id] = asked(await send({ text: 'go' }));
+  const events = await send(answer(id, { confirmed: true }));
+  expect(events.map(({ author }) => author)).toEqual(['helper', 'helper']);
+  expect(ran).toHaveLength(1);
+});

@@ -1,0 +1,138 @@
+import { BaseLlm, type LlmResponse } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { modelEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { setUp } from './fixtures/abortable-run.ts';
+
+// Consumers that stop reading.
+
+test('a consumer that stops reading ends the run: the agent is closed, its work told to stop, the session free', async () => {
+  let isCleaned = false;
+  let signal: AbortSignal | undefined;
+  const { runner, hi, texts, expectFree } = await setUp(async function* (context) {
+    signal = context.abortSignal;
+    try {
+      yield modelEvent('bot', 'one');
+      expect.unreachable();
+    } finally {
+      for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+      isCleaned = true;
+    }
+  });
+  for await (const _ of runner.runAsync({ ...hi, runConfig: { completionEvent: true } })) break;
+  expect(isCleaned).toBe(true);
+  expect(signal?.aborted).toBe(true);
+  expect(await texts()).toEqual(['hi', 'one']);
+  await expectFree();
+});
+
+test('a consumer that stops at a chunk closes the model call', async () => {
+  let isClosed = false;
+  class Endless extends BaseLlm {
+    override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      try {
+        for (;;) yield { content: { role: 'model', parts: [{ text: 'and ' }] }, partial: true };
+      } finally {
+        isClosed = true;
+      }
+    }
+  }
+  const agent = new LlmAgent({ name: 'bot', model: new Endless({ model: 'endless' }) });
+  const { runner, hi, texts, expectFree } = await setUp(agent);
+  let chunks = 0;
+  for await (const _ of runner.runAsync({ ...hi, runConfig: { streamingMode: 'sse' } })) if (++chunks === 3) break;
+  expect(isClosed).toBe(true);
+  expect(await texts()).toEqual(['hi']);
+  await expectFree();
+});
+
+test('an error of the consumer’s own ends the run as well', async () => {
+  const { runner, hi, expectFree } = await setUp(async function* () {
+    yield modelEvent('bot', 'one');
+    expect.unreachable();
+  });
+  const reading = async () => {
+    for await (const _ of runner.runAsync(hi)) throw new RangeError('consumer');
+  };
+  await expect(reading()).rejects.toThrow('consumer');
+  await expectFree();
+});
+
+test('work that the agent waits for in its finally block is told to stop first', async () => {
+  const { runner, hi, expectFree } = await setUp(async function* ({ abortSignal }) {
+    const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+    try {
+      yield modelEvent('bot', 'one');
+    } finally {
+      await stopped;
+    }
+  });
+  for await (const _ of runner.runAsync(hi)) break;
+  await expectFree();
+});
+
+test('what a finally block throws after the consumer left is reported, and not thrown at the consumer', async () => {
+  const { runner, hi, platform, expectFree } = await setUp(async function* () {
+    try {
+      yield modelEvent('bot', 'one');
+    } finally {
+      // oxlint-disable-next-line eslint/no-unsafe-finally -- user code may do so
+      throw new RangeError('cleanup');
+    }
+  });
+  for await (const _ of runner.runAsync(hi)) break;
+  await expectFree();
+  await expect(platform.drain()).rejects.toThrow('cleanup');
+});
+
+test('a finally block that fails only because it was told to stop is no failure', async () => {
+  const { runner, hi, platform, expectFree } = await setUp(async function* ({ abortSignal }) {
+    const failing = new Promise((_, reject) =>
+      abortSignal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError'))),
+    );
+    try {
+      yield modelEvent('bot', 'one');
+    } finally {
+      await failing;
+    }
+  });
+  for await (const _ of runner.runAsync(hi)) break;
+  await expectFree();
+  await platform.drain();
+});
+
+test('a stream ends when its session was given back', async () => {
+  let isReleased = false;
+  class SlowService extends InMemorySessionService {
+    override async releaseLease(...args: Parameters<InMemorySessionService['releaseLease']>): Promise<void> {
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+      await super.releaseLease(...args);
+      isReleased = true;
+    }
+  }
+  const sessionService = new SlowService();
+  const { runner, hi } = await setUp(
+    async function* () {
+      yield modelEvent('bot', 'one');
+    },
+    { sessionService },
+  );
+  await runner.run(hi);
+  expect(isReleased).toBe(true);
+  isReleased = false;
+  for await (const _ of runner.runAsync(hi)) break;
+  expect(isReleased).toBe(true);
+});
+
+test('a stream is closed by `await using`', async () => {
+  const { runner, hi, expectFree } = await setUp(async function* () {
+    yield modelEvent('bot', 'one');
+    expect.unreachable();
+  });
+  {
+    await using stream = runner.runAsync(hi);
+    await stream.next();
+  }
+  await expectFree();
+});

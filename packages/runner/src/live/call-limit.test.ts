@@ -1,0 +1,68 @@
+import { getFunctionResponses } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { call, END } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+
+const ONE_AT_ONCE = { runConfig: { maxParallelToolCalls: 1 } };
+
+/** A tool that holds its slot until the gate opens or its call is taken back. */
+function slow(gate: Gate): FunctionTool {
+  return new FunctionTool({ name: 'slow', description: '', execute: (_, { abortSignal }) => gate.pass(abortSignal) });
+}
+
+test('a call that the model takes back makes room for the next', async () => {
+  const gate = new Gate();
+  const plain = new FunctionTool({ name: 'plain', description: '', execute: () => 'done' });
+  const { model, queue, stream } = await startScriptedRun(
+    [
+      [
+        call('slow', 'a'),
+        call('plain', 'b'),
+        async () => {
+          await gate.reached;
+          return [{ toolCallCancellation: { ids: ['a'] } }];
+        },
+        { heard: /done/ },
+        END,
+      ],
+    ],
+    { tools: [slow(gate), plain] },
+    ONE_AT_ONCE,
+  );
+  const events = await readTurns(stream, queue);
+  expect(events.flatMap(getFunctionResponses).map(({ id }) => id)).toContain('b');
+  model.assertConsumed();
+});
+
+test('a tool that listens is stopped though all slots are taken', async () => {
+  const gate = new Gate();
+  const listen = new FunctionTool({
+    name: 'listen',
+    description: '',
+    inputStream: true,
+    execute: async function* (_, { inputStream }) {
+      for await (const _request of inputStream ?? []) yield 'heard';
+    },
+  });
+  const { model, queue, stream } = await startScriptedRun(
+    [
+      [
+        call('listen', 'a'),
+        call('slow', 'b'),
+        async () => {
+          await gate.reached;
+          return [call('stop_streaming', 'c', { function_name: 'listen' })];
+        },
+        { heard: /stop_streaming/ },
+        END,
+      ],
+    ],
+    { tools: [listen, slow(gate)] },
+    ONE_AT_ONCE,
+  );
+  await readTurns(stream, queue);
+  model.assertConsumed();
+});

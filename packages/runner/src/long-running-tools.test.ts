@@ -1,0 +1,121 @@
+import type { Event } from '@eventloom/core';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { call, responsesOf, setUp } from './fixtures/tool-run.ts';
+
+// Long-running tools.
+
+function answering(...ids: string[]) {
+  return { role: 'user', parts: ids.map((id) => ({ functionResponse: { id, response: { status: `done ${id}` } } })) };
+}
+
+function later(name: string, first?: unknown): LongRunningFunctionTool {
+  return new LongRunningFunctionTool({ name, description: '', execute: () => first });
+}
+
+const SAY = { userId: 'u', sessionId: 's' };
+
+test('a long-running tool without a first answer leaves its call open, and the agent waits', async () => {
+  const { model, run } = await setUp([{ calls: [call('approve', {}, 'c1')] }], [later('approve')]);
+  const events = await run();
+  expect(events).toHaveLength(1);
+  expect(events[0]?.longRunningToolIds).toEqual(['c1']);
+  model.assertConsumed();
+});
+
+test('the answer that comes later goes to the model next to its call', async () => {
+  const { model, runner, run } = await setUp([{ calls: [call('approve', {}, 'c1')] }, 'Approved.'], [later('approve')]);
+  await run();
+  const events = await runner.run({ ...SAY, newMessage: answering('c1') });
+  expect(events.map((event) => event.content?.parts?.[0]?.text)).toEqual(['Approved.']);
+  expect(model.requests[1]?.request.contents.slice(1)).toEqual([
+    { role: 'model', parts: [{ functionCall: call('approve', {}, 'c1') }] },
+    { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { status: 'done c1' } } }] },
+  ]);
+});
+
+test('a first status is told to the model, and the later answer takes its place', async () => {
+  const steps = [{ calls: [call('approve', {}, 'c1')] }, 'I asked.', 'Approved.'];
+  const { model, runner, run } = await setUp(steps, [later('approve', { status: 'pending' })]);
+  const events = await run();
+  expect(responsesOf(events[1])).toEqual([{ status: 'pending' }]);
+  expect(events).toHaveLength(3);
+  await runner.run({ ...SAY, newMessage: answering('c1') });
+  expect(model.requests[2]?.request.contents.slice(1)).toEqual([
+    { role: 'model', parts: [{ functionCall: call('approve', {}, 'c1') }] },
+    { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { status: 'done c1' } } }] },
+    { role: 'model', parts: [{ text: 'I asked.' }] },
+  ]);
+});
+
+test('of two open calls the model is asked when both are answered', async () => {
+  const steps = [{ calls: [call('approve', {}, 'c1'), call('sign', {}, 'c2')] }, 'Both done.'];
+  const { model, runner, run } = await setUp(steps, [later('approve'), later('sign')]);
+  expect((await run())[0]?.longRunningToolIds).toEqual(['c1', 'c2']);
+  expect(await runner.run({ ...SAY, newMessage: answering('c2') })).toEqual([]);
+  expect(model.calls).toBe(1);
+  expect(await runner.run({ ...SAY, newMessage: answering('c1') })).toHaveLength(1);
+  expect(responsesOf({ content: model.requests[1]?.request.contents[2] } as Event)).toEqual([
+    { status: 'done c1' },
+    { status: 'done c2' },
+  ]);
+});
+
+test('two open calls can be answered in one message', async () => {
+  const steps = [{ calls: [call('approve', {}, 'c1'), call('sign', {}, 'c2')] }, 'Both done.'];
+  const { runner, run } = await setUp(steps, [later('approve'), later('sign')]);
+  await run();
+  expect(await runner.run({ ...SAY, newMessage: answering('c2', 'c1') })).toHaveLength(1);
+});
+
+test('what ran at once beside a long-running call is answered at once, and the agent still waits', async () => {
+  const quick = new FunctionTool({ name: 'quick', description: '', execute: () => 1 });
+  const steps = [{ calls: [call('approve', {}, 'c1'), call('quick', {}, 'c2')] }, 'ok'];
+  const { model, runner, run } = await setUp(steps, [later('approve'), quick]);
+  const events = await run();
+  expect(events).toHaveLength(2);
+  expect(responsesOf(events[1])).toEqual([{ result: 1 }]);
+  expect(model.calls).toBe(1);
+  expect(await runner.run({ ...SAY, newMessage: answering('c1') })).toHaveLength(1);
+});
+
+test('a call that a broken run left open does not keep the agent from going on', async () => {
+  const started = Promise.withResolvers<void>();
+  const hangs = new FunctionTool({
+    name: 'hangs',
+    description: '',
+    execute: () => {
+      started.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const steps = [{ calls: [call('hangs', {}, 'c1'), call('approve', {}, 'c2')] }, 'Approved.'];
+  const { runner } = await setUp(steps, [hangs, later('approve')]);
+  const controller = new AbortController();
+  const running = runner.run({ ...SAY, newMessage: { parts: [{ text: 'hi' }] }, abortSignal: controller.signal });
+  await started.promise;
+  controller.abort();
+  await expect(running).rejects.toThrow('aborted');
+  expect(await runner.run({ ...SAY, newMessage: answering('c2') })).toHaveLength(1);
+});
+
+test('what a user says instead of an answer is answered, and the call stays open', async () => {
+  const steps = [{ calls: [call('approve', {}, 'c1')] }, 'Still waiting.', 'Approved.'];
+  const { runner, run } = await setUp(steps, [later('approve')]);
+  await run();
+  expect((await run())[0]?.content?.parts?.[0]?.text).toBe('Still waiting.');
+  expect(await runner.run({ ...SAY, newMessage: answering('c1') })).toHaveLength(1);
+});
+
+test('state that a long-running tool writes is stored, also when it has no answer yet', async () => {
+  const tool = new LongRunningFunctionTool({
+    name: 'approve',
+    description: '',
+    execute: (_, { state }) => state.set('asked', true),
+  });
+  const { run, state } = await setUp([{ calls: [call('approve', {}, 'c1')] }], [tool]);
+  const events = await run();
+  expect(events[1]).toMatchObject({ author: 'bot', actions: { stateDelta: { asked: true } } });
+  expect(events[1]).not.toHaveProperty('content');
+  expect(await state()).toEqual({ asked: true });
+});

@@ -1,0 +1,148 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { BaseAgent, ConfigurationError, RunAbortedError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { exitLoop, LoopAgent } from '@eventloom/multi-agent';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { agentOf, leaver, sayer, setUp, texts, transfer } from './fixtures/workflow-run.ts';
+
+describe('LoopAgent', () => {
+  test('runs its sub-agents round after round, as often as it may', async () => {
+    const root = new LoopAgent({ name: 'loop', maxIterations: 2, subAgents: [sayer('a'), sayer('b')] });
+    expect(await texts(root)).toEqual(['a', 'b', 'a', 'b']);
+  });
+
+  test('ends when an agent escalates: it finishes, and the rest of the round is skipped', async () => {
+    const root = new LoopAgent({ name: 'loop', subAgents: [sayer('a'), leaver('b', 2), sayer('c')] });
+    expect(await texts(root)).toEqual(['a', 'b', 'c', 'a', 'b', 'b leaves']);
+  });
+
+  test('ends when a model calls exit_loop, which nobody puts into words', async () => {
+    const steps: ScriptedStep[] = ['again', { calls: [{ name: 'exit_loop' }] }];
+    const critic = agentOf('critic', steps, { tools: [exitLoop] });
+    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
+    const events = await run();
+    expect(events.map((event) => event.author)).toEqual(['critic', 'fixer', 'critic', 'critic']);
+    expect(events.at(-1)?.actions).toMatchObject({ escalate: true, skipSummarization: true });
+  });
+
+  test('of loops in loops the innermost one ends', async () => {
+    const inner = new LoopAgent({ name: 'inner', maxIterations: 2, subAgents: [leaver('a', 1), sayer('b')] });
+    const root = new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [inner, sayer('c')] });
+    expect(await texts(root)).toEqual(['a', 'a leaves', 'c', 'a', 'b', 'a', 'b', 'c']);
+  });
+
+  test('a hand-over within a round is part of the round, also its escalation', async () => {
+    const helper = leaver('helper', 1);
+    const asker = agentOf('asker', [transfer], { subAgents: [helper] });
+    const root = new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [asker, sayer('skipped')] });
+    const said = await texts(root);
+    expect(said.slice(-2)).toEqual(['helper', 'helper leaves']);
+  });
+
+  test.each([
+    ['it finishes its turn', false, 2],
+    ['its model is not asked again with skipSummarization', true, 1],
+  ])('ends when a tool of one’s own escalates: %s', async (_, skipSummarization, modelCalls) => {
+    const judge = new FunctionTool({
+      name: 'judge',
+      description: '',
+      execute: (_args, { actions }) => {
+        actions.escalate = true;
+        if (skipSummarization) actions.skipSummarization = true;
+        return 'good';
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
+    const critic = new LlmAgent({ name: 'critic', model, tools: [judge] });
+    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
+    expect(new Set((await run()).map((event) => event.author))).toEqual(new Set(['critic']));
+    expect(model.calls).toBe(modelCalls);
+  });
+
+  test('escalating where there is no loop leaves the answer to the model', async () => {
+    const judge = new FunctionTool({
+      name: 'judge',
+      description: '',
+      execute: (_args, { actions }) => {
+        actions.escalate = true;
+        return 'good';
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
+    const { run } = await setUp(new LlmAgent({ name: 'critic', model, tools: [judge] }));
+    expect((await run()).at(-1)?.content?.parts).toEqual([{ text: 'it is good' }]);
+  });
+
+  test('begins no agent once the run is aborted, whether its agents listen or not', async () => {
+    const controller = new AbortController();
+    let begun = 0;
+    const deaf = new CustomAgent('deaf', async function* () {
+      if (++begun === 3) controller.abort();
+    });
+    const { runner } = await setUp(new LoopAgent({ name: 'loop', maxIterations: 10, subAgents: [deaf] }));
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+    await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+    expect(begun).toBe(3);
+  });
+
+  test.each<[string, (begin: () => void) => BaseAgent]>([
+    [
+      'say nothing',
+      (begin) =>
+        new CustomAgent('silent', async function* () {
+          begin();
+        }),
+    ],
+    [
+      'yield events',
+      (begin) =>
+        new CustomAgent('talker', async function* (context) {
+          begin();
+          yield context.createEvent({ partial: true });
+        }),
+    ],
+    [
+      'are answered for by a callback',
+      (begin) =>
+        agentOf('llm', [], {
+          beforeAgentCallback: () => {
+            begin();
+            return { parts: [{ text: 'no' }] };
+          },
+        }),
+    ],
+  ])('without an end, of agents that %s, lets the rest of the process go on, and can be aborted', async (_, create) => {
+    const controller = new AbortController();
+    let begun = 0;
+    const begin = (): void => {
+      if (++begun > 10_000) throw new RangeError('the event loop never had its turn');
+    };
+    const { runner } = await setUp(new LoopAgent({ name: 'loop', subAgents: [create(begin)] }));
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+    // What somebody else wants to do with the event loop.
+    setTimeout(() => controller.abort());
+    await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+  });
+
+  test('ends at once without sub-agents', async () => {
+    expect(await texts(new LoopAgent({ name: 'loop' }))).toEqual([]);
+  });
+
+  test('is stopped by endInvocation in the middle of a round', async () => {
+    const ender = new CustomAgent('ender', async function* (context) {
+      context.endInvocation();
+    });
+    expect(await texts(new LoopAgent({ name: 'loop', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual(['a']);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('refuses %d rounds', (maxIterations) => {
+    expect(() => new LoopAgent({ name: 'loop', maxIterations })).toThrow(
+      new ConfigurationError('agent "loop": maxIterations must be an integer of at least 1'),
+    );
+  });
+});

@@ -1,0 +1,169 @@
+import { type Event, type LlmRequest, ModelError } from '@eventloom/core';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { calling, responseOf, saying, setUp, textOf, toolOf } from './fixtures/callback-run.ts';
+
+// Models.
+
+test('a response of a beforeModelCallback is used instead of the model’s, and counts as no model call', async () => {
+  const { model, run } = await setUp([], {
+    beforeModelCallback: [() => undefined, () => saying('cached'), () => expect.unreachable()],
+    afterModelCallback: () => expect.unreachable(),
+  });
+  expect((await run({ maxLlmCalls: 1 })).map(textOf)).toEqual(['cached']);
+  expect(model.calls).toBe(0);
+});
+
+test('a response of a beforeModelCallback may call tools', async () => {
+  let asked = 0;
+  const { run } = await setUp(['done'], {
+    tools: [toolOf()],
+    beforeModelCallback: () =>
+      asked++ === 0 ? { content: { parts: [{ functionCall: { name: 'f', args: { n: 5 } } }] } } : undefined,
+  });
+  const events = await run();
+  expect(responseOf(events[1])).toEqual({ result: 5 });
+  expect(textOf(events[2])).toBe('done');
+});
+
+test('a beforeModelCallback may change the request, at any depth, and changes nothing else by that', async () => {
+  const rewrite = (request: LlmRequest): void => {
+    request.config.temperature = 1;
+    for (const { parts = [] } of request.contents) {
+      for (const part of parts) {
+        if (part.text !== undefined) part.text = 'redacted';
+        if (part.functionCall?.args) part.functionCall.args['n'] = 0;
+      }
+    }
+    request.contents.push({ role: 'user', parts: [{ text: 'added' }] });
+    const [tools] = request.config.tools as { functionDeclarations: { description: string }[] }[];
+    for (const declaration of tools?.functionDeclarations ?? []) declaration.description += '!';
+  };
+  const tool = toolOf();
+  const { model, run, session } = await setUp([calling, 'done'], {
+    tools: [tool],
+    generateContentConfig: { temperature: 0 },
+    beforeModelCallback: ({ request }) => rewrite(request),
+  });
+  await run();
+  const { contents, config } = model.requests[1]?.request ?? expect.unreachable();
+  expect(contents[0]?.parts).toEqual([{ text: 'redacted' }]);
+  expect(contents[1]?.parts?.[0]?.functionCall?.args).toEqual({ n: 0 });
+  expect(contents.at(-1)?.parts).toEqual([{ text: 'added' }]);
+  expect(config).toMatchObject({
+    temperature: 1,
+    tools: [{ functionDeclarations: [{ name: 'f', description: '!' }] }],
+  });
+  const { events } = await session();
+  expect(textOf(events[0])).toBe('hi');
+  expect(events[1]?.content?.parts?.[0]?.functionCall?.args).toEqual({ n: 1 });
+  expect(tool._getDeclaration().description).toBe('');
+});
+
+test('a beforeModelCallback may give other tools, also long-running ones', async () => {
+  const added = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
+  const calls = ['later', 'constructor'].map((name) => ({ id: name, name, args: {} }));
+  const { run } = await setUp([{ calls }], {
+    beforeModelCallback: ({ request }) => {
+      request.toolsDict = { ...request.toolsDict, later: added };
+    },
+  });
+  const [call, response] = await run();
+  expect(call?.longRunningToolIds).toEqual(['later']);
+  expect(responseOf(response)).toEqual({ error: 'there is no tool named "constructor"; the tools are: later' });
+});
+
+test('an afterModelCallback may replace the response', async () => {
+  const { run, session } = await setUp(['secret'], {
+    afterModelCallback: [
+      ({ response }) => (textOf(response as Event) === 'secret' ? { ...response, ...saying('***') } : undefined),
+      () => expect.unreachable(),
+    ],
+  });
+  expect((await run()).map(textOf)).toEqual(['***']);
+  expect((await session()).events.map(textOf)).toEqual(['hi', '***']);
+});
+
+test('an afterModelCallback is asked for each chunk and for the whole', async () => {
+  const seen: (string | undefined)[] = [];
+  const { run } = await setUp([{ chunks: ['a', 'b'] }], {
+    afterModelCallback: async ({ response }) => {
+      const text = textOf(response as Event);
+      seen.push(text);
+      return { ...response, ...saying(`<${text}>`) };
+    },
+  });
+  expect((await run({ streamingMode: 'sse' })).map(textOf)).toEqual(['<a>', '<b>', '<ab>']);
+  expect(seen).toEqual(['a', 'b', 'ab']);
+});
+
+test('a reply that a callback took the calls from runs none', async () => {
+  const { run } = await setUp([calling], {
+    tools: [toolOf(() => expect.unreachable())],
+    afterModelCallback: () => saying('no calls'),
+  });
+  expect((await run()).map(textOf)).toEqual(['no calls']);
+});
+
+test('an onModelErrorCallback may answer for a model that failed', async () => {
+  const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
+  const { run, session } = await setUp([lost], {
+    onModelErrorCallback: [
+      ({ error }) => {
+        expect(error).toBe(lost);
+        return undefined;
+      },
+      ({ request }) => saying(`asked with ${request.contents.length}`),
+      () => expect.unreachable(),
+    ],
+  });
+  expect((await run()).map((event) => [textOf(event), event.errorCode])).toEqual([['asked with 1', undefined]]);
+  expect((await session()).events).toHaveLength(2);
+});
+
+test('what an onModelErrorCallback does to the request changes nothing of the session', async () => {
+  const { run, session } = await setUp([new ModelError('lost', { errorCode: 'UNAVAILABLE' })], {
+    onModelErrorCallback: ({ request }) => {
+      for (const part of request.contents[0]?.parts ?? []) part.text = 'redacted';
+      return saying('sorry');
+    },
+  });
+  await run();
+  expect((await session()).events.map(textOf)).toEqual(['hi', 'sorry']);
+});
+
+test('what an onModelErrorCallback answers after chunks closes their reply', async () => {
+  const { run } = await setUp([{ chunks: ['a'], error: new ModelError('lost', { errorCode: 'UNAVAILABLE' }) }], {
+    onModelErrorCallback: () => saying('instead'),
+  });
+  const events = await run({ streamingMode: 'sse' });
+  expect(events.map(textOf)).toEqual(['a', 'instead']);
+  expect(events[1]?.responseId).toBe(events[0]?.responseId);
+});
+
+test('what model callbacks write to state goes out with the reply', async () => {
+  const { run, session } = await setUp(['answer'], {
+    beforeModelCallback: ({ context }) => context.state.set('before', 1),
+    afterModelCallback: ({ context }) => context.state.set('after', 2),
+  });
+  expect((await run())[0]?.actions.stateDelta).toEqual({ before: 1, after: 2 });
+  expect((await session()).state).toEqual({ before: 1, after: 2 });
+});
+
+test('each model call of a run has state changes of its own', async () => {
+  let calls = 0;
+  const { run } = await setUp([calling, 'done'], {
+    tools: [toolOf()],
+    beforeModelCallback: ({ context }) => context.state.set('calls', ++calls),
+  });
+  expect((await run()).map((event) => event.actions.stateDelta)).toEqual([{ calls: 1 }, {}, { calls: 2 }]);
+});
+
+test('what an onModelErrorCallback throws takes the place of the error', async () => {
+  const { run } = await setUp([new ModelError('lost', { errorCode: 'UNAVAILABLE' })], {
+    onModelErrorCallback: () => {
+      throw new RangeError('callback');
+    },
+  });
+  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
+});

@@ -1,0 +1,203 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { AgentError, type Event, isRunnerCompletion, RunAbortedError } from '@eventloom/core';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { agentOf, setUp, textEvent, textOf } from './fixtures/parallel-run.ts';
+
+test('the first failure stops the siblings, closes them, and is thrown', async () => {
+  const gate = new Gate();
+  const closed: string[] = [];
+  const waiting = new CustomAgent('waiting', async function* (context) {
+    try {
+      yield textEvent(context, 'one');
+      await gate.pass(context.abortSignal);
+      yield textEvent(context, 'never');
+    } finally {
+      closed.push('waiting');
+    }
+  });
+  const suspended = new CustomAgent('suspended', async function* (context) {
+    try {
+      for (;;) {
+        yield textEvent(context, 'more');
+        await gate.reached;
+      }
+    } finally {
+      closed.push('suspended');
+    }
+  });
+  const failing = new CustomAgent('failing', async function* () {
+    await gate.reached;
+    throw new TypeError('broken');
+  });
+  const { run, stored, expectFree, platform } = await setUp(
+    new ParallelAgent({ name: 'par', subAgents: [waiting, suspended, failing] }),
+  );
+  const error: unknown = await run().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(AgentError);
+  expect(error).toMatchObject({ message: 'broken' });
+  expect(closed.toSorted()).toEqual(['suspended', 'waiting']);
+  const events = await stored();
+  expect(events.map(textOf)).not.toContain('never');
+  expect(events.at(-1)).toMatchObject({
+    author: 'failing',
+    branch: 'par.failing',
+    errorCode: 'AGENT',
+    errorMessage: 'broken',
+  });
+  await expectFree();
+  await platform.drain();
+});
+
+test('a sibling that fails because it was stopped does not take the place of the first failure', async () => {
+  const asked = new Gate();
+  const root = new ParallelAgent({
+    name: 'par',
+    subAgents: [
+      agentOf('slow', [{ text: 'late', gate: asked }]),
+      new CustomAgent('failing', async function* () {
+        await asked.reached;
+        throw new TypeError('broken');
+      }),
+    ],
+  });
+  const { run } = await setUp(root);
+  await expect(run()).rejects.toThrow('broken');
+});
+
+test('a failure of a sibling stops the rest of a part of the tree, and a callback above may recover', async () => {
+  const failing = new CustomAgent('failing', async function* () {
+    throw new TypeError('broken');
+  });
+  const par = new ParallelAgent({
+    name: 'par',
+    subAgents: [failing, agentOf('other', [{ text: 'late', gate: new Gate() }])],
+    onAgentErrorCallback: () => ({ parts: [{ text: 'never mind' }] }),
+  });
+  const next = new CustomAgent('next', async function* (context) {
+    yield textEvent(context, `next, ${context.abortSignal.aborted ? 'aborted' : 'alive'}`);
+  });
+  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [par, next] }));
+  expect((await run()).map(textOf)).toEqual(['never mind', 'next, alive']);
+});
+
+test('a sibling that does not listen is waited for a while, and then left to itself', async () => {
+  const stuck = new CustomAgent('stuck', async function* () {
+    await new Promise(() => undefined);
+  });
+  const failing = new CustomAgent('failing', async function* () {
+    throw new TypeError('broken');
+  });
+  const root = new ParallelAgent({ name: 'par', subAgents: [stuck, failing] });
+  const { run, platform, expectFree } = await setUp(root, { leaseTtlMs: 600_000 });
+  const outcome = expect(run()).rejects.toThrow('broken');
+  while ((await platform.nextTimer()) !== 5000);
+  platform.advance(5000);
+  await outcome;
+  await expectFree();
+});
+
+test('whoever stops reading stops every branch', async () => {
+  const closed: string[] = [];
+  const talking = (name: string) =>
+    new CustomAgent(name, async function* (context) {
+      try {
+        yield textEvent(context, name);
+        await new Gate().pass(context.abortSignal);
+      } finally {
+        closed.push(name);
+      }
+    });
+  const { runner, params, expectFree } = await setUp(
+    new ParallelAgent({ name: 'par', subAgents: [talking('a'), talking('b'), talking('c')] }),
+  );
+  for await (const event of runner.runAsync(params())) if (textOf(event) === 'b') break;
+  expect(closed.toSorted()).toEqual(['a', 'b', 'c']);
+  await expectFree();
+});
+
+test('an abort of the run ends all branches with RunAbortedError, and the completion event still comes last', async () => {
+  const controller = new AbortController();
+  const gate = new Gate();
+  const root = new SequentialAgent({
+    name: 'steps',
+    subAgents: [
+      new ParallelAgent({
+        name: 'par',
+        subAgents: [agentOf('a', ['quick']), agentOf('b', [{ text: 'never', gate }])],
+      }),
+    ],
+  });
+  const { runner, params, expectFree } = await setUp(root);
+  const events: Event[] = [];
+  const running = (async () => {
+    const stream = runner.runAsync({ ...params({ completionEvent: true }), abortSignal: controller.signal });
+    for await (const event of stream) events.push(event);
+  })();
+  await gate.reached;
+  controller.abort();
+  await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+  expect(events.filter(isRunnerCompletion)).toHaveLength(1);
+  expect(events.at(-1)).toMatchObject({ author: 'app', customMetadata: { outcome: 'aborted' } });
+  await expectFree();
+});
+
+test('after a failure in a nested agent the completion event comes last, once', async () => {
+  const failing = new CustomAgent('failing', async function* () {
+    throw new TypeError('broken');
+  });
+  const root = new LoopAgent({
+    name: 'loop',
+    subAgents: [new ParallelAgent({ name: 'par', subAgents: [failing, agentOf('a', ['fine'])] })],
+  });
+  const { runner, params } = await setUp(root);
+  const events: Event[] = [];
+  const running = (async () => {
+    for await (const event of runner.runAsync(params({ completionEvent: true }))) events.push(event);
+  })();
+  await expect(running).rejects.toThrow('broken');
+  expect(events.map(isRunnerCompletion).lastIndexOf(true)).toBe(events.length - 1);
+  expect(events.filter(isRunnerCompletion)).toHaveLength(1);
+  expect(events.at(-2)?.errorMessage).toBe('broken');
+});
+
+test('endInvocation in one branch ends the run after that event, and stops the others', async () => {
+  const gate = new Gate();
+  const ending = new CustomAgent('ending', async function* (context) {
+    await gate.reached;
+    context.endInvocation();
+    yield textEvent(context, 'the end');
+    yield textEvent(context, 'not this');
+  });
+  const { run, expectFree } = await setUp(
+    new ParallelAgent({ name: 'par', subAgents: [ending, agentOf('a', [{ text: 'late', gate }])] }),
+  );
+  expect((await run()).map(textOf)).toEqual(['the end']);
+  await expectFree();
+});
+
+test('siblings are stopped when one fails, also while nobody asks for the next event', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const held = new Gate();
+  const working = new CustomAgent('working', async function* (context) {
+    yield textEvent(context, 'one');
+    await new Gate().pass(context.abortSignal).catch(() => stopped.resolve());
+  });
+  const failing = new CustomAgent('failing', async function* () {
+    await held.pass();
+    throw new TypeError('broken');
+  });
+  const talking = new CustomAgent('talking', async function* (context) {
+    yield textEvent(context, 'one');
+    yield textEvent(context, 'two');
+  });
+  const { runner, params } = await setUp(new ParallelAgent({ name: 'par', subAgents: [working, talking, failing] }));
+  const stream = runner.runAsync(params());
+  while (textOf((await stream.next()).value ?? expect.unreachable()) !== 'two');
+  held.open();
+  await stopped.promise;
+  await expect(stream.next()).resolves.toMatchObject({ value: { errorMessage: 'broken' } });
+  await expect(stream.next()).rejects.toThrow('broken');
+});

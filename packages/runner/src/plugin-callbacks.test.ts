@@ -1,0 +1,170 @@
+import { BasePlugin, ModelError, type ToolProcessLlmRequest } from '@eventloom/core';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { calling, responseOf, saying, setUp, textOf, toolOf } from './fixtures/callback-run.ts';
+
+// The order of all of them.
+
+/** Logs every callback and answers nothing. */
+class Logging extends BasePlugin {
+  readonly #log: string[];
+
+  constructor(name: string, log: string[]) {
+    super(name);
+    this.#log = log;
+  }
+
+  #note(callback: string): undefined {
+    this.#log.push(`${this.name} ${callback}`);
+  }
+
+  override beforeAgentCallback(): undefined {
+    return this.#note('beforeAgent');
+  }
+
+  override afterAgentCallback(): undefined {
+    return this.#note('afterAgent');
+  }
+
+  override beforeModelCallback(): undefined {
+    return this.#note('beforeModel');
+  }
+
+  override afterModelCallback(): undefined {
+    return this.#note('afterModel');
+  }
+
+  override beforeToolSelection(): undefined {
+    return this.#note('toolSelection');
+  }
+
+  override beforeToolCallback(): undefined {
+    return this.#note('beforeTool');
+  }
+
+  override afterToolCallback(): undefined {
+    return this.#note('afterTool');
+  }
+}
+
+// Plugins before the agent's own.
+
+/** Answers one callback. */
+class Answering extends BasePlugin {
+  constructor(name: string, answers: Partial<Record<keyof BasePlugin, (params: never) => unknown>>) {
+    super(name);
+    Object.assign(this, answers);
+  }
+}
+
+test('callbacks run around agent, model and tool: plugins in their order, then the agent’s own in theirs', async () => {
+  const log: string[] = [];
+  const note = (callback: string) => () => void log.push(callback);
+  const { run } = await setUp(
+    [calling, 'done'],
+    {
+      tools: [toolOf(note('tool'))],
+      beforeAgentCallback: [note('own beforeAgent 1'), note('own beforeAgent 2')],
+      afterAgentCallback: note('own afterAgent'),
+      beforeModelCallback: [note('own beforeModel 1'), note('own beforeModel 2')],
+      afterModelCallback: note('own afterModel'),
+      beforeToolCallback: note('own beforeTool'),
+      afterToolCallback: note('own afterTool'),
+    },
+    [new Logging('p1', log), new Logging('p2', log)],
+  );
+  await run();
+  const around = (callback: string, ...own: string[]) => [`p1 ${callback}`, `p2 ${callback}`, ...own];
+  const model = [
+    ...around('toolSelection'),
+    ...around('beforeModel', 'own beforeModel 1', 'own beforeModel 2'),
+    ...around('afterModel', 'own afterModel'),
+  ];
+  expect(log).toEqual([
+    ...around('beforeAgent', 'own beforeAgent 1', 'own beforeAgent 2'),
+    ...model,
+    ...around('beforeTool', 'own beforeTool'),
+    'tool',
+    ...around('afterTool', 'own afterTool'),
+    ...model,
+    ...around('afterAgent', 'own afterAgent'),
+  ]);
+});
+
+test.each([
+  ['beforeModelCallback', ['x'], 'model'],
+  ['afterModelCallback', ['x'], 'model'],
+  ['onModelErrorCallback', [new ModelError('lost', { errorCode: 'UNAVAILABLE' })], 'model'],
+  ['beforeToolCallback', [calling, 'x'], 'tool'],
+  ['afterToolCallback', [calling, 'x'], 'tool'],
+  ['onToolErrorCallback', [calling, 'x'], 'tool'],
+] as const)(
+  'a plugin’s %s is asked before the agent’s own, and its answer is final',
+  async (callback, steps, about) => {
+    const answer = about === 'model' ? saying('plugin') : { by: 'plugin' };
+    const plugins = [
+      new Answering('silent', { [callback]: () => undefined }),
+      new Answering('first', { [callback]: () => answer }),
+      new Answering('second', { [callback]: () => expect.unreachable() }),
+    ];
+    const tool = toolOf(() => {
+      if (callback === 'onToolErrorCallback') throw new RangeError('broken');
+      return 'tool';
+    });
+    const { run } = await setUp(steps, { tools: [tool], [callback]: () => expect.unreachable() }, plugins);
+    const events = await run();
+    if (about === 'model') expect(textOf(events[0])).toBe('plugin');
+    else expect(responseOf(events[1])).toEqual({ by: 'plugin' });
+  },
+);
+
+test('a plugin may choose the tools of a request', async () => {
+  const tools = ['a', 'b', 'c'].map((name) => new FunctionTool({ name, description: '', execute: () => name }));
+  class Choosing extends BasePlugin {
+    override beforeToolSelection({ tools: { a, c } }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
+      return { ...(c && { c }), ...(a && { a }) };
+    }
+  }
+  const { model, run } = await setUp([{ calls: [{ name: 'b', args: {} }] }, 'ok'], { tools }, [
+    new Choosing('choosing'),
+  ]);
+  const events = await run();
+  expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['c', 'a']);
+  expect(responseOf(events[1])).toEqual({ error: 'there is no tool named "b"; the tools are: c, a' });
+});
+
+test('a plugin that overrides nothing is not in the way', async () => {
+  const { run } = await setUp([calling, 'done'], { tools: [toolOf()] }, [new Answering('idle', {})]);
+  expect(await run()).toHaveLength(3);
+});
+
+/** Changes state where tools are selected, and where a tool has its say in the request. */
+class Selecting extends BasePlugin {
+  override beforeToolSelection({ callbackContext: { state } }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
+    state.set('selected', Number(state.get('selected') ?? 0) + 1);
+    return undefined;
+  }
+}
+class Noting extends FunctionTool {
+  override async processLlmRequest(params: ToolProcessLlmRequest): Promise<void> {
+    params.toolContext.state.set('noted', true);
+    return super.processLlmRequest(params);
+  }
+}
+
+test('what is changed while tools are selected and requests are made goes out with the answer of the model', async () => {
+  const tools = [new Noting({ name: 'f', description: '', execute: ({ n }) => n })];
+  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const deltas = (await run()).map(({ actions }) => actions.stateDelta);
+  expect(deltas).toEqual([{ selected: 1, noted: true }, {}, { selected: 2, noted: true }]);
+  expect((await session()).state).toEqual({ selected: 2, noted: true });
+});
+
+test('what is changed while tools are selected for a call that goes on goes out before what comes of the call', async () => {
+  const tools = [new Noting({ name: 'f', description: '', requireConfirmation: true, execute: ({ n }) => n })];
+  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const id = (await run()).flatMap((event) => event.longRunningToolIds ?? [])[0] ?? '';
+  const events = await run({}, { functionResponse: { id, response: { confirmed: true } } });
+  expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
+  expect((await session()).state).toEqual({ selected: 3, noted: true });
+});

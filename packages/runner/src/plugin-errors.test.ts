@@ -1,0 +1,80 @@
+import { AgentError, BasePlugin, type InvocationContext } from '@eventloom/core';
+import { modelEvent } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { failing, HI, isFree, Recording, setUp, throwing } from './fixtures/failing-run.ts';
+
+test('every plugin is told of the error, after its event, and afterRunCallback is for success', async () => {
+  const plugins = [new Recording('one'), new Recording('two')];
+  const { runner } = await setUp(throwing, { plugins });
+  const stream = runner.runAsync(HI);
+  await stream.next();
+  expect(plugins[0]?.log).toEqual([]);
+  const thrown: unknown = await stream.next().catch((error: unknown) => error);
+  expect(plugins.map((plugin) => plugin.log)).toEqual([[thrown], [thrown]]);
+});
+
+test('a plugin that fails when it is told changes nothing about the run', async () => {
+  class Failing extends BasePlugin {
+    override onRunErrorCallback(): never {
+      throw new RangeError('plugin');
+    }
+  }
+  const last = new Recording('last');
+  const { runner, platform } = await setUp(throwing, { plugins: [new Failing('failing'), last] });
+  const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
+  expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
+  expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
+  expect(last.log).toEqual([error]);
+  await expect(platform.drain()).rejects.toThrow('plugin');
+  await isFree(runner);
+});
+
+test('an error of a plugin’s callback fails the run like one of the agent', async () => {
+  let signal: AbortSignal | undefined;
+  class Failing extends BasePlugin {
+    override afterRunCallback({ invocationContext }: { invocationContext: InvocationContext }): never {
+      signal = invocationContext.abortSignal;
+      throw new RangeError('after');
+    }
+  }
+  const plugin = new Failing('failing');
+  const { runner } = await setUp(
+    async function* () {
+      yield modelEvent('bot', 'one');
+    },
+    { plugins: [plugin] },
+  );
+  const { events, error } = await failing(runner);
+  expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
+  expect(events.map((event) => event.errorMessage)).toEqual([undefined, 'after']);
+  expect(signal?.aborted).toBe(true);
+});
+
+test('a plugin that refuses every event cannot hide why the run failed', async () => {
+  class Refusing extends BasePlugin {
+    override onEventCallback(): never {
+      throw new RangeError('refused');
+    }
+  }
+  const plugins = [new Refusing('refusing')];
+  const { runner } = await setUp(throwing, { plugins });
+  const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
+  expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
+  expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
+  await isFree(runner);
+});
+
+test('what a plugin throws about the message is typed, and nothing is written', async () => {
+  class Refusing extends BasePlugin {
+    override onUserMessageCallback(): never {
+      throw new RangeError('refused');
+    }
+  }
+  const { runner, stored } = await setUp(throwing, { plugins: [new Refusing('refusing')] });
+  const { events, error } = await failing(runner);
+  expect(error).toBeInstanceOf(AgentError);
+  expect(error).toMatchObject({ message: 'refused' });
+  expect(events).toEqual([]);
+  expect((await stored()).events).toEqual([]);
+  await isFree(runner);
+});

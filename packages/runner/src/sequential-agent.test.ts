@@ -1,0 +1,123 @@
+/* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { BaseAgent, RunAbortedError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { agentOf, sayer, setUp, textOf, texts, transfer } from './fixtures/workflow-run.ts';
+
+describe('SequentialAgent', () => {
+  test('runs its sub-agents in order, each on what the ones before stored', async () => {
+    const model = new ScriptedModel(['sketch', 'text']);
+    const root = new SequentialAgent({
+      name: 'steps',
+      subAgents: [
+        new LlmAgent({ name: 'drafter', model, outputKey: 'draft' }),
+        new LlmAgent({ name: 'writer', model, instruction: 'Write out {draft}.' }),
+      ],
+    });
+    expect(await texts(root)).toEqual(['sketch', 'text']);
+    expect(model.requests[1]?.request.config.systemInstruction).toMatch(/^Write out sketch\./);
+  });
+
+  test('goes on after a sub-agent that handed over, once the target is done', async () => {
+    const asker = agentOf('asker', [transfer], { subAgents: [agentOf('helper', ['helped'])] });
+    const root = new SequentialAgent({ name: 'steps', subAgents: [asker, sayer('next')] });
+    expect(await texts(root)).toEqual([
+      undefined,
+      undefined,
+      'Transferring control to agent: helper',
+      'helped',
+      'next',
+    ]);
+  });
+
+  test('ends where the invocation is ended', async () => {
+    const ender = new CustomAgent('ender', async function* (context) {
+      context.endInvocation();
+    });
+    expect(await texts(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual([
+      'a',
+    ]);
+  });
+
+  test('does nothing without sub-agents', async () => {
+    expect(await texts(new SequentialAgent({ name: 'steps' }))).toEqual([]);
+  });
+
+  test('fails with the sub-agent that fails, and the rest does not run', async () => {
+    const broken = new CustomAgent('broken', async function* () {
+      throw new TypeError('no');
+    });
+    const { run, stored } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [broken, sayer('b')] }));
+    await expect(run()).rejects.toThrow('no');
+    expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'AGENT']);
+  });
+
+  test('leaves the failure to the agent that failed, wherever it is, on its branch', async () => {
+    const broken = new CustomAgent('broken', async function* () {
+      throw new TypeError('no');
+    });
+    const lane = new LoopAgent({ name: 'lane', subAgents: [broken] });
+    const par = new ParallelAgent({ name: 'par', subAgents: [lane] });
+    const { run, stored } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), par] }));
+    await expect(run()).rejects.toThrow('no');
+    expect((await stored()).at(-1)).toMatchObject({ author: 'broken', branch: 'par.lane', errorCode: 'AGENT' });
+  });
+
+  test.each([
+    ['in a sequence', (agent: BaseAgent) => new SequentialAgent({ name: 'steps', subAgents: [agent] })],
+    ['at the top', (agent: BaseAgent) => agent],
+  ])('leaves it to an agent %s that catches one failure and fails with another', async (_, place) => {
+    const broken = new CustomAgent('broken', async function* () {
+      throw new TypeError('caught');
+    });
+    const careless = new CustomAgent(
+      'careless',
+      async function* (context) {
+        try {
+          yield* broken.runAsync(context);
+        } catch {
+          throw new TypeError('no');
+        }
+      },
+      { subAgents: [broken] },
+    );
+    const { run, stored } = await setUp(place(careless));
+    await expect(run()).rejects.toThrow('no');
+    expect((await stored()).at(-1)).toMatchObject({ author: 'careless', errorMessage: 'no' });
+  });
+
+  test('is told before and after, as every agent is', async () => {
+    const root = new SequentialAgent({
+      name: 'steps',
+      subAgents: [sayer('a')],
+      beforeAgentCallback: ({ state }) => state.set('began', true),
+      afterAgentCallback: () => ({ parts: [{ text: 'after' }] }),
+    });
+    const { run } = await setUp(root);
+    const events = await run();
+    expect(events[0]?.actions.stateDelta).toEqual({ began: true });
+    expect(events.map((event) => [event.author, textOf(event)])).toEqual([
+      ['steps', undefined],
+      ['a', 'a'],
+      ['steps', 'after'],
+    ]);
+  });
+});
+
+test('SequentialAgent begins no agent once the run is aborted', async () => {
+  const controller = new AbortController();
+  let begun = 0;
+  const deaf = (name: string) =>
+    new CustomAgent(name, async function* () {
+      begun++;
+      controller.abort();
+    });
+  const { runner } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [deaf('a'), deaf('b')] }));
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+  await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+  expect(begun).toBe(1);
+});

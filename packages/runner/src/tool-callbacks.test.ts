@@ -1,0 +1,141 @@
+import type { ToolContext } from '@eventloom/core';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { calling, responseOf, setUp, toolOf } from './fixtures/callback-run.ts';
+
+// Tools.
+
+test('what a beforeToolCallback answers is used instead of the tool', async () => {
+  const { run, session } = await setUp([calling, 'done'], {
+    tools: [toolOf(() => expect.unreachable())],
+    beforeToolCallback: [() => undefined, ({ args }) => ({ cached: args['n'] }), () => expect.unreachable()],
+    afterToolCallback: ({ response }) => ({ ...response, after: true }),
+  });
+  expect(responseOf((await run())[1])).toEqual({ cached: 1, after: true });
+  expect((await session()).events).toHaveLength(4);
+});
+
+test('a beforeToolCallback may change the arguments of the tool, and the stored call keeps the model’s', async () => {
+  const { run } = await setUp([calling, 'done'], {
+    tools: [toolOf()],
+    beforeToolCallback: ({ args }) => void (args['n'] = 7),
+  });
+  const events = await run();
+  expect(responseOf(events[1])).toEqual({ result: 7 });
+  expect(events[0]?.content?.parts?.[0]?.functionCall?.args).toEqual({ n: 1 });
+});
+
+test('an afterToolCallback may replace the answer', async () => {
+  const { run } = await setUp([calling, 'done'], {
+    tools: [toolOf()],
+    afterToolCallback: [({ response }) => ({ was: response['result'] }), () => expect.unreachable()],
+  });
+  expect(responseOf((await run())[1])).toEqual({ was: 1 });
+});
+
+test('an onToolErrorCallback may answer for a tool that threw', async () => {
+  const { run } = await setUp([calling, 'done'], {
+    tools: [
+      toolOf(() => {
+        throw new RangeError('broken');
+      }),
+    ],
+    onToolErrorCallback: [
+      () => undefined,
+      ({ error, args }) => ({ sorry: error.message, args }),
+      () => expect.unreachable(),
+    ],
+    afterToolCallback: ({ response }) => ({ ...response, after: true }),
+  });
+  expect(responseOf((await run())[1])).toEqual({ sorry: 'broken', args: { n: 1 }, after: true });
+});
+
+test('what a tool callback answers is JSON like what a tool answers', async () => {
+  const { run } = await setUp([calling, 'done'], {
+    tools: [toolOf()],
+    afterToolCallback: () => ({ at: new Date(0), bad: new Map() }),
+  });
+  expect(responseOf((await run())[1])).toEqual({
+    error: 'tool f returned something that is not JSON: the result at bad is a Map, not a plain object',
+  });
+});
+
+test('tool callbacks and the tool share the context of the call', async () => {
+  const ids: string[] = [];
+  const note = ({ context }: { context: ToolContext }) => {
+    ids.push(context.functionCallId);
+    context.state.set('steps', [...(context.state.get<string[]>('steps') ?? []), context.functionCallId]);
+  };
+  const { run } = await setUp([calling, 'done'], {
+    tools: [toolOf((_, context) => note({ context }))],
+    beforeToolCallback: note,
+    afterToolCallback: note,
+  });
+  expect((await run())[1]?.actions.stateDelta).toEqual({ steps: ['c1', 'c1', 'c1'] });
+  expect(ids).toEqual(['c1', 'c1', 'c1']);
+});
+
+test.each(['beforeToolCallback', 'afterToolCallback', 'onToolErrorCallback'] as const)(
+  'what a %s throws fails the run',
+  async (callback) => {
+    const { run } = await setUp([calling], {
+      tools: [
+        toolOf(() => {
+          if (callback === 'onToolErrorCallback') throw new RangeError('tool');
+        }),
+      ],
+      [callback]: () => {
+        throw new RangeError('callback');
+      },
+    });
+    await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
+  },
+);
+
+test('when one callback fails the run, calls that run beside it are told to stop', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const { run } = await setUp(
+    [
+      {
+        calls: [
+          { name: 'slow', args: {} },
+          { name: 'f', args: {} },
+        ],
+      },
+    ],
+    {
+      tools: [
+        new FunctionTool({
+          name: 'slow',
+          description: '',
+          execute: (_, { abortSignal }) =>
+            new Promise((resolve) =>
+              abortSignal.addEventListener('abort', () => {
+                stopped.resolve();
+                resolve('stopped');
+              }),
+            ),
+        }),
+        toolOf(),
+      ],
+      beforeToolCallback: ({ tool }) => {
+        if (tool.name === 'f') throw new RangeError('callback');
+      },
+    },
+  );
+  await expect(run()).rejects.toThrow('callback');
+  await stopped.promise;
+});
+
+test('when one callback fails the run, calls that wait for their turn are not begun', async () => {
+  const begun: unknown[] = [];
+  const { run } = await setUp([{ calls: [0, 1, 2].map((n) => ({ name: 'f', args: { n } })) }], {
+    tools: [toolOf(({ n }) => void begun.push(n))],
+    afterToolCallback: () => {
+      throw new RangeError('callback');
+    },
+  });
+  await expect(run({ maxParallelToolCalls: 1 })).rejects.toThrow('callback');
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  expect(begun).toEqual([0]);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { chunksOf, resultOf, setUp } from './fixtures/streaming-run.ts';
+
+// Progress.
+
+test('a tool tells how it gets on: streamed at once, stored nowhere', async () => {
+  const { run, stored } = await setUp(async (_args, context) => {
+    expect(await context.emit({ done: 1 })).toBe(true);
+    void context.emit('unawaited');
+    return 'all';
+  });
+  const events = await run();
+  expect(chunksOf(events)).toEqual([{ done: 1 }, 'unawaited']);
+  expect(resultOf(events)).toEqual({ result: 'all' });
+  expect(JSON.stringify(await stored())).not.toContain('unawaited');
+});
+
+test.each([
+  ['a function', () => 1, 'is a function'],
+  ['undefined', undefined, 'is undefined'],
+  ['a Map within', { at: new Map() }, 'at at is a Map'],
+])('progress that is %s throws at the call', async (_, progress, fault) => {
+  let thrown: unknown;
+  const { run } = await setUp((_args, context) => {
+    try {
+      void context.emit(progress);
+    } catch (error) {
+      thrown = error;
+    }
+  });
+  await run();
+  expect(thrown).toMatchObject({ code: 'INVALID_EVENT', message: expect.stringContaining(fault) });
+});
+
+test('a tool that tells more than anybody takes is stopped', async () => {
+  const { run } = await setUp((_args, context) => {
+    for (let n = 0; n < 2000; n++) void context.emit(n);
+  });
+  const events = await run();
+  expect(chunksOf(events)).toHaveLength(1000);
+  expect(resultOf(events)).toEqual({ error: expect.stringContaining('await what emit returns') });
+});
+
+test('what is told after the tool ended is told to nobody', async () => {
+  let late: (() => Promise<boolean>) | undefined;
+  const { run } = await setUp((_args, context) => {
+    late = () => context.emit('late');
+  });
+  expect(chunksOf(await run())).toEqual([]);
+  expect(await late?.()).toBe(false);
+});

@@ -1,0 +1,104 @@
+import { BaseAgent, HandOverLimitError, LlmCallLimitError, RunAbortedError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
+import { agentOf, setUp, told, transferTo } from './fixtures/transfer-run.ts';
+
+/** Two agents of one's own that hand over to each other for good; too often when that seems to have no end. */
+function pingPong(): BaseAgent {
+  let handOvers = 0;
+  const handTo = (name: string): Script =>
+    async function* (context) {
+      if (++handOvers > 10_000) throw new RangeError('nothing ends it');
+      yield context.createEvent({ actions: { transferToAgent: name } });
+    };
+  const subAgents = [new CustomAgent('ping', handTo('pong')), new CustomAgent('pong', handTo('ping'))];
+  return new CustomAgent('top', handTo('ping'), { subAgents });
+}
+
+test('control goes back and forth as long as there are model calls left, and no longer', async () => {
+  const ping: LlmAgent = agentOf(
+    'ping',
+    Array.from({ length: 9 }, () => transferTo('pong')),
+  );
+  const pong: LlmAgent = agentOf(
+    'pong',
+    Array.from({ length: 9 }, () => transferTo('ping')),
+  );
+  const { run, stored } = await setUp(agentOf('top', [transferTo('ping')], { subAgents: [ping, pong] }));
+  await expect(run('hi', { maxLlmCalls: 6 })).rejects.toBeInstanceOf(LlmCallLimitError);
+  const events = await stored();
+  expect(events.filter((event) => event.actions.transferToAgent)).toHaveLength(6);
+  expect(events.at(-1)).toMatchObject({ author: 'pong', errorCode: 'LLM_CALL_LIMIT' });
+});
+
+test.each([
+  ['at the top', pingPong],
+  ['in a sequence', () => new SequentialAgent({ name: 'steps', subAgents: [pingPong()] })],
+])('agents without a model that hand over to each other %s fail the run when that has no end', async (_, create) => {
+  const { run, stored } = await setUp(create());
+  await expect(run('hi', { maxLlmCalls: 80 })).rejects.toBeInstanceOf(HandOverLimitError);
+  const events = await stored();
+  expect(events.filter((event) => event.actions.transferToAgent)).toHaveLength(81);
+  expect(events.at(-1)).toMatchObject({ errorCode: 'HAND_OVER_LIMIT' });
+});
+
+test('hand-overs count as long as no model was asked: those before a model call are forgotten', async () => {
+  const rounds = 3;
+  let round = 0;
+  const relay = new CustomAgent('relay', async function* (context) {
+    if (++round < rounds) yield context.createEvent({ actions: { transferToAgent: 'lead' } });
+  });
+  const lead = agentOf(
+    'lead',
+    Array.from({ length: rounds }, () => transferTo('relay')),
+    { subAgents: [relay] },
+  );
+  const { run } = await setUp(lead);
+  expect((await run('hi', { maxLlmCalls: rounds })).filter((event) => event.object === 'agent.transfer')).toHaveLength(
+    5,
+  );
+});
+
+test('hand-overs without a bound let the rest of the process go on, and can be aborted', async () => {
+  const controller = new AbortController();
+  const { runner } = await setUp(pingPong());
+  const running = runner.run({
+    userId: 'u',
+    sessionId: 's',
+    newMessage: { parts: [{ text: 'hi' }] },
+    runConfig: { maxLlmCalls: 0 },
+    abortSignal: controller.signal,
+  });
+  setTimeout(() => controller.abort());
+  await expect(running).rejects.toBeInstanceOf(RunAbortedError);
+});
+
+test('of several hand-overs in one reply the first one happens, and the others are answered with an error', async () => {
+  const note = new FunctionTool({
+    name: 'go',
+    description: '',
+    execute: (_, { actions, state }) => {
+      state.set('noted', true);
+      actions.transferToAgent = 'second';
+    },
+  });
+  const calls = [
+    { name: 'transfer_to_agent', args: { agent_name: 'first' } },
+    { name: 'go' },
+    { name: 'transfer_to_agent', args: { agent_name: 'second' } },
+  ];
+  const subAgents = [agentOf('first', ['done']), agentOf('second', [])];
+  const { run } = await setUp(agentOf('lead', [{ calls }], { tools: [note], subAgents }));
+  const events = await run();
+  const error = 'cannot hand over to "second": an earlier call hands over to "first"';
+  expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
+    { transferredTo: 'first' },
+    { error },
+    { error },
+  ]);
+  expect(events[1]?.actions).toMatchObject({ transferToAgent: 'first', stateDelta: { noted: true } });
+  expect(told(events.at(-1) ?? expect.unreachable())).toBe('first: done');
+});

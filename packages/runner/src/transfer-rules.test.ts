@@ -1,0 +1,118 @@
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { agentOf, offered, setUp, told, transferTo } from './fixtures/transfer-run.ts';
+
+test('an agent may hand over to its sub-agents, its parent and its peers, in this order', async () => {
+  const model = new ScriptedModel(['done']);
+  const below = agentOf('below', []);
+  const middle = new LlmAgent({ name: 'middle', model, subAgents: [below], instruction: 'Be kind.' });
+  const peers = [agentOf('left', []), middle, agentOf('right', [], { description: 'turns right' })];
+  const { run } = await setUp(agentOf('top', [transferTo('middle')], { subAgents: peers, description: 'knows all' }));
+  await run();
+  const { targets, instruction } = offered(model.requests[0]?.request ?? expect.unreachable());
+  expect(targets).toEqual(['below', 'top', 'left', 'right']);
+  expect(instruction).toMatch(/^Be kind\.\n\nYou are an agent\. .*\n\n/);
+  expect(instruction).toContain('- top: knows all');
+  expect(instruction).toContain('- right: turns right');
+  expect(instruction).toContain('hand over to `top`');
+});
+
+test.each<[string, Partial<LlmAgentConfig>, string[] | undefined]>([
+  ['its parent', { disallowTransferToParent: true }, ['peer']],
+  ['its peers', { disallowTransferToPeers: true }, ['top']],
+  ['either', { disallowTransferToParent: true, disallowTransferToPeers: true }, undefined],
+])('an agent that may not hand over to %s is not told of it', async (_, config, expected) => {
+  const model = new ScriptedModel(['done']);
+  const agent = new LlmAgent({ name: 'agent', model, ...config });
+  const { run } = await setUp(agentOf('top', [transferTo('agent')], { subAgents: [agent, agentOf('peer', [])] }));
+  await run();
+  const { targets, instruction } = offered(model.requests[0]?.request ?? expect.unreachable());
+  expect(targets).toEqual(expected);
+  expect(String(instruction).includes('transfer_to_agent')).toBe(expected !== undefined);
+});
+
+test('an agent below a workflow agent may hand over to its own sub-agents and nobody else', async () => {
+  const model = new ScriptedModel(['done']);
+  const agent = new LlmAgent({ name: 'agent', model, subAgents: [agentOf('below', [])] });
+  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [agent, agentOf('next', ['too'])] }));
+  await run();
+  expect(offered(model.requests[0]?.request ?? expect.unreachable()).targets).toEqual(['below']);
+});
+
+test('the tool for it stands before the agent’s own', async () => {
+  const model = new ScriptedModel(['done']);
+  const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
+  const agent = new LlmAgent({ name: 'agent', model, tools: [tool], subAgents: [agentOf('below', [])] });
+  const { run } = await setUp(agent);
+  await run();
+  expect(offered(model.requests[0]?.request ?? expect.unreachable()).names).toEqual(['transfer_to_agent', 'f']);
+});
+
+test.each([['nobody'], ['lead'], [undefined], [5]])(
+  'a hand-over to %j, who cannot be handed over to, is an error that the model is told of',
+  async (name) => {
+    const model = new ScriptedModel([transferTo(name), 'I do it myself.']);
+    const lead = new LlmAgent({ name: 'lead', model, subAgents: [agentOf('helper', [])] });
+    const { run } = await setUp(lead);
+    const events = await run();
+    expect(events.map((event) => event.author)).toEqual(['lead', 'lead', 'lead']);
+    expect(told(events[1] ?? expect.unreachable())).toContain('agent_name is one of: helper');
+    expect(events[1]?.actions.transferToAgent).toBeUndefined();
+  },
+);
+
+test('a tool of one’s own may hand over to any agent of the tree', async () => {
+  const go = (to: string) =>
+    new FunctionTool({ name: 'go', description: '', execute: (_, { actions }) => void (actions.transferToAgent = to) });
+  const deep = agentOf('deep', ['down here']);
+  const middle = agentOf('middle', [], { subAgents: [deep] });
+  const { run } = await setUp(
+    agentOf('top', [{ calls: [{ name: 'go' }] }], { tools: [go('deep')], subAgents: [middle] }),
+  );
+  expect((await run()).map(told).slice(2)).toEqual(['top: Transferring control to agent: deep', 'deep: down here']);
+});
+
+test.each([
+  ['gone', 'there is no agent of that name'],
+  ['top', 'it has control already'],
+])('a tool of one’s own that hands over to %s is answered with an error', async (to, fault) => {
+  const tool = new FunctionTool({
+    name: 'go',
+    description: '',
+    execute: (_, { actions }) => void (actions.transferToAgent = to),
+  });
+  const { run } = await setUp(agentOf('top', [{ calls: [{ name: 'go' }] }, 'I stay.'], { tools: [tool] }));
+  const events = await run();
+  expect(told(events[1] ?? expect.unreachable())).toContain(fault);
+  expect(events.map(told).at(-1)).toBe('top: I stay.');
+});
+
+test.each<[string, Partial<LlmAgentConfig>, string, string | undefined]>([
+  ['its parent', { disallowTransferToParent: true }, 'top', 'those above it'],
+  ['one further above', { disallowTransferToParent: true }, 'root', 'those above it'],
+  ['a peer', { disallowTransferToPeers: true }, 'peer', 'none beside it'],
+  ['one elsewhere in the tree', { disallowTransferToPeers: true }, 'far', 'none beside it'],
+  ['a peer, which only its parent may not be', { disallowTransferToParent: true }, 'peer', undefined],
+  ['one below it', { disallowTransferToParent: true, disallowTransferToPeers: true }, 'below', undefined],
+])('a tool of one’s own that hands over to %s keeps to the rules of its agent', async (_, config, to, refusal) => {
+  const tool = new FunctionTool({
+    name: 'go',
+    description: '',
+    execute: (_args, { actions }) => void (actions.transferToAgent = to),
+  });
+  const below = agentOf('below', ['below']);
+  const agent = agentOf('agent', [{ calls: [{ name: 'go' }] }, 'I stay.'], {
+    ...config,
+    tools: [tool],
+    subAgents: [below],
+  });
+  const top = agentOf('top', [transferTo('agent')], { subAgents: [agent, agentOf('peer', ['peer'])] });
+  const root = agentOf('root', [transferTo('top')], { subAgents: [top, agentOf('far', [])] });
+  const { run } = await setUp(root);
+  const events = (await run()).map(told);
+  expect(events.at(-1)).toBe(refusal === undefined ? `${to}: ${to}` : 'agent: I stay.');
+  if (refusal !== undefined) expect(events.at(-2)).toContain(refusal);
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { SESSIONS, setUp } from './fixtures/session-client.ts';
+
+describe('creating a session', () => {
+  test('answers it as the ADK does', async () => {
+    const { send } = setUp();
+    const { status, json } = await send('POST', SESSIONS, {
+      sessionId: 's',
+      state: { a: 1, 'user:b': 2, 'temp:c': 3 },
+    });
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      id: 's',
+      appName: 'app',
+      userId: 'ann',
+      state: { a: 1, 'user:b': 2 },
+      events: [],
+      lastUpdateTime: expect.closeTo(Date.now() / 1000, -1),
+    });
+  });
+
+  test('makes an id up when there is no body', async () => {
+    const { send } = setUp();
+    const { status, json } = await send('POST', SESSIONS);
+    expect([status, typeof json['id']]).toEqual([200, 'string']);
+    expect((await send('GET', `${SESSIONS}/${String(json['id'])}`)).status).toBe(200);
+  });
+
+  test('takes keys in snake case', async () => {
+    const { send } = setUp();
+    expect((await send('POST', SESSIONS, { session_id: 's' })).json['id']).toBe('s');
+  });
+
+  test('takes the state itself as the body of the address with an id, as the ADK does', async () => {
+    const { send } = setUp();
+    expect((await send('POST', `${SESSIONS}/a`, { key: 'value' })).json['state']).toEqual({ key: 'value' });
+    expect((await send('POST', `${SESSIONS}/b`, { state: { key: 'value' } })).json['state']).toEqual({ key: 'value' });
+    expect((await send('POST', `${SESSIONS}/c`)).json['state']).toEqual({});
+  });
+
+  test('stores the events it starts with, in either spelling', async () => {
+    const { send } = setUp();
+    const events = [
+      { author: 'user', content: { parts: [{ text: 'hi' }] }, invocation_id: 'e-1' },
+      { author: 'agent', content: { parts: [{ text: 'hello' }] }, actions: { state_delta: { mood: 'good' } } },
+    ];
+    const { json } = await send('POST', SESSIONS, { sessionId: 's', events });
+    expect(json['state']).toEqual({ mood: 'good' });
+    expect(json['events']).toMatchObject([
+      { author: 'user', invocationId: 'e-1', id: expect.stringMatching(/./), timestamp: expect.any(Number) },
+      { author: 'agent', invocationId: expect.stringMatching(/^e-/) },
+    ]);
+    expect((await send('GET', `${SESSIONS}/s`)).json).toEqual(json);
+  });
+
+  test.each([
+    ['a partial event', [{ author: 'a', partial: true }], 'events[0]: is partial, and chunks are not stored'],
+    ['an event without an author', [{ content: { parts: [{ text: 'x' }] } }], 'events[0].author: is missing'],
+    [
+      'an id that comes twice',
+      [
+        { id: 'x', author: 'a' },
+        { id: 'x', author: 'a' },
+      ],
+      'events[1].id: is the id of an earlier event',
+    ],
+    ['a control character in an author', [{ author: 'a\0b' }], 'events[0].author: holds a control character'],
+    [
+      'a name that no artifact has',
+      [{ author: 'a' }, { author: 'a', actions: { artifactDelta: { '../x': 0 } } }],
+      'events[1].actions.artifactDelta: artifact name "../x": has the segment .., which would leave its folder',
+    ],
+    [
+      'a version below 0',
+      [{ author: 'a', actions: { artifact_delta: { 'a.txt': -1 } } }],
+      'events[0].actions.artifactDelta: "a.txt" has the version -1; versions are integers from 0',
+    ],
+    ['something that is no event', [{ author: 5 }], 'events[0].author: must be a string, is the number 5'],
+  ])('with %s is refused and leaves nothing', async (_what, events, error) => {
+    const { send } = setUp();
+    const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });
+    expect([status, json['error']]).toEqual([400, error]);
+    expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+
+  test('with an artifact name that is far too long is refused in few words', async () => {
+    const { send } = setUp();
+    const events = [{ author: 'a', actions: { artifactDelta: { ['x'.repeat(100_000)]: 0 } } }];
+    const { status, json } = await send('POST', SESSIONS, { events });
+    expect([status, String(json['error']).length < 300]).toEqual([400, true]);
+  });
+
+  test('with events that cannot be stored leaves no session', async () => {
+    const { send } = setUp();
+    const events = [{ author: 'a', actions: { stateDelta: { '': 1 } } }];
+    const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });
+    expect([status, json['code']]).toEqual([400, 'STATE_KEY']);
+    expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+
+  test.each([SESSIONS, `${SESSIONS}/s`])('with an id that is taken is a conflict: POST %s', async (path) => {
+    const { send } = setUp();
+    await send('POST', SESSIONS, { sessionId: 's', state: { kept: true } });
+    const { status, json } = await send('POST', path, { sessionId: 's' });
+    expect([status, json['code']]).toEqual([409, 'SESSION_ALREADY_EXISTS']);
+    expect((await send('GET', `${SESSIONS}/s`)).json['state']).toEqual({ kept: true });
+  });
+
+  test('with another id in the body than in the path is refused', async () => {
+    const { send } = setUp();
+    expect((await send('POST', `${SESSIONS}/s`, { sessionId: 't' })).status).toBe(400);
+  });
+});

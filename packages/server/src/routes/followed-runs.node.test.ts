@@ -1,0 +1,117 @@
+import { request } from 'node:http';
+import { Gate } from '@eventloom/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ASK, CHUNKS, framesOf, readUntil, servers, setUp, STREAM, textOf } from './fixtures/run-server.ts';
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.shutDown()));
+});
+
+describe('a run that was left', () => {
+  const runPath = (id: string | null): string => `/apps/app/users/ann/sessions/s/runs/${id}`;
+
+  test('misses and repeats nothing when it is followed again, chunks included', async () => {
+    const gate = new Gate();
+    const { url, post } = await setUp([{ chunks: ['one ', 'two ', gate, 'three ', 'four'] }]);
+    const response = await post('/run_sse', STREAM);
+    const id = response.headers.get('Eventloom-Invocation-Id');
+    const seen = framesOf(await readUntil(response, '"two "'));
+    const again = await fetch(`${url}${runPath(id)}`, { headers: { 'last-event-id': String(seen.at(-1)?.id) } });
+    gate.open();
+    const rest = framesOf(await again.text());
+    const all = framesOf(await (await fetch(`${url}${runPath(id)}`)).text());
+    expect([...seen, ...rest]).toEqual(all);
+    expect(all.map(textOf)).toEqual(['one ', 'two ', 'three ', 'four', 'one two three four']);
+  });
+
+  test('is followed by the query too, and the header wins', async () => {
+    const { url, post } = await setUp([CHUNKS]);
+    const response = await post('/run_sse', STREAM);
+    await response.text();
+    const path = `${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`;
+    const ids = async (suffix: string, headers = {}): Promise<number[]> =>
+      framesOf(await (await fetch(`${path}${suffix}`, { headers })).text()).map(({ id }) => id);
+    expect(await ids('?lastEventId=3')).toEqual([4]);
+    expect(await ids('?lastEventId=3', { 'last-event-id': '1' })).toEqual([2, 3, 4]);
+  });
+
+  test('answers 204 when it ended and there is no more, which ends an EventSource', async () => {
+    const { url, post } = await setUp(['done']);
+    const response = await post('/run_sse', ASK);
+    await response.text();
+    const path = `${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`;
+    expect((await fetch(`${path}?lastEventId=1`)).status).toBe(204);
+  });
+
+  test.each(['x', '-1', '1.5', '99', '1,1', '9999999999999999999'])('refuses the last id %j', async (id) => {
+    const { url, post } = await setUp(['done']);
+    const response = await post('/run_sse', ASK);
+    await response.text();
+    const path = `${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`;
+    expect((await fetch(path, { headers: { 'last-event-id': id } })).status).toBe(400);
+  });
+
+  test('that is unknown, or of another session, is not found', async () => {
+    const { url, post } = await setUp(['done']);
+    const response = await post('/run_sse', ASK);
+    await response.text();
+    const id = response.headers.get('Eventloom-Invocation-Id');
+    for (const path of [
+      runPath('e-nope'),
+      runPath(id).replace('sessions/s', 'sessions/t'),
+      runPath(id).replace('ann', 'bob'),
+    ]) {
+      const answer = await fetch(`${url}${path}`);
+      expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'RUN_NOT_FOUND' }]);
+    }
+  });
+
+  test('says what to do when its first events are not kept any more', async () => {
+    const { url, post } = await setUp([CHUNKS], { maxRunChars: 500 });
+    const response = await post('/run_sse', STREAM);
+    await response.text();
+    const answer = await fetch(`${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`);
+    expect([answer.status, await answer.json()]).toMatchObject([410, { code: 'RUN_EVENTS_GONE' }]);
+  });
+
+  test('is cancelled by DELETE, and what it committed stays', async () => {
+    const gate = new Gate();
+    const { url, post, sessionService } = await setUp([{ calls: [{ name: 'set_mood' }] }, { text: 'late', gate }]);
+    const response = await post('/run_sse', ASK);
+    await gate.reached;
+    const path = `${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`;
+    const cancelled = await fetch(path, { method: 'DELETE' });
+    expect([cancelled.status, await cancelled.json()]).toEqual([200, null]);
+    expect(framesOf(await response.text()).at(-1)?.data).toEqual({
+      error: 'the run was cancelled',
+      code: 'RUN_ABORTED',
+    });
+    const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    expect(session?.state).toEqual({ mood: 'good' });
+    expect((await fetch(path, { method: 'DELETE' })).status).toBe(200);
+  });
+
+  test('ends with its session when that is deleted', async () => {
+    const gate = new Gate();
+    const { url, post } = await setUp([{ text: 'late', gate }], { answerAfterMs: 0 });
+    const response = await post('/run_sse', ASK);
+    await gate.reached;
+    await fetch(`${url}/apps/app/users/ann/sessions/s`, { method: 'DELETE' });
+    expect(await response.text()).toContain('the session was deleted');
+    expect((await fetch(`${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`)).status).toBe(404);
+  });
+});
+
+test('a connection that is cut off does not end the run', async () => {
+  const gate = new Gate();
+  const { url, sessionService } = await setUp([{ chunks: ['one', gate, 'two'] }]);
+  const client = request(`${url}/run_sse`, { method: 'POST' }, (answer) => answer.once('data', () => client.destroy()));
+  const closed = new Promise<void>((resolve) => client.once('close', resolve));
+  client.on('error', () => undefined).end(JSON.stringify(STREAM));
+  await closed;
+  gate.open();
+  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+  await sessionService.releaseLease(await sessionService.acquireLease(key));
+  const session = await sessionService.getSession(key);
+  expect(session?.events.at(-1)?.content?.parts).toEqual([{ text: 'onetwo' }]);
+});

@@ -1,0 +1,108 @@
+import { ConfigurationError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ASK, CHUNKS, framesOf, servers, setUp, STREAM, textOf } from './fixtures/run-server.ts';
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.shutDown()));
+});
+
+describe('POST /run_sse', () => {
+  test('streams chunks and the event that merges them, numbered from 1', async () => {
+    const { post } = await setUp([CHUNKS]);
+    const response = await post('/run_sse', STREAM);
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    const frames = framesOf(await response.text());
+    expect(frames.map(({ id }) => id)).toEqual([1, 2, 3, 4]);
+    expect(frames.map(textOf)).toEqual(['one ', 'two ', 'three', 'one two three']);
+    expect(frames.map(({ data }) => data.partial)).toEqual([true, true, true, undefined]);
+  });
+
+  test('gives only whole events without streaming', async () => {
+    const { post } = await setUp([CHUNKS]);
+    expect(framesOf(await (await post('/run_sse', ASK)).text()).map(textOf)).toEqual(['one two three']);
+  });
+
+  test('names the run before its first event, and a chunk is there before the next is made', async () => {
+    const [first, second] = [new Gate(), new Gate()];
+    const { post } = await setUp([{ chunks: [first, 'one', second, 'two'] }], { answerAfterMs: 0 });
+    const response = await post('/run_sse', STREAM);
+    expect(response.headers.get('Eventloom-Invocation-Id')).toMatch(/^e-/);
+    const reader = (response.body ?? new ReadableStream()).getReader();
+    first.open();
+    expect(new TextDecoder().decode((await reader.read()).value as Uint8Array)).toContain('"one"');
+    second.open();
+    await reader.cancel();
+  });
+
+  test('ends with the error of a run that fails midway', async () => {
+    const { post } = await setUp([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
+    const response = await post('/run_sse', STREAM);
+    const frames = framesOf(await response.text());
+    expect(response.status).toBe(200);
+    expect(frames.at(-1)?.data).toEqual({ error: 'broke', code: 'CONFIGURATION' });
+    expect(frames.at(-2)?.data).toMatchObject({ errorCode: 'MODEL_ERROR', errorMessage: 'broke' });
+  });
+
+  test.each([
+    ['an unknown app', { appName: 'nope' }, 404, 'APP_NOT_FOUND'],
+    ['an unknown session', { sessionId: 'nope' }, 404, 'SESSION_NOT_FOUND'],
+    ['an empty message', { newMessage: { parts: [] } }, 400, 'INVALID_MESSAGE'],
+    ['a message without text', { newMessage: { parts: [{ text: '' }] } }, 400, 'INVALID_MESSAGE'],
+    ['a function call', { newMessage: { parts: [{ functionCall: { name: 'f' } }] } }, 400, 'INVALID_MESSAGE'],
+    [
+      'an answer to no call',
+      { newMessage: { parts: [{ functionResponse: { id: 'x', response: {} } }] } },
+      400,
+      'INVALID_MESSAGE',
+    ],
+    ['the role of a model', { newMessage: { role: 'model', parts: [{ text: 'x' }] } }, 400, 'INVALID_MESSAGE'],
+    ['no message', { newMessage: undefined }, 400, 'INVALID_REQUEST'],
+    ['a part that is none', { newMessage: { parts: [5] } }, 400, 'INVALID_REQUEST'],
+    ['bytes that are no base64', { newMessage: { parts: [{ inlineData: { data: '!' } }] } }, 400, 'INVALID_REQUEST'],
+    ['an empty user', { userId: '' }, 400, 'INVALID_REQUEST'],
+    ['a session that is a number', { sessionId: 5 }, 400, 'INVALID_REQUEST'],
+    ['an impossible onBusy', { onBusy: 'wait' }, 400, 'INVALID_REQUEST'],
+    ['streaming that is a text', { streaming: 'yes' }, 400, 'INVALID_REQUEST'],
+    ['a state key that cannot be', { stateDelta: { '': 1 } }, 400, 'STATE_KEY'],
+    ['a session id with NUL', { sessionId: 'a\0b' }, 400, 'INVALID_REQUEST'],
+    ['a user with a lone surrogate', { userId: '\ud800' }, 400, 'INVALID_REQUEST'],
+    [
+      'the id of a run that the session does not have',
+      { invocationId: 'e-1', newMessage: null },
+      400,
+      'INVALID_REQUEST',
+    ],
+  ])('with %s is refused and writes nothing', async (_what, change, status, code) => {
+    const { post, sessionService } = await setUp([]);
+    for (const path of ['/run', '/run_sse']) {
+      const response = await post(path, { ...ASK, ...change });
+      expect([response.status, await response.json()]).toEqual([status, { error: expect.stringMatching(/./), code }]);
+    }
+    const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    expect(session?.events).toEqual([]);
+  });
+
+  test('of a session that is busy is refused at once when asked to', async () => {
+    const gate = new Gate();
+    const { post } = await setUp([{ text: 'done', gate }], { answerAfterMs: 0 });
+    const first = await post('/run_sse', ASK);
+    await gate.reached;
+    const second = await post('/run', { ...ASK, onBusy: 'reject' });
+    expect([second.status, second.headers.get('retry-after')]).toEqual([409, '1']);
+    expect(await second.json()).toMatchObject({ code: 'SESSION_BUSY' });
+    gate.open();
+    await first.text();
+  });
+
+  test('is refused when there are as many runs as the server takes', async () => {
+    const gate = new Gate();
+    const { post } = await setUp([{ text: 'done', gate }], { answerAfterMs: 0, maxRuns: 1 });
+    const first = await post('/run_sse', ASK);
+    const second = await post('/run_sse', ASK);
+    expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await second.json()).toMatchObject({ code: 'SERVER_BUSY' });
+    gate.open();
+    await first.text();
+  });
+});

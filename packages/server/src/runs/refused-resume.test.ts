@@ -1,0 +1,61 @@
+import type { Event } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+const sessionOf = (userId: string) => `/apps/app/users/${userId}/sessions/s`;
+
+async function setUp(...steps: ScriptedStep[]) {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const server = createServer({
+    runners: [runner],
+    authenticate: (request) => ({ userId: request.headers.get('authorization') ?? '' }),
+    onError: () => undefined,
+  });
+  const send = async (userId: string, path: string, body?: object) => {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const headers = { authorization: userId };
+    const response = await server.fetch(new Request(`http://localhost${path}`, { ...init, headers }));
+    return {
+      status: response.status,
+      text: await response.text(),
+      id: response.headers.get('Eventloom-Invocation-Id'),
+    };
+  };
+  const run = (userId: string, body: object) =>
+    send(userId, '/run', { appName: 'app', userId, sessionId: 's', ...body });
+  for (const userId of ['ann', 'bob']) await send(userId, sessionOf(userId), {});
+  return { send, run, sessionService };
+}
+
+const HI = { newMessage: { parts: [{ text: 'hi' }] } };
+
+test.each(['ann', 'bob'])('what is kept of a run stays when %s is refused to resume it', async (userId) => {
+  const { send, run } = await setUp('done');
+  const { id } = await run('ann', HI);
+  const read = () => send('ann', `${sessionOf('ann')}/runs/${id}`);
+  const before = await read();
+  expect([before.status, before.text]).toEqual([200, expect.stringContaining('done')]);
+  expect((await run(userId, { invocationId: id })).status).toBe(400);
+  expect(await read()).toEqual(before);
+});
+
+test('who waits for a session of their own keeps nobody from going on with a run of the same name', async () => {
+  const { run, sessionService } = await setUp({ calls: [{ id: 'c', name: 'wait' }] }, 'done');
+  const { id, text } = await run('ann', HI);
+  expect((JSON.parse(text) as Event[]).at(-1)?.longRunningToolIds).toEqual(['c']);
+  const lease = await sessionService.acquireLease({ appName: 'app', userId: 'bob', sessionId: 's' });
+  const waiting = run('bob', { invocationId: id });
+  const answer = { newMessage: { parts: [{ functionResponse: { id: 'c', response: {} } }] }, onBusy: 'reject' };
+  const answered = await run('ann', answer);
+  expect([answered.status, answered.id]).toEqual([200, id]);
+  await sessionService.releaseLease(lease);
+  expect((await waiting).status).toBe(400);
+});

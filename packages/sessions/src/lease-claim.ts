@@ -1,0 +1,35 @@
+import type { SessionKey, SessionLease } from '@eventloom/core';
+
+/** Asks for a lease. */
+export interface LeaseClaim extends SessionKey {
+  readonly nowMs: number;
+  readonly ttlMs: number;
+  /** Take it also from an owner whose lease has not expired. */
+  readonly takeOver: boolean;
+  /** The run that it is for: another open run of the session ends. Undefined for no run, which leaves an open run as it is. */
+  readonly invocationId: string | undefined;
+  /** True makes that run the session's open run, with one attempt more than it had. */
+  readonly resumable: boolean;
+  /**
+   * The place in the line of those who wait in several processes: undefined at first, and always unless the driver is `shared`. A claim
+   * is refused as busy while a ticket that has not run out is before it: for a claim without a ticket any of them is. Refused with
+   * a ticket, the claim leaves it for `ttlMs` from now, unless it is there for half of that yet; given or withdrawn, it is removed.
+   */
+  readonly ticket: LeaseTicket | undefined;
+}
+
+/** The place of one who waits for a lease, in the order of `sinceMs` and then of the ids. */
+export interface LeaseTicket {
+  /** Unique. */
+  readonly id: string;
+  /** When the wait began; milliseconds since the epoch. */
+  readonly sinceMs: number;
+  readonly ttlMs: number;
+}
+
+/** What came of asking for a lease. */
+export type ClaimOutcome =
+  | { readonly status: 'missing' }
+  | { readonly status: 'busy'; readonly freeAtMs: number }
+  /** The lease as its owner gets it: a plain object, compared by value. */
+  | { readonly status: 'taken'; readonly lease: SessionLease };
