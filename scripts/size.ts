@@ -5,7 +5,7 @@ import { build, type BuildOptions } from 'esbuild';
 import { readPackages } from '../tests/structure/repository.ts';
 
 /** The target is 40,000 (see bench/README.md); until it is met again, this keeps the bundle from growing further. */
-const budgetInBytes = 47_200;
+const budgetInBytes = 42_800;
 const root = join(import.meta.dirname, '..');
 
 /** A whole agent with its dependencies: core, runner, llm-agent, tools, in-memory sessions and a scripted model. */
@@ -18,7 +18,7 @@ const whole = await measure(agentEntry, { platform: 'browser', outfile: 'bundle.
  * As wrangler bundles a Worker that says `minify: true` and `keep_names: false`: all in one file. The targets are 60 kB for the runtime
  * with hono and 170 kB for the Worker with Gemini; the budgets keep what there is. What wrangler itself makes of them, from the sources and
  * from the packages as they are published, is held to the targets in tests/packages/worker.test.ts. A Worker that is a server has live runs
- * in it, which take 15 kB, and their side of Gemini, which takes 9.
+ * in it, which take 15 kB, and their side of Gemini, which takes 5.
  */
 const workerd: BuildOptions = {
   platform: 'browser',
@@ -26,9 +26,9 @@ const workerd: BuildOptions = {
   outfile: 'bundle.js',
 };
 const workers = [
-  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_900 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 116_600 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 169_900 },
+  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 60_500 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 119_000 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 167_900 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

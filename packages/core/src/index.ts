@@ -38,6 +38,7 @@ export {
   hasTrailingCodeExecutionResult,
   isDoneResponse,
   isFinalResponse,
+  isOutputMismatch,
   isRunnerCompletion,
 } from './event/event-predicates.ts';
 export { stringifyContent } from './event/stringify-content.ts';
@@ -57,7 +58,11 @@ export type { ExecutionNode, ExecutionView, RequestNode } from './event/executio
 export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './event/branch.ts';
-export { hideTransfers, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
+export { hideTransfers, isTransfer, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
+export { leavesAgent } from './event/leaves-agent.ts';
+export { RUN_ABANDONED } from './event/run-abandoned.ts';
+export { INTERRUPTED_CALL } from './tool/interrupted-call.ts';
+export { SET_MODEL_RESPONSE } from './tool/set-model-response.ts';
 
 export { checkKnown } from './agent/check-known.ts';
 export { firstAnswer } from './agent/first-answer.ts';
@@ -153,6 +158,7 @@ export { languageOf } from './code-execution/language-of.ts';
 
 export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
 export { BaseEventsSummarizer } from './compaction/base-events-summarizer.ts';
+export { afterCovered, coveredUntil } from './compaction/covered-until.ts';
 export { createCompactionEvent } from './compaction/create-compaction-event.ts';
 export type { EffectiveHistory, PlacedCompaction, Summary } from './compaction/effective-history.ts';
 export { effectiveEvents, effectiveHistory, rewritesHistory } from './compaction/effective-history.ts';
@@ -198,6 +204,9 @@ export type {
 export { ResponseAggregator } from './model/response-aggregator.ts';
 
 export { checkName } from './session/check-name.ts';
+export { checkToolCall } from './session/check-tool-call.ts';
+export { checkStoredKeys, inField, toStoredEvent } from './session/stored-checks.ts';
+export { callsToRun } from './content/calls-to-run.ts';
 export { readNewest } from './session/read-newest.ts';
 export type {
   Session,
@@ -245,6 +254,7 @@ export type {
   SaveArtifactRequest,
 } from './artifact/artifact-service.ts';
 export { BaseArtifactService } from './artifact/artifact-service.ts';
+export { ARTIFACTS_TO_RESTORE } from './artifact/artifacts-to-restore.ts';
 export { artifactUri, checkArtifactName, isUserArtifact } from './artifact/artifact-name.ts';
 export type {
   AddEventsToMemoryRequest,
@@ -263,6 +273,7 @@ export { PluginManager } from './plugin/plugin-manager.ts';
 export type { DurableObjectStorage } from './platform/durable-object-storage.ts';
 export type { Platform } from './platform/platform.ts';
 export { systemPlatform } from './platform/platform.ts';
+export { reportTo, reportUnlessStopped } from './platform/report-to.ts';
 
 export type { EventloomErrorOptions } from './errors/eventloom-error.ts';
 export { EventloomError } from './errors/eventloom-error.ts';

@@ -4,9 +4,9 @@ import {
   type Event,
   type InvocationContext,
   type JsonValue,
+  reportUnlessStopped,
   RunAbortedError,
   STRUCTURED_OUTPUT,
-  toError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
@@ -218,8 +218,7 @@ export class GraphRun {
       };
       running.then(stopped, (error: unknown) => {
         // What stops says that it was stopped; anything else is news.
-        if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError')
-          platform.background(Promise.reject(toError(error)));
+        reportUnlessStopped(platform, error);
         stopped();
       });
     });

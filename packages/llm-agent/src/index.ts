@@ -25,4 +25,4 @@ export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';
 export { BuiltInPlanner } from './planners/built-in-planner.ts';
 export { PlanReActPlanner } from './planners/plan-re-act-planner.ts';
 export { injectSessionState } from './instruction-template.ts';
-export { SET_MODEL_RESPONSE } from './set-model-response-tool.ts';
+export { SET_MODEL_RESPONSE } from '@eventloom/core';

@@ -1,8 +1,5 @@
-import { BaseTool, type FunctionDeclaration, type RunAsyncToolRequest } from '@eventloom/core';
+import { BaseTool, type FunctionDeclaration, type RunAsyncToolRequest, SET_MODEL_RESPONSE } from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
-
-/** The name of the tool that carries a structured answer. */
-export const SET_MODEL_RESPONSE = 'set_model_response';
 
 /** A wrapper around a schema that is no object: arguments always are one. */
 const VALUE = 'value';

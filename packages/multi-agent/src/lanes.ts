@@ -1,4 +1,10 @@
-import { type AbortGuard, type Event, type InvocationContext, RunAbortedError, toError } from '@eventloom/core';
+import {
+  type AbortGuard,
+  type Event,
+  type InvocationContext,
+  reportUnlessStopped,
+  RunAbortedError,
+} from '@eventloom/core';
 import { Route } from './route.ts';
 
 /** How long agents that were told to stop may take. */
@@ -101,8 +107,7 @@ export class Lanes {
     const closing = Array.from(this.#open, ({ events }) =>
       events.return().then(undefined, (error: unknown) => {
         // What stops says that it was stopped; anything else is news.
-        if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError')
-          platform.background(Promise.reject(toError(error)));
+        reportUnlessStopped(platform, error);
       }),
     );
     await new Promise<void>((resolve) => {

@@ -20,7 +20,7 @@ describe('its answer', () => {
       { outputSchema: z.object({ count: z.number() }) },
     );
     const { run } = await setUp(caller(helper));
-    expect(answers(await run())).toEqual([{ error: expect.stringContaining('does not match the required schema') }]);
+    expect(answers(await run())).toEqual([{ error: expect.stringContaining('does not match the schema') }]);
   });
 
   test('leaves thoughts out, and is empty when there is none', async () => {

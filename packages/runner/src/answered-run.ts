@@ -34,7 +34,7 @@ export function answeredRun(events: readonly Event[], callIds: readonly string[]
   const [id] = ids;
   if (ids.size > 1)
     throw new InvalidMessageError(
-      'newMessage: answers calls of several runs; send each a message of its own',
+      'newMessage: answers calls of several runs; send each a message of its own, one after the other',
     );
   return id;
 }

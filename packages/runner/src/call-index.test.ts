@@ -1,8 +1,9 @@
 import { createEvent, type Event, getFunctionCalls } from '@eventloom/core';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
+import { ValueSchema } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { answeredRun } from './answered-run.ts';
-import { matchFunctionResponses } from './match-answers.ts';
+import { matchAnswers } from './match-answers.ts';
 
 /** Events that count how often what they say is looked at. */
 function counted(events: readonly Event[]): { readonly events: readonly Event[]; readonly looks: () => number } {
@@ -22,9 +23,10 @@ test('answers to many calls are matched with a look at each event, not with one 
   const { events, looks } = counted([...calls, ...said]);
   const parts = ids.map((id) => ({ functionResponse: { id, response: {} } }));
   const platform = fixedPlatform();
-  const matched = await matchFunctionResponses(
+  const matched = await matchAnswers(
     { role: 'user', parts },
     { events, platform, requestTtlMs: undefined, credentialService: undefined },
+    ValueSchema,
   );
   expect(matched.calls.flatMap(getFunctionCalls).map(({ id }) => id)).toEqual(ids);
   expect(answeredRun(events, ids)).toBeUndefined();
@@ -47,9 +49,10 @@ test('of calls with one id on branches of a run each answer takes the next, a ca
     { ...functionResponseEvent('user', [{ id: 'c', name: 'ask', response: {} }]), branch: 'y' },
   ];
   const answer = { functionResponse: { id: 'c', response: {} } };
-  const { calls } = await matchFunctionResponses(
+  const { calls } = await matchAnswers(
     { role: 'user', parts: [answer, answer] },
     { events, platform: fixedPlatform(), requestTtlMs: undefined, credentialService: undefined },
+    ValueSchema,
   );
   expect(calls.map(({ id }) => id)).toEqual(['z', 'x']);
 });

@@ -1,7 +1,7 @@
-import { type EventsCompactor, RunAbortedError, type BaseSessionService } from '@eventloom/core';
+import { type BaseSessionService, type EventsCompactor, reportTo, RunAbortedError } from '@eventloom/core';
+import { FROM_THE_BEGIN } from './event-places.ts';
 import { eventsThatCount, pointBehindCompaction } from './history-pointer.ts';
 import type { RunScope } from './run.ts';
-import { reportTo } from './run-failure.ts';
 
 /**
  * Compacts the session of a run that is over, when it is time. What goes wrong is the platform's to report, and changes nothing:
@@ -19,10 +19,11 @@ export async function compactSession(
     const event = await context.untilLetGo(compactor.compact({ context, sessionService }));
     if (!event) return;
     const { events } = session;
-    const history = pointBehindCompaction(events, event, loaded.places, session.lastSeq + 1);
+    const places = loaded.places ?? FROM_THE_BEGIN;
+    const history = pointBehindCompaction(events, event, places, session.lastSeq + 1);
     await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
     // The events that the summary stands for need no memory.
-    loaded.kept = { ...eventsThatCount(events, loaded.places), lastSeq: session.lastSeq, derived: new Map() };
+    loaded.kept = { ...eventsThatCount(events, places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {
     if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
   }

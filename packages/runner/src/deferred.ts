@@ -1,10 +1,9 @@
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { completionEvent } from './completion-event.ts';
 import { compactSession } from './compact-session.ts';
-import { readAll, readHistory } from './history-reader.ts';
 import { lacksSomething } from './lacks-something.ts';
-import { matchFunctionResponses } from './match-answers.ts';
-import { recallSpeaker } from './recall-speaker.ts';
+import { matchAnswers } from './match-answers.ts';
+import { readBack } from './read-back.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
 import { closeRun } from './resume/close-run.ts';
 import { resumeInvocation } from './resume/resume-invocation.ts';
@@ -20,10 +19,8 @@ export const deferred = {
   completionEvent,
   findAnsweredRun,
   lacksSomething,
-  matchFunctionResponses,
-  readAll,
-  readHistory,
-  recallSpeaker,
+  matchAnswers,
+  readBack,
   restoreArtifacts,
   resumeInvocation,
   rewind,

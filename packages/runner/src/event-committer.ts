@@ -1,16 +1,17 @@
 import {
+  afterCovered,
   type BaseSessionService,
+  coveredUntil,
   createEventActions,
   type Event,
   type EventParams,
-  type InvocationContext,
   InvalidEventError,
+  type InvocationContext,
   ObjectType,
   type Platform,
   type RunConfig,
   type Session,
 } from '@eventloom/core';
-import { afterCovered, coveredUntil } from './covered-until.ts';
 import { InnerChanges } from './inner-changes.ts';
 import type { HeldLease } from './lease-keeper.ts';
 

@@ -1,12 +1,12 @@
 import type { Event, GetSessionConfig, HistoryPointer, Session } from '@eventloom/core';
-import { type EventPlace, EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
+import { type EventPlace, EventPlaces } from './event-places.ts';
 import { pointerAt } from './history-pointer.ts';
 import { readUncovered } from './read-uncovered.ts';
 
 /** A session with the events that count, and maybe more, and with their places. */
 export interface ReadHistory {
   readonly session: Session;
-  readonly places: EventPlaces;
+  readonly places: EventPlaces | undefined;
 }
 
 /** Of how many compactions it is asked whether they stand for all before them: each time costs the compactions before it. */
@@ -89,7 +89,7 @@ export async function readHistory(session: Session, read: ReadSession): Promise<
 
 /** Every event of the session. */
 export async function readAll(read: ReadSession): Promise<ReadHistory> {
-  return { session: await read(), places: FROM_THE_BEGIN };
+  return { session: await read(), places: undefined };
 }
 
 /** The earlier summaries that a compaction leaves; undefined when they are not there. */

@@ -1,7 +1,7 @@
 // Runs agents: takes the session, commits each event before the agent goes on, and yields it.
 
 export { Runner } from './runner.ts';
-export { RUN_ABANDONED } from './resume/run-abandoned.ts';
+export { RUN_ABANDONED } from '@eventloom/core';
 export type { FindAnsweredRunParams } from './answered-run.ts';
 export type { CloseRunParams } from './resume/close-run.ts';
 export type { RunStream } from './run-stream.ts';

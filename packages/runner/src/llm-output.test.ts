@@ -95,17 +95,13 @@ test('an answer of the wrong shape goes back to the model with what is wrong, an
   expect(events.map((event) => event.errorCode)).toEqual(['OUTPUT_SCHEMA', 'OUTPUT_SCHEMA', undefined]);
   expect(events[1]).toMatchObject({
     content: { parts: [{ text: '{"city":5}' }] },
-    errorMessage:
-      'The answer does not match the required schema: city: Invalid input: expected string, received number.',
+    errorMessage: 'The answer does not match the schema: city: Invalid input: expected string, received number.',
   });
   expect(
     model.requests[2]?.request.contents.slice(1).map((content) => [content.role, content.parts?.[0]?.text]),
   ).toEqual([
     ['model', 'Paris'],
-    [
-      'user',
-      expect.stringMatching(/^The answer does not match the required schema: not JSON: .* Answer again with JSON/),
-    ],
+    ['user', expect.stringMatching(/^The answer does not match the schema: not JSON: .* Answer again with JSON/)],
     ['model', '{"city":5}'],
     ['user', expect.stringMatching(/: city: .* Answer again with JSON that matches the schema and nothing else\.$/)],
   ]);

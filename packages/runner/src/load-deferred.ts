@@ -1,5 +1,8 @@
-/** Loads what is seldom needed, once. */
-export async function loadDeferred(): Promise<typeof import('./deferred.ts').deferred> {
-  const { deferred } = await import('./deferred.ts');
-  return deferred;
+type Deferred = typeof import('./deferred.ts').deferred;
+
+let loaded: Deferred | undefined;
+
+/** Loads what not every run needs, once. */
+export async function loadDeferred(): Promise<Deferred> {
+  return (loaded ??= (await import('./deferred.ts')).deferred);
 }

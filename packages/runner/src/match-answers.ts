@@ -1,4 +1,5 @@
 import { type Content, type Event, type FunctionResponse, InvalidMessageError, type Part } from '@eventloom/core';
+import type { ValueSchema } from '@eventloom/tools';
 import { CallIndex, type IndexedCall } from './call-index.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 
@@ -22,14 +23,15 @@ export interface MatchParams extends RequestAnswersParams {
  * @throws InvalidMessageError when a response answers no call of the session, or one that has its final answer, and for an answer to a
  * question that is none
  */
-export async function matchFunctionResponses(
+export async function matchAnswers(
   message: Content,
   params: MatchParams,
+  Schema: typeof ValueSchema,
   before?: RequestAnswers,
 ): Promise<MatchedMessage> {
   const { invocationId, ...answering } = params;
   const index = new CallIndex(params.events, invocationId);
-  const answers = new RequestAnswers({ ...answering, events: index.events }, before);
+  const answers = new RequestAnswers({ ...answering, events: index.events }, Schema, before);
   const calls: Event[] = [];
   const taken = new Set<Event>();
   const parts: Part[] = [];

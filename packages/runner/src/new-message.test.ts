@@ -1,7 +1,8 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
+import { ValueSchema } from '@eventloom/tools';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type MatchedMessage, matchFunctionResponses } from './match-answers.ts';
+import { type MatchedMessage, matchAnswers } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 
 test('a message of text, data and files is taken, and gets the role of the user', () => {
@@ -64,12 +65,16 @@ test.each([
 });
 
 function match(message: Content, events: readonly Event[]): Promise<MatchedMessage> {
-  return matchFunctionResponses(message, {
-    events,
-    platform: fixedPlatform(),
-    requestTtlMs: undefined,
-    credentialService: undefined,
-  });
+  return matchAnswers(
+    message,
+    {
+      events,
+      platform: fixedPlatform(),
+      requestTtlMs: undefined,
+      credentialService: undefined,
+    },
+    ValueSchema,
+  );
 }
 
 function answering(id: string, extras: object = {}): Content {

@@ -26,7 +26,7 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Event[]): PickedAg
   const { author, branch } = first;
   if (calls.some((other) => other.author !== author || other.branch !== branch)) {
     throw new InvalidMessageError(
-      'newMessage: answers calls of several agents, in a run that cannot be resumed; send each a message of its own',
+      'newMessage: answers calls of several agents in a run that cannot be resumed; send each a message of its own, one after the other',
     );
   }
   return { agent: root.findAgent(author) ?? root, branch };

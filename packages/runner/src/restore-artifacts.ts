@@ -1,4 +1,6 @@
 import {
+  afterCovered,
+  ARTIFACTS_TO_RESTORE,
   type BaseArtifactService,
   ConfigurationError,
   createEvent,
@@ -10,8 +12,7 @@ import {
   type SessionLease,
   setOwn,
 } from '@eventloom/core';
-import { ARTIFACTS_TO_RESTORE, type ArtifactsToRestore, artifactsToRestore } from './artifacts-to-restore.ts';
-import { afterCovered } from './covered-until.ts';
+import { type ArtifactsToRestore, artifactsToRestore } from './artifacts-to-restore.ts';
 import type { Runner } from './runner.ts';
 
 /** A session that is held, and how its next event is dated. */

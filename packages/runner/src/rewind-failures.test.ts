@@ -1,5 +1,5 @@
+import { ARTIFACTS_TO_RESTORE } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { ARTIFACTS_TO_RESTORE } from './artifacts-to-restore.ts';
 import { AFTER, BEFORE, contentsOf, GO, IDS, KEY, setUp } from './fixtures/rewound-artifacts.ts';
 
 /** The calls that a rewind makes when nothing fails. */

@@ -1,5 +1,6 @@
 import {
   applyStateDelta,
+  ARTIFACTS_TO_RESTORE,
   type BaseSessionService,
   type Event,
   InvalidRequestError,
@@ -7,7 +8,7 @@ import {
   setOwn,
   stateScopeOf,
 } from '@eventloom/core';
-import { ARTIFACTS_TO_RESTORE, type ArtifactsToRestore, artifactsToRestore } from './artifacts-to-restore.ts';
+import { type ArtifactsToRestore, artifactsToRestore } from './artifacts-to-restore.ts';
 
 /** What has to change for a session to be as it was before an invocation. */
 export interface RewindPlan {

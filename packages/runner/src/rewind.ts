@@ -1,22 +1,22 @@
 import {
-  checkName,
+  afterCovered,
+  ARTIFACTS_TO_RESTORE,
   checkKnown,
+  checkName,
   createEvent,
   type Event,
   type OnBusy,
-  RunAbortedError,
+  reportTo,
   RUN_CONFIG_DEFAULTS,
+  RunAbortedError,
   type SessionLease,
   SessionNotFoundError,
   setOwn,
   StaleWriterError,
 } from '@eventloom/core';
-import { ARTIFACTS_TO_RESTORE } from './artifacts-to-restore.ts';
-import { afterCovered } from './covered-until.ts';
 import { checkRestorable, restoreArtifacts } from './restore-artifacts.ts';
 import { planRewind } from './rewind-plan.ts';
 import type { RunSupport } from './run.ts';
-import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 
 /** What a rewind is given. */

@@ -4,7 +4,7 @@ import {
   type Event,
   EventloomError,
   type InvocationContext,
-  type Platform,
+  reportTo,
   RunAbortedError,
   SessionNotFoundError,
   StaleWriterError,
@@ -71,9 +71,4 @@ export async function tellPlugins(context: InvocationContext, failure: Eventloom
       reportTo(context.platform, error);
     }
   }
-}
-
-/** For what goes wrong when a run's outcome is settled already. */
-export function reportTo(platform: Platform, error: unknown): void {
-  platform.background(Promise.reject(toError(error)));
 }

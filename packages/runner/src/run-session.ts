@@ -1,16 +1,16 @@
 import {
+  ARTIFACTS_TO_RESTORE,
+  coveredUntil,
   type GetSessionConfig,
   type LeaveOpen,
+  reportTo,
   type RunConfig,
   type SessionKey,
   type SessionLease,
   type StaleWriterError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import { hasArtifactsToRestore } from './artifacts-to-restore.ts';
-import { coveredUntil } from './covered-until.ts';
 import type { HeldLease } from './lease-keeper.ts';
-import { reportTo } from './run-failure.ts';
 import type { Run, RunSupport } from './run.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
@@ -77,7 +77,8 @@ export class RunSession {
       const held = this.#hold(await sessions.acquire(this.key, runConfig, canBegin, abortSignal, run));
       const loaded = await sessions.load(this.key, this.#name, window, callIds, resumedId);
       this.#loaded = loaded;
-      if (hasArtifactsToRestore(loaded.session.state)) await this.#finishRewind(loaded, held.lease);
+      // A rewind that was cut off left something to do.
+      if (Object.hasOwn(loaded.session.state, ARTIFACTS_TO_RESTORE)) await this.#finishRewind(loaded, held.lease);
       if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
     }

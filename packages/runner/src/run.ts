@@ -9,13 +9,14 @@ import {
   type GetSessionConfig,
   InvalidMessageError,
   InvocationContext,
+  reportUnlessStopped,
   RunAbortedError,
   type RunConfig,
   type RunLiveParams,
   ShuttingDownError,
   StreamingMode,
-  toError,
 } from '@eventloom/core';
+import { ValueSchema } from '@eventloom/tools';
 import { loadDeferred } from '#load-deferred';
 import type { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
@@ -25,8 +26,8 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import type { MatchedMessage } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
+import { recallSpeaker } from './recall-speaker.ts';
 import type { RequestAnswers } from './request-answers.ts';
-import { reportTo } from './run-failure.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
@@ -176,7 +177,7 @@ export class Run {
     }
     const isReply = matched.calls.length > 0;
     const isCut = !this.#window && events.length < loaded.session.lastSeq;
-    if (isCut && !isReply && !resumed) await (await loadDeferred()).recallSpeaker(agent, loaded, sessionService);
+    if (isCut && !isReply && !resumed) await recallSpeaker(agent, loaded, sessionService);
     const asking = isReply && !resumed ? agentOfCalls(agent, matched.calls) : undefined;
     const picked = resumed?.picked ?? asking ?? { agent: lastSpeaker(agent, events, loaded.derived) };
     this.#queue?.checkAgent(picked.agent, agent);
@@ -252,15 +253,16 @@ export class Run {
   async #matchAnswers(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
-    const { matchFunctionResponses } = await loadDeferred();
-    return matchFunctionResponses(message, { events, platform, requestTtlMs, credentialService, invocationId }, before);
+    const { matchAnswers } = await loadDeferred();
+    const params = { events, platform, requestTtlMs, credentialService, invocationId };
+    return matchAnswers(message, params, ValueSchema, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
   async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
     const { resumeInvocation } = await loadDeferred();
     try {
-      const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
+      const resumed = resumeInvocation(this.#runner.agent, events, invocationId, lastSpeaker);
       this.#config = { ...resumed.config, ...withoutUndefined(this.#config), resumable: true };
       return resumed;
     } catch (error) {
@@ -293,10 +295,9 @@ export class Run {
    */
   async stopAgent(events: AsyncGenerator<Event, void, void>): Promise<void> {
     this.stop();
-    const closing = events.return(undefined).then(undefined, (error: unknown) => {
-      if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError')
-        reportTo(this.#runner.platform, error);
-    });
+    const closing = events
+      .return(undefined)
+      .then(undefined, (error: unknown) => reportUnlessStopped(this.#runner.platform, error));
     if (!this.#isPulling) await closing;
   }
 

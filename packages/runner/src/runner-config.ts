@@ -95,9 +95,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   if (typeof config.sessionService?.appendEvent !== 'function')
     throw new ConfigurationError('Runner: sessionService must be a session service');
   if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
-    throw new ConfigurationError(
-      'Runner: eventsCompaction.summarizer must be a summarizer, such as a LlmEventSummarizer',
-    );
+    throw new ConfigurationError('Runner: eventsCompaction.summarizer must be a summarizer');
   const { getSessionConfig } = config;
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);

@@ -259,22 +259,22 @@ export class Runner {
         await tellPlugins(context, failure);
       }
       isDone = failure === undefined;
-      if (run.config.completionEvent) {
-        const { completionEvent } = await loadDeferred();
-        yield completionEvent(this, run, failure);
-      }
+      if (run.config.completionEvent) yield this.#completionOf(run, failure);
       if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
-      if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error)) {
-        const { completionEvent } = await loadDeferred();
-        yield completionEvent(this, run, error);
-      }
+      if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error))
+        yield this.#completionOf(run, error);
       if (!run.isLetGo) throw error;
     } finally {
       if (!isDone) run.stop();
       await run.end(outcome);
     }
+  }
+
+  async #completionOf(run: Run, failure?: EventloomError): Promise<Event> {
+    const { completionEvent } = await loadDeferred();
+    return completionEvent(this, run, failure);
   }
 
   async #compact(compactor: EventsCompactor, scope: RunScope): Promise<void> {

@@ -1,11 +1,10 @@
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { FROM_THE_BEGIN } from './event-places.ts';
 import { type CachedEvents, SessionCache } from './session-cache.ts';
 
 function entryOf(count: number): CachedEvents {
   const events = Array.from({ length: count }, (_, index) => userEvent(String(index)));
-  return { incarnation: 'i', lastSeq: count, events, derived: new Map(), places: FROM_THE_BEGIN };
+  return { incarnation: 'i', lastSeq: count, events, derived: new Map(), places: undefined };
 }
 
 test('what was put in is taken out once', () => {

@@ -8,7 +8,7 @@ export interface CachedEvents {
   readonly events: Event[];
   /** What agents computed from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
-  readonly places: EventPlaces;
+  readonly places: EventPlaces | undefined;
 }
 
 /**

@@ -3,16 +3,16 @@ import {
   type BaseSessionService,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
-  sealEvent,
   type RunConfig,
+  sealEvent,
   type Session,
   type SessionKey,
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import { type EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
-import type { ReadHistory, ReadSession } from './history-reader.ts';
+import type { EventPlaces } from './event-places.ts';
+import type { ReadSession } from './history-reader.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
 
 /** A session as a run works on it. */
@@ -20,8 +20,8 @@ export interface LoadedSession {
   readonly session: Session;
   /** What agents compute from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
-  /** Where in the session its events are; of a window that lacks some, unknown and not to be used. */
-  readonly places: EventPlaces;
+  /** Where in the session its events are: undefined for all from the first on; of a window that lacks some, not to be used. */
+  readonly places: EventPlaces | undefined;
   /** True when its events are worth keeping: there were some before this run, and all that count are here. */
   isKept: boolean;
   /** What is kept in place of all of them. */
@@ -129,22 +129,9 @@ export class SessionLoader {
     const session = readBy(key, await this.#get(key, window ?? FIRST_PAGE));
     const found =
       !window && isPartial(session)
-        ? await this.#readBack(session, this.#reader(key, session), callIds, invocationId)
-        : { session, places: FROM_THE_BEGIN };
+        ? await (await loadDeferred()).readBack(session, this.#reader(key, session), callIds, invocationId)
+        : { session, places: undefined };
     return { ...found, derived: new Map(), isKept: !window && session.lastSeq > 0 };
-  }
-
-  /** What counts of a session of which there is more than its newest events. */
-  async #readBack(
-    newest: Session,
-    read: ReadSession,
-    callIds: readonly string[],
-    invocationId: string | undefined,
-  ): Promise<ReadHistory> {
-    const { lacksSomething, readAll, readHistory } = await loadDeferred();
-    const found = await readHistory(newest, read);
-    const { session } = found;
-    return isPartial(session) && lacksSomething(session.events, callIds, invocationId) ? readAll(read) : found;
   }
 
   /** Reads more of a session, which may have been deleted and made anew since. */

@@ -1,9 +1,10 @@
 import {
-  checkStateDelta,
-  checkName,
   type AcquireLeaseRequest,
   type AppendEventRequest,
   BaseSessionService,
+  checkName,
+  checkStateDelta,
+  checkToolCall,
   type CreateSessionRequest,
   type Event,
   type GetSessionRequest,
@@ -38,7 +39,6 @@ import { busyError, existsError, notFoundError, staleError } from './session-err
 import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
-import { checkToolCall } from './tool-call-check.ts';
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {

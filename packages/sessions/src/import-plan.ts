@@ -1,20 +1,22 @@
 import {
   checkName,
   checkStateDelta,
+  checkStoredKeys,
+  checkToolCall,
   type Event,
   type ImportSessionRequest,
+  inField,
   InvalidRequestError,
+  isRecord,
   SESSION_RECORD_VERSION,
   type SessionHeaderRecord,
   type SessionRecord,
   type StateWrite,
   type ToolLedgerEntry,
   toStateWrites,
-  isRecord,
+  toStoredEvent,
 } from '@eventloom/core';
-import { checkStoredKeys, inField, toStoredEvent } from './event-check.ts';
 import type { SessionImport } from './session-driver.ts';
-import { checkToolCall } from './tool-call-check.ts';
 
 /** The fields of each type of record. What this program does not know it would lose. */
 const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {

@@ -65,7 +65,7 @@ export class InvocationProgress {
   checkHandOvers(count: number, limit: number): void {
     if (limit <= 0 || count <= limit) return;
     throw new HandOverLimitError(
-      `agents handed over ${limit} times in a row and asked no model; raise runConfig.maxLlmCalls if the run needs more`,
+      `agents handed over ${limit} times in a row and asked no model; raise runConfig.maxLlmCalls if it needs more`,
     );
   }
 

@@ -1,5 +1,6 @@
 import type { FunctionCall, FunctionResponse } from '../content/content.ts';
 import type { Event } from './event.ts';
+import { OutputSchemaError } from '../errors/output-schema-error.ts';
 import { ObjectType } from './object-type.ts';
 
 /** The function calls of an event, in order. */
@@ -14,6 +15,11 @@ export function getFunctionResponses(event: Event): FunctionResponse[] {
   const responses: FunctionResponse[] = [];
   for (const part of event.content?.parts ?? []) if (part.functionResponse) responses.push(part.functionResponse);
   return responses;
+}
+
+/** True for an answer that did not match the output schema, and not for the event that tells of the run's end over it. */
+export function isOutputMismatch(event: Event): boolean {
+  return event.errorCode === OutputSchemaError.code && event.object !== ObjectType.error;
 }
 
 /** True when the last part is the result of executed code, which the model still has to speak about. */

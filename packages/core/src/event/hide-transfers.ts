@@ -24,5 +24,10 @@ export function hideTransfers(events: Iterable<Event>): Event[] {
 }
 
 function isTransferPart(part: Part): boolean {
-  return (part.functionCall ?? part.functionResponse)?.name === TRANSFER_TO_AGENT;
+  return isTransfer(part.functionCall ?? part.functionResponse);
+}
+
+/** True for a call by which a model hands the conversation over, and for the response to it. */
+export function isTransfer(call: { readonly name?: string | undefined } | undefined): boolean {
+  return call?.name === TRANSFER_TO_AGENT;
 }

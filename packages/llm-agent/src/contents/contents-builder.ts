@@ -1,19 +1,19 @@
 import {
+  callsToRun,
   type Content,
   effectiveEvents,
   type Event,
   type FunctionCall,
   type FunctionResponse,
+  INTERRUPTED_CALL,
+  isOutputMismatch,
   isVisibleOn,
   type Part,
   rewritesHistory,
 } from '@eventloom/core';
 import type { CodeStyle } from '../code-execution/code-part-text.ts';
-import { INTERRUPTED } from '../step/earlier-run.ts';
-import { callsToRun } from '../step/open-calls.ts';
 import {
   isFrameworkPart,
-  isMismatch,
   type Spoken,
   toModelContent,
   toSpokenContent,
@@ -122,7 +122,7 @@ export class ContentsBuilder {
     // A response inside a model's own reply is part of that reply: its service ran the tool.
     if (content?.role !== 'model' && content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
     else if (content) this.#addSaid(event, content);
-    if (isMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
+    if (isOutputMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
   }
 
   /** Speech comes in pieces: those of one speaker that follow each other are one text. */
@@ -214,7 +214,7 @@ function isForModel(functionCall: FunctionCall): boolean {
 }
 
 function toldOpen({ id = '', name = '' }: FunctionCall, { pendingIds }: CallGroup): Part {
-  const response = pendingIds.includes(id) ? PENDING : INTERRUPTED;
+  const response = pendingIds.includes(id) ? PENDING : INTERRUPTED_CALL;
   return withoutClientId({ functionResponse: { id, name, response } });
 }
 

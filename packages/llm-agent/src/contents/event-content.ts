@@ -1,15 +1,8 @@
-import { type Content, type Event, isPersonRequest, ObjectType, type Part } from '@eventloom/core';
+import { type Content, type Event, isPersonRequest, type Part } from '@eventloom/core';
 import { type CodeStyle, codePartText } from '../code-execution/code-part-text.ts';
 
 /** Ids the runtime gave to calls that the model left unnamed. */
 const CLIENT_ID_PREFIX = 'adk-';
-/** Marks the event of an answer that did not match the output schema. */
-export const OUTPUT_SCHEMA_ERROR = 'OUTPUT_SCHEMA';
-
-/** True for an answer that did not match the output schema, and not for the event that tells of the run's end over it. */
-export function isMismatch(event: Event): boolean {
-  return event.errorCode === OUTPUT_SCHEMA_ERROR && event.object !== ObjectType.error;
-}
 
 /**
  * What one event says to the model of the agent, or undefined when it says nothing. Events are not modified. `codeStyle` is how an

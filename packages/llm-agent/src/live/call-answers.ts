@@ -4,9 +4,9 @@ import {
   type FunctionCall,
   type FunctionResponse,
   getFunctionResponses,
+  INTERRUPTED_CALL,
   RunAbortedError,
 } from '@eventloom/core';
-import { INTERRUPTED } from '../step/earlier-run.ts';
 import { asksPerson } from '../step/asks-person.ts';
 import type { LiveCallsParams } from './live-calls.ts';
 import { ToldChunks } from './told-chunks.ts';
@@ -82,7 +82,7 @@ export class CallAnswers {
   async cutOff(): Promise<void> {
     const { context, call } = this.#params;
     if (this.#isStored) return;
-    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...INTERRUPTED } };
+    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...INTERRUPTED_CALL } };
     try {
       await this.emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     } catch (error) {

@@ -1,5 +1,4 @@
-import { type FunctionCall, type InvocationContext, TASK_COMPLETED } from '@eventloom/core';
-import { isTransfer } from '../step/is-transfer.ts';
+import { type FunctionCall, type InvocationContext, isTransfer, TASK_COMPLETED } from '@eventloom/core';
 
 /** True for a call by which an agent of a sequence says that its part is done. An agent's own tool may have the name elsewhere. */
 export function isCompletion(call: FunctionCall, { extraTools }: InvocationContext): boolean {

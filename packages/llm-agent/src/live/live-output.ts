@@ -1,4 +1,5 @@
 import {
+  callsToRun,
   contentText,
   createEventActions,
   type Event,
@@ -13,7 +14,6 @@ import type { Step } from '../processors/request-processor.ts';
 import { saveOutput } from '../step/final-output.ts';
 import type { ModelCall } from '../step/model-call.ts';
 import { ModelReply } from '../step/model-reply.ts';
-import { callsToRun } from '../step/open-calls.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
 import type { Patience } from './patience.ts';

@@ -1,13 +1,7 @@
-import { createEventActions, type InvocationContext, type ToolLedgerEntry } from '@eventloom/core';
+import { createEventActions, INTERRUPTED_CALL, type InvocationContext, type ToolLedgerEntry } from '@eventloom/core';
 import { ledgerCallId } from './call-origin.ts';
 import type { ResumedCall } from './resumed-calls.ts';
 import type { FunctionCallOutcome } from './run-function-call.ts';
-
-/** What is told of a call of which nobody knows whether it had its effect. */
-export const INTERRUPTED = {
-  error: 'interrupted',
-  message: 'The call was cut off while it ran. It may have had its effect or not.',
-};
 
 /**
  * What came of a call that was run already on an earlier answer of the same kind, in an invocation that was cut off before it told
@@ -23,7 +17,8 @@ export async function findEarlierRun(
     const entries = ledgers.get(invocationId) ?? (await invocation.listToolCalls?.(invocationId)) ?? [];
     ledgers.set(invocationId, entries);
     const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
-    if (entry) return entry.status === 'finished' ? outcomeOf(entry) : { ...outcomeOf(entry), response: INTERRUPTED };
+    if (entry)
+      return entry.status === 'finished' ? outcomeOf(entry) : { ...outcomeOf(entry), response: INTERRUPTED_CALL };
   }
   return undefined;
 }

@@ -59,5 +59,5 @@ export function structuredAnswer(step: Step, value: unknown): Event {
 
 /** The error that an answer of the wrong shape carries; the model is told its message. */
 export function describeMismatch(issues: readonly string[]): string {
-  return `The answer does not match the required schema: ${issues.join('; ')}.`;
+  return `The answer does not match the schema: ${issues.join('; ')}.`;
 }

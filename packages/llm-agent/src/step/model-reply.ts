@@ -1,8 +1,10 @@
 import {
+  callsToRun,
   type Event,
   type EventActions,
-  getOwn,
   type FunctionCall,
+  getOwn,
+  isTransfer,
   type LlmRequest,
   type LlmResponse,
   type Part,
@@ -12,8 +14,6 @@ import {
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import { copyPlain } from './copy-request.ts';
-import { isTransfer } from './is-transfer.ts';
-import { callsToRun } from './open-calls.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
 export class ModelReply {

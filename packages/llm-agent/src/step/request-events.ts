@@ -25,7 +25,7 @@ export function whileAsking(
     delete actions.requestedInputs;
     return {
       error:
-        'This tool call needs an answer of a person, and an agent that is called as a tool can wait for one in a resumable run only.',
+        'This tool call needs an answer of a person, for which an agent that is a tool can wait in a resumable run only.',
     };
   }
   if (response) return response;

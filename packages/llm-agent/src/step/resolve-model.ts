@@ -13,7 +13,9 @@ export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseL
   const model = models?.(named);
   if (model) return model;
   throw new ConfigurationError(
-    `agent "${agent.name}": the runner has no models ${models ? 'with' : 'to look up'} the name "${named}"; give it such models, or the agent a model object`,
+    models
+      ? `agent "${agent.name}": the runner's models know no model named "${named}"`
+      : `agent "${agent.name}": the runner has no models to look "${named}" up in; give it models, or the agent a model object`,
   );
 }
 

@@ -1,6 +1,7 @@
 import {
   type AgentPast,
   askedCallId,
+  callsToRun,
   type CodeRun,
   type Event,
   type FunctionCall,
@@ -9,19 +10,20 @@ import {
   getOwn,
   hasTrailingCodeExecutionResult,
   type InvocationContext,
+  isOutputMismatch,
+  leavesAgent,
   ModelError,
   ObjectType,
+  SET_MODEL_RESPONSE,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { isMismatch } from '../contents/event-content.ts';
 import type { Step } from '../processors/request-processor.ts';
-import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
+import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { CallHistory } from './call-history.ts';
-import { structuredAnswer } from './final-output.ts';
-import { callsToRun } from './open-calls.ts';
-import { prepareTools } from './prepare-request.ts';
+import type { structuredAnswer } from './final-output.ts';
+import type { prepareTools } from './prepare-request.ts';
 import { answersTo } from './resumed-calls.ts';
-import { leavesAgent, type RunningCalls, startCalls } from './run-calls.ts';
+import { type RunningCalls, startCalls } from './run-calls.ts';
 
 /**
  * Does what is left of an agent's last step, as far as the log and the ledger say that it is left; true when the model is to be
@@ -32,6 +34,8 @@ export async function* resumeSteps(
   step: Step,
   past: AgentPast,
   codeRun: CodeRun | undefined,
+  prepare: typeof prepareTools,
+  toAnswer: typeof structuredAnswer,
 ): AsyncGenerator<Event, boolean, void> {
   const { context } = step;
   const at = past.events.findLastIndex(isReply);
@@ -45,9 +49,9 @@ export async function* resumeSteps(
   const calls = callsToRun(reply.content?.parts);
   if (calls.length > 0) {
     past.goOnAfter(reply);
-    return yield* new CutOffStep(step, reply, calls, past.events.slice(at + 1)).goOn();
+    return yield* new CutOffStep(step, reply, calls, past.events.slice(at + 1)).goOn(prepare, toAnswer);
   }
-  if (hasTrailingCodeExecutionResult(reply) || isMismatch(reply)) return true;
+  if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
   if (!codeRun || !found) return false;
   const id = reply.content?.parts?.findLast((part) => part.executableCode)?.executableCode?.id;
@@ -79,11 +83,11 @@ class CutOffStep {
     this.#said = [...said];
   }
 
-  async *goOn(): AsyncGenerator<Event, boolean, void> {
+  async *goOn(prepare: typeof prepareTools, toAnswer: typeof structuredAnswer): AsyncGenerator<Event, boolean, void> {
     const history = new CallHistory(this.#context, this.#reply);
     if (history.isTurnOver()) return false;
     this.#said.push(...history.responsesElsewhere());
-    const { tools, changes } = await prepareTools(this.#step);
+    const { tools, changes } = await prepare(this.#step);
     if (changes) yield changes;
     const ledger = await readLedger(this.#context);
     const asked = this.#questions();
@@ -106,7 +110,7 @@ class CutOffStep {
     if (answer && tool instanceof SetModelResponseTool) {
       const accepted = await tool.check(answer.args ?? {});
       const isTold = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
-      if (accepted && !isTold) yield structuredAnswer(this.#step, accepted.value);
+      if (accepted && !isTold) yield toAnswer(this.#step, accepted.value);
       if (accepted) return false;
     }
     if (this.#context.isPaused || this.#isWaiting(answers)) {

@@ -1,4 +1,4 @@
-import type { BaseTool, Event, EventActions, FunctionCall } from '@eventloom/core';
+import type { BaseTool, Event, FunctionCall } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import type { CallOrigin } from './call-origin.ts';
 import { EmittedEvents } from './emitted-events.ts';
@@ -48,9 +48,4 @@ export function startCalls(
       return outcome;
     },
   };
-}
-
-/** True when what tools did ends the agent's turn: a result is the answer as it is, or control goes to another agent. */
-export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
-  return skipSummarization === true || transferToAgent !== undefined;
 }

@@ -5,18 +5,20 @@ import {
   firstAnswer,
   type FunctionCall,
   getOwn,
+  INTERRUPTED_CALL,
   recordedActions,
   type ResponseScheduling,
   toError,
   ToolContext,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import type { Step } from '../processors/request-processor.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { callListener } from './call-listener.ts';
-import { findEarlierRun, INTERRUPTED, outcomeOf } from './earlier-run.ts';
+import { findEarlierRun, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
+import { refusedTransfer } from './refused-transfer.ts';
+import { whileAsking } from './request-events.ts';
 import type { ResumedCall } from './resumed-calls.ts';
 import { toToolResponse } from './tool-response.ts';
 
@@ -63,15 +65,15 @@ export async function runFunctionCall(
   if (!tool) return { response: unknownTool(call.name, tools), actions };
   const entry = { invocationId: context.invocationId, callId, name: tool.name };
   if (before?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
-    await invocation.recordToolCall({ ...entry, status: 'finished', response: INTERRUPTED });
-    return { response: INTERRUPTED, actions };
+    await invocation.recordToolCall({ ...entry, status: 'finished', response: INTERRUPTED_CALL });
+    return { response: INTERRUPTED_CALL, actions };
   }
   await invocation.recordToolCall({ ...entry, status: 'started' });
   const answered = await answer(step, tool, call, toolContext, emitted);
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
   const isMore = actions.transferToAgent !== undefined || asksPerson(actions);
-  const response = isMore ? await answerOf(step, actions, answered) : answered;
+  const response = isMore ? answerOf(step, actions, answered) : answered;
   const changed = recordedActions(context, actions);
   await invocation.recordToolCall({
     ...entry,
@@ -83,8 +85,7 @@ export async function runFunctionCall(
 }
 
 /** What the model is told of a hand-over that cannot be, of a question, and otherwise the tool's own answer. */
-async function answerOf(step: Step, actions: EventActions, answered: Answer): Promise<Answer> {
-  const { refusedTransfer, whileAsking } = await loadDeferred();
+function answerOf(step: Step, actions: EventActions, answered: Answer): Answer {
   const refused = refusedTransfer(step, actions);
   return refused ?? (asksPerson(actions) ? whileAsking(step.context, actions, answered) : answered);
 }

@@ -2,21 +2,20 @@ import {
   type BaseTool,
   createEventActions,
   type Event,
-  type EventActions,
   type FunctionCall,
   type FunctionResponse,
   isEmptyActions,
+  isTransfer,
   mergeEventActions,
   type Part,
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import { asksPerson } from './asks-person.ts';
 import type { CallOrigin } from './call-origin.ts';
-import { isTransfer } from './is-transfer.ts';
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from './emitted-events.ts';
+import { requestEvents } from './request-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';
 import { type FunctionCallOutcome, runFunctionCall } from './run-function-call.ts';
 
@@ -56,7 +55,7 @@ export async function runFunctionCalls(
   }
   const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
-  const requests = asksPerson(actions) ? await askPerson(step, calls, actions, origin) : [];
+  const requests = asksPerson(actions) ? requestEvents(context, calls, actions, origin.asked) : [];
   const isWaiting = parts.length < calls.length || requests.length > 0 || (origin.asked?.length ?? 0) > 0;
   if (parts.length === 0 && changed.length === 0) return { event: undefined, requests, isWaiting };
   const event = context.createEvent({
@@ -65,16 +64,6 @@ export async function runFunctionCalls(
     actions,
   });
   return { event, requests, isWaiting };
-}
-
-async function askPerson(
-  { context }: Step,
-  calls: readonly FunctionCall[],
-  actions: EventActions,
-  { asked }: CallOrigin,
-): Promise<readonly Event[]> {
-  const { requestEvents } = await loadDeferred();
-  return requestEvents(context, calls, actions, asked);
 }
 
 /** Control goes to one agent: of several hand-overs the first one happens, and the others are answered with an error. */

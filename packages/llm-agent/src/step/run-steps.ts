@@ -1,30 +1,29 @@
 import {
   AgentError,
+  callsToRun,
   createErrorEvent,
   createEventActions,
   type Event,
   type InvocationContext,
+  isOutputMismatch,
+  leavesAgent,
   type LlmResponse,
   ModelError,
   OutputSchemaError,
   ResponseAggregator,
+  SET_MODEL_RESPONSE,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import { isMismatch, OUTPUT_SCHEMA_ERROR } from '../contents/event-content.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
-import { SET_MODEL_RESPONSE, SetModelResponseTool } from '../set-model-response-tool.ts';
 import { answeredIds } from './answered-ids.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
-import { callsToRun } from './open-calls.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
-import type { Answers } from './resumed-calls.ts';
-import { leavesAgent, startCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
@@ -39,16 +38,17 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const step: Step = { agent, model: resolveModel(agent, context), context };
   // In an invocation that goes on, what was answered is the concern of the agent that asked.
   const answered = context.invocation.past ? [] : answeredIds(context.session.events);
-  const answers = answered.length > 0 ? await readAnswers(step, answered) : undefined;
+  const later = past || answered.length > 0 ? await loadDeferred() : undefined;
+  const answers = answered.length > 0 ? later?.answersTo(context.session.events, answered, context) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor?.startRun(context);
-  let mismatches = past?.events.filter(isMismatch).length ?? 0;
+  let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (answers && answers.resumed.size > 0) {
+  if (later && answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
     const { tools, changes } = await prepareTools(step);
     if (changes) yield changes;
-    const outcome = yield* startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
+    const outcome = yield* later.startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -56,9 +56,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     context.pause();
     return;
   }
-  if (past) {
-    const { resumeSteps } = await loadDeferred();
-    if (!(yield* resumeSteps(step, past, codeRun))) return;
+  if (later && past) {
+    if (!(yield* later.resumeSteps(step, past, codeRun, prepareTools, structuredAnswer))) return;
     past.goOnAnew();
   }
 
@@ -106,7 +105,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       const output = read instanceof Promise ? await read : read;
       if (output && 'issues' in output) {
         const errorMessage = describeMismatch(output.issues);
-        yield reply.whole({ ...response, errorCode: OUTPUT_SCHEMA_ERROR, errorMessage }, call.actions);
+        yield reply.whole({ ...response, errorCode: OutputSchemaError.code, errorMessage }, call.actions);
         if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
@@ -120,6 +119,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
+    const { SetModelResponseTool, startCalls } = await loadDeferred();
     const origin = { eventId: callEvent.id };
     const running = startCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
     const outcome = (await running.outcome()) ?? (yield* running.events());
@@ -134,11 +134,6 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
     if (endsTurn(context, outcome)) return;
   }
-}
-
-async function readAnswers({ context }: Step, answered: readonly string[]): Promise<Answers> {
-  const { answersTo } = await loadDeferred();
-  return answersTo(context.session.events, answered, context);
 }
 
 /** Calls that a person's answer sets off have an event each. */

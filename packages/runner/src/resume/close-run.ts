@@ -1,25 +1,26 @@
 import {
+  afterCovered,
   beginsResumableRun,
-  checkName,
   checkKnown,
+  checkName,
+  coveredUntil,
   createErrorEvent,
   createEvent,
   type Event,
   type EventParams,
   ObjectType,
   type OnBusy,
+  RUN_ABANDONED,
   RUN_CONFIG_DEFAULTS,
   type SessionKey,
   sessionKeyOf,
   type SessionLease,
 } from '@eventloom/core';
-import { afterCovered, coveredUntil } from '../covered-until.ts';
 import type { RunSupport } from '../run.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { eventsOfRun, isRunOver } from './events-of-run.ts';
 import { answerOpenCalls } from './open-calls.ts';
-import { RUN_ABANDONED } from './run-abandoned.ts';
 
 /** Which run is given up, and why. */
 export interface CloseRunParams {

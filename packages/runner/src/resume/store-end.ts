@@ -1,6 +1,5 @@
-import { ObjectType } from '@eventloom/core';
+import { ObjectType, reportTo } from '@eventloom/core';
 import type { RunScope } from '../run.ts';
-import { reportTo } from '../run-failure.ts';
 
 /** Stores that a run which could be resumed is over: it failed, or all of it is done and nothing is waited for. */
 export async function storeEnd({ context, committer }: RunScope): Promise<void> {

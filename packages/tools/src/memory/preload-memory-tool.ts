@@ -4,7 +4,7 @@ import {
   ConfigurationError,
   contentText,
   type Invocation,
-  toError,
+  reportTo,
   type ToolContext,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
@@ -68,7 +68,7 @@ export class PreloadMemoryTool extends BaseTool {
       return lines.length === 0 ? '' : toInstruction(lines.join('\n'));
     } catch (error) {
       if (abortSignal.aborted || ConfigurationError.isInstance(error)) throw error;
-      invocationContext.platform.background(Promise.reject(toError(error)));
+      reportTo(invocationContext.platform, error);
       return '';
     }
   }

@@ -1,21 +1,21 @@
 import { ConfigurationError, copyJson, toError } from '@eventloom/core';
-import { toValidatingSchema } from './json-schema.ts';
 import { SchemaCheck } from './schema-check.ts';
 import { SchemaReferences } from './schema-references.ts';
 import type { JsonSchema } from './standard-schema.ts';
 
 /**
  * Checks values against JSON Schema, draft 2020-12. The schema is interpreted and no code is evaluated, so it works where `eval`
- * is forbidden. The schema object is neither kept nor changed.
+ * is forbidden.
  */
 export class JsonSchemaValidator {
   readonly #owner: string;
   readonly #schema: JsonSchema;
   readonly #references: SchemaReferences;
 
+  /** @param schema as `toValidatingSchema` gives it; it is kept */
   constructor(schema: JsonSchema, owner: string) {
     this.#owner = owner;
-    this.#schema = toValidatingSchema(schema);
+    this.#schema = schema;
     this.#references = new SchemaReferences(this.#schema);
   }
 

@@ -1,6 +1,6 @@
 import { ConfigurationError, jsonSchemaSource, standardToJson } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import { toJsonSchema } from './json-schema.ts';
+import { toJsonSchema, toValidatingSchema } from './json-schema.ts';
 import type { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
 
@@ -46,7 +46,7 @@ export class ValueSchema {
 
   async #checkFirst(value: unknown): Promise<SchemaCheck> {
     const { JsonSchemaValidator } = await loadDeferred();
-    this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);
+    this.#validator ??= new JsonSchemaValidator(toValidatingSchema(this.json), this.#owner);
     return checkWith(this.#validator, value);
   }
 }

@@ -1,14 +1,12 @@
-import {
-  checkName,
-  copyJson,
-  createEvent,
-  type EventActions,
-  InvalidRequestError,
-  sealEvent,
-  type ToolLedgerEntry,
-  isRecord,
-} from '@eventloom/core';
-import { checkStoredActions, inField } from './event-check.ts';
+import { copyJson } from '../content/copy-json.ts';
+import { isRecord } from '../content/json.ts';
+import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { createEvent } from '../event/create-event.ts';
+import type { EventActions } from '../event/event-actions.ts';
+import { sealEvent } from '../event/seal-event.ts';
+import { checkName } from './check-name.ts';
+import type { ToolLedgerEntry } from './tool-ledger.ts';
+import { checkStoredActions, inField } from './stored-checks.ts';
 
 /** The id of an event and the id of a call, and some providers carry a signature in the latter. */
 const MAX_CALL_ID_BYTES = 2304;

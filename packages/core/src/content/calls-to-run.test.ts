@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callsToRun } from './open-calls.ts';
+import { callsToRun } from './calls-to-run.ts';
 
 test('a call that the service answered in the same reply is not run', () => {
   const call = { functionCall: { id: 'a', name: 'remote' } };

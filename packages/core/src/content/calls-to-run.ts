@@ -1,4 +1,4 @@
-import type { FunctionCall, Part } from '@eventloom/core';
+import type { FunctionCall, Part } from './content.ts';
 
 /**
  * The calls of a reply that are for the agent to run. A model whose service runs tools itself (remote MCP servers) tells of a call

@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import type { Event } from '../event/event.ts';
 
 /** What was found in the first events of a session, `count` of them. */
 interface Found {

@@ -1,14 +1,11 @@
-import {
-  checkArtifactName,
-  checkName,
-  checkStateKey,
-  type Event,
-  type EventActions,
-  InvalidRequestError,
-  sealEvent,
-  stateScopeOf,
-  toError,
-} from '@eventloom/core';
+import { checkArtifactName } from '../artifact/artifact-name.ts';
+import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { toError } from '../errors/to-error.ts';
+import type { Event } from '../event/event.ts';
+import type { EventActions } from '../event/event-actions.ts';
+import { sealEvent } from '../event/seal-event.ts';
+import { checkStateKey, stateScopeOf } from '../state/state-scope.ts';
+import { checkName } from './check-name.ts';
 
 /**
  * An event from elsewhere as it is stored. What an append would refuse is refused, and what a stored event never has.
