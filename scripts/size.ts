@@ -5,7 +5,7 @@ import { build, type BuildOptions } from 'esbuild';
 import { readPackages } from '../tests/structure/repository.ts';
 
 /** The target is 40,000 (see bench/README.md); until it is met again, this keeps the bundle from growing further. */
-const budgetInBytes = 42_800;
+const budgetInBytes = 42_600;
 const root = join(import.meta.dirname, '..');
 
 /** A whole agent with its dependencies: core, runner, llm-agent, tools, in-memory sessions and a scripted model. */
@@ -26,9 +26,9 @@ const workerd: BuildOptions = {
   outfile: 'bundle.js',
 };
 const workers = [
-  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 60_500 },
-  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 119_000 },
-  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 167_900 },
+  { name: 'runtime and hono, on Workers', entry: 'tests/size/edge-runtime.ts', budget: 59_800 },
+  { name: 'Worker server, no model', entry: 'apps/edge-worker/src/scripted-worker.ts', budget: 118_400 },
+  { name: 'Worker server with Gemini', entry: 'apps/edge-worker/src/worker.ts', budget: 167_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

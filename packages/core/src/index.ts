@@ -163,9 +163,13 @@ export { createCompactionEvent } from './compaction/create-compaction-event.ts';
 export type { EffectiveHistory, PlacedCompaction, Summary } from './compaction/effective-history.ts';
 export { effectiveEvents, effectiveHistory, rewritesHistory } from './compaction/effective-history.ts';
 export type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
-export type { CompactSessionRequest, EventsCompactor } from './compaction/events-compactor.ts';
+export type { CompactionScope } from './compaction/compact-session.ts';
+export type { EventsCompactor } from './compaction/events-compactor.ts';
+export type { EventPlace } from './session/event-places.ts';
+export { EventPlaces } from './session/event-places.ts';
 export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';
 
+export { addContextCache } from './context-cache/add-context-cache.ts';
 export type { CacheMetadata } from './context-cache/cache-metadata.ts';
 export { isCacheMetadata } from './context-cache/cache-metadata.ts';
 export type { ContextCacheConfig } from './context-cache/context-cache-config.ts';

@@ -27,7 +27,7 @@ export type {
   CodeExecutorOptions,
   CodeExecutorProcessLlmRequest,
   CodeFile,
-  CompactSessionRequest,
+  CompactionScope,
   CompositeSessionKey,
   Content,
   ContextCacheConfig,
@@ -48,6 +48,7 @@ export type {
   EventloomErrorOptions,
   EventParams,
   EventRecord,
+  EventPlace,
   EventsCompactionConfig,
   EventsCompactor,
   ExecutableCode,
@@ -151,6 +152,7 @@ export type {
 } from '@eventloom/core';
 export {
   AbortGuard,
+  addContextCache,
   afterCovered,
   AgentError,
   APP_PREFIX,
@@ -211,6 +213,7 @@ export {
   encodeBase64,
   errorAdvice,
   EventloomError,
+  EventPlaces,
   EventTag,
   Fifo,
   firstAnswer,

@@ -1,7 +1,9 @@
 import {
+  addContextCache,
   BaseLlm,
   type BaseLlmConnection,
   EventloomError,
+  type InvocationContext,
   type LlmRequest,
   type LlmResponse,
   ModelError,
@@ -81,6 +83,10 @@ export class Gemini extends BaseLlm {
             client: options.client ?? this.#client,
           })
         : fallbackModel;
+  }
+
+  override prepareRequest(request: LlmRequest, context: InvocationContext): void {
+    addContextCache(request, context);
   }
 
   /**

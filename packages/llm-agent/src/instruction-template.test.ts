@@ -164,7 +164,7 @@ test.each([
   const key = template.slice(1, -1);
   await expect(fill(template, STATE)).rejects.toThrow(MissingStateKeyError);
   await expect(fill(template, STATE)).rejects.toThrow(
-    `the instruction of agent "bot" names {${key}}, which state does not have; set it, or write {${key}?} to leave it out`,
+    `the instruction of agent "bot" names {${key}}, which state does not have; write {${key}?} to leave it out`,
   );
 });
 

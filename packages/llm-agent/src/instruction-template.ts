@@ -62,7 +62,11 @@ async function fillArtifact(filename: string, optional: boolean, context: Invoca
   const part = await context.artifactService?.loadArtifact({ ...sessionKeyOf(context.session), filename });
   if (part) return artifactText(part);
   if (optional) return '';
-  throw missing(`artifact.${filename}`, context.artifactService ? 'does not exist' : 'needs an artifactService', context);
+  throw missing(
+    `artifact.${filename}`,
+    context.artifactService ? 'does not exist' : 'needs an artifactService',
+    context,
+  );
 }
 
 function missing(name: string, why: string, { agent }: InvocationContext): MissingStateKeyError {

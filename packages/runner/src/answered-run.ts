@@ -27,7 +27,7 @@ export function answeredRun(events: readonly Event[], callIds: readonly string[]
   const index = new CallIndex(events);
   const ids = new Set<string | undefined>();
   for (const callId of callIds) {
-    const invocationId = index.find(callId)?.event.invocationId;
+    const invocationId = index.find(callId)?.invocationId;
     // That there is none is told of by whoever reads the answer.
     if (invocationId !== undefined) ids.add(index.isOpen(invocationId) ? invocationId : undefined);
   }
@@ -67,7 +67,7 @@ function areKnown(events: readonly Event[], callIds: readonly string[]): boolean
   for (const callId of callIds) {
     const call = index.find(callId);
     if (!call) return false;
-    runs.add(call.event.invocationId);
+    runs.add(call.invocationId);
   }
   return [...runs].every((invocationId) => hasBeginOfRun(events, invocationId));
 }

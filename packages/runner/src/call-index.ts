@@ -3,28 +3,19 @@ import {
   enclosureOf,
   type Event,
   EventTag,
-  type FunctionCall,
+  getFunctionCalls,
   hasTag,
   newestFirst,
 } from '@eventloom/core';
 import { isRunOver } from './resume/events-of-run.ts';
 
-/** A call in the event that has it. */
-export interface IndexedCall {
-  readonly event: Event;
-  readonly call: FunctionCall;
-  /** Counted from the newest event. */
-  readonly place: number;
-}
-
 /** The calls of a session and what answers them, by their ids: read once, for as many answers as a message has. */
 export class CallIndex {
   /** What counts, the newest first. */
   readonly events: readonly Event[];
-  readonly #calls = new Map<string, IndexedCall[]>();
-  /** Where the newest response is to a call of an id on a branch. */
-  readonly #responses = new Map<string, number>();
-  /** The events of each run, the newest first, and whether it can be resumed and did not come to its end. */
+  /** The events with a call or a response of an id, the newest first. */
+  readonly #byId = new Map<string | undefined, Event[]>();
+  /** The events of each run, the newest first, and whether it is open. */
   readonly #runs: ReadonlyMap<string, readonly Event[]>;
   readonly #open = new Map<string, boolean>();
 
@@ -37,52 +28,53 @@ export class CallIndex {
       (each) => invocationId === undefined || each.invocationId === invocationId,
     );
     this.#runs = Map.groupBy(this.events, (each) => each.invocationId);
-    for (const [place, event] of this.events.entries()) {
-      // No run here made the calls of such an event, and none goes on with them.
-      const isImported = hasTag(event, EventTag.imported);
-      for (const { functionCall: call, functionResponse } of event.content?.parts ?? []) {
-        if (call && !isImported) this.#add({ event, call, place });
-        const answered = functionResponse && placeOf(functionResponse.id, event);
-        if (answered !== undefined && !this.#responses.has(answered)) this.#responses.set(answered, place);
+    for (const event of this.events) {
+      for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
+        const id = (functionCall ?? functionResponse)?.id;
+        const known = this.#byId.get(id);
+        if (!known) this.#byId.set(id, [event]);
+        else if (known.at(-1) !== event) known.push(event);
       }
     }
   }
 
-  #add(indexed: IndexedCall): void {
-    const { id = '' } = indexed.call;
-    const calls = this.#calls.get(id);
-    // One call of an id is enough of an event.
-    if (!calls) this.#calls.set(id, [indexed]);
-    else if (calls.at(-1)?.event !== indexed.event) calls.push(indexed);
-  }
-
   /**
-   * The call of this id that a response answers: the newest one whose result comes later, and of those that one run has on
+   * The event with the call of this id that a response answers: the newest one whose result comes later, and of those that one run has on
    * several branches, because models number the calls of each agent alike, one that is not answered. Without such a call, the newest.
    * What an agent does that is called as a tool is between it and its caller, unless it waits in a run that is open: its call goes on
-   * with the answer.
+   * with the answer. No run goes on with a call that was imported.
    * @param taken the events with the calls that the message answers already
    */
-  find(callId: string, taken?: ReadonlySet<Event>): IndexedCall | undefined {
-    const calls = (this.#calls.get(callId) ?? []).filter(
-      ({ event }) => enclosureOf(event.branch) === '' || (isLater(event, callId) && this.isOpen(event.invocationId)),
+  find(callId: string, taken?: ReadonlySet<Event>): Event | undefined {
+    const isLater = ({ longRunningToolIds }: Event): boolean => longRunningToolIds?.includes(callId) === true;
+    const calls = (this.#byId.get(callId) ?? []).filter(
+      (event) =>
+        getFunctionCalls(event).some(({ id }) => id === callId) &&
+        !hasTag(event, EventTag.imported) &&
+        (enclosureOf(event.branch) === '' || (isLater(event) && this.isOpen(event.invocationId))),
     );
     const branches = new Set<string | undefined>();
     // One that came after it on its branch stands in its place.
-    const waiting = calls.filter(({ event }) => {
+    const waiting = calls.filter((event) => {
       const isNewest = !branches.has(event.branch);
       branches.add(event.branch);
-      return isNewest && isLater(event, callId);
+      return isNewest && isLater(event);
     });
     const [newest] = waiting;
-    const isUnanswered = (each: IndexedCall): boolean =>
-      each.event.invocationId === newest?.event.invocationId && !taken?.has(each.event) && !this.isAnswered(each);
+    const isUnanswered = (event: Event): boolean =>
+      event.invocationId === newest?.invocationId && !taken?.has(event) && !this.isAnswered(event, callId);
     return waiting.find(isUnanswered) ?? newest ?? calls[0];
   }
 
   /** True when a call has a response: one that came after it, on its branch. */
-  isAnswered({ event, call, place }: IndexedCall): boolean {
-    return (this.#responses.get(placeOf(call.id, event)) ?? Infinity) < place;
+  isAnswered(asked: Event, callId: string): boolean {
+    const known = this.#byId.get(callId) ?? [];
+    return known
+      .slice(0, known.indexOf(asked))
+      .some(
+        ({ branch, content }) =>
+          branch === asked.branch && content?.parts?.some(({ functionResponse }) => functionResponse?.id === callId),
+      );
   }
 
   /** True for a run that can be resumed and did not come to its end. */
@@ -96,12 +88,4 @@ export class CallIndex {
     }
     return isOpen;
   }
-}
-
-function isLater({ longRunningToolIds }: Event, callId: string): boolean {
-  return longRunningToolIds?.includes(callId) === true;
-}
-
-function placeOf(id = '', { branch = '' }: Event): string {
-  return `${branch}\0${id}`;
 }

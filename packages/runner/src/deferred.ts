@@ -1,6 +1,5 @@
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { completionEvent } from './completion-event.ts';
-import { compactSession } from './compact-session.ts';
 import { lacksSomething } from './lacks-something.ts';
 import { matchAnswers } from './match-answers.ts';
 import { readBack } from './read-back.ts';
@@ -15,7 +14,6 @@ import { saveInputBlobs } from './save-input-blobs.ts';
 export const deferred = {
   answeredRun,
   closeRun,
-  compactSession,
   completionEvent,
   findAnsweredRun,
   lacksSomething,

@@ -1,5 +1,11 @@
-import type { Event, GetSessionConfig, HistoryPointer, Session } from '@eventloom/core';
-import { type EventPlace, EventPlaces } from './event-places.ts';
+import {
+  type Event,
+  type EventPlace,
+  EventPlaces,
+  type GetSessionConfig,
+  type HistoryPointer,
+  type Session,
+} from '@eventloom/core';
 import { pointerAt } from './history-pointer.ts';
 import { readUncovered } from './read-uncovered.ts';
 

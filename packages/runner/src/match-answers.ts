@@ -1,6 +1,14 @@
-import { type Content, type Event, type FunctionResponse, InvalidMessageError, type Part } from '@eventloom/core';
+import {
+  type Content,
+  type Event,
+  type FunctionCall,
+  type FunctionResponse,
+  getFunctionCalls,
+  InvalidMessageError,
+  type Part,
+} from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
-import { CallIndex, type IndexedCall } from './call-index.ts';
+import { CallIndex } from './call-index.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 
 /** A message, and the events with the calls that it answers: one for each of its function responses, in their order. */
@@ -37,7 +45,7 @@ export async function matchAnswers(
   const parts: Part[] = [];
   for (const part of message.parts ?? []) {
     if (!part.functionResponse) continue;
-    const { event, call } = matched(part.functionResponse, index, taken, invocationId);
+    const [event, call] = matched(part.functionResponse, index, taken, invocationId);
     calls.push(event);
     taken.add(event);
     const functionResponse = await answers.read({ ...part.functionResponse, name: call.name ?? '' }, call, event);
@@ -52,18 +60,18 @@ function matched(
   index: CallIndex,
   taken: ReadonlySet<Event>,
   invocationId: string | undefined,
-): IndexedCall {
-  const asked = index.find(id, taken);
-  if (!asked) {
+): readonly [Event, FunctionCall] {
+  const event = index.find(id, taken);
+  const call = event && getFunctionCalls(event).find((each) => each.id === id);
+  if (!call) {
     const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
     return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
   }
-  const { event, call } = asked;
-  if (index.isAnswered(asked) && !event.longRunningToolIds?.includes(id))
+  if (index.isAnswered(event, id) && !event.longRunningToolIds?.includes(id))
     fail(`the call ${JSON.stringify(id)} has its answer already`);
   if (name !== undefined && name !== call.name)
     fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.name)}, not of ${JSON.stringify(name)}`);
-  return asked;
+  return [event, call];
 }
 
 function fail(fault: string): never {

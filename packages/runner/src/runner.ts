@@ -249,7 +249,7 @@ export class Runner {
         }
         if (context.isResumable && !context.isPaused) await storeEnd(scope);
         outcome = 'over';
-        if (this.#compactor) await this.#compact(this.#compactor, scope);
+        await this.#compactor?.compactSession(scope, this.sessionService);
       } catch (thrown) {
         const failed = context.progress.failedAt(thrown) ?? route.context;
         failure = toRunError(thrown, run.abortReason, failed);
@@ -275,10 +275,5 @@ export class Runner {
   async #completionOf(run: Run, failure?: EventloomError): Promise<Event> {
     const { completionEvent } = await loadDeferred();
     return completionEvent(this, run, failure);
-  }
-
-  async #compact(compactor: EventsCompactor, scope: RunScope): Promise<void> {
-    const { compactSession } = await loadDeferred();
-    await compactSession(compactor, scope, this.sessionService);
   }
 }

@@ -1,5 +1,4 @@
-import type { Event } from '@eventloom/core';
-import type { EventPlaces } from './event-places.ts';
+import type { Event, EventPlaces } from '@eventloom/core';
 
 /** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
 export interface CachedEvents {

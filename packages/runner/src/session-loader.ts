@@ -1,6 +1,7 @@
 import {
   type AcquireLeaseRequest,
   type BaseSessionService,
+  type EventPlaces,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
   type RunConfig,
@@ -11,7 +12,6 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { loadDeferred } from '#load-deferred';
-import type { EventPlaces } from './event-places.ts';
 import type { ReadSession } from './history-reader.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
 

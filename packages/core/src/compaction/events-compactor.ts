@@ -6,16 +6,14 @@ import { readNewest } from '../session/read-newest.ts';
 import { sessionKeyOf } from '../session/session.ts';
 import type { BaseSessionService } from '../session/session-service.ts';
 import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
+import { type CompactionScope, compactSession } from './compact-session.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
 import { effectiveHistory, type EffectiveHistory } from './effective-history.ts';
 import { checkEventsCompactionConfig, type EventsCompactionConfig } from './events-compaction-config.ts';
 
-/** A session at the end of a run: everything that no summary stands for is among its events. */
-export interface CompactSessionRequest {
-  readonly context: InvocationContext;
-  readonly sessionService: Pick<BaseSessionService, 'listEvents'>;
-}
+/** What of a session service is read. */
+type Reading = Pick<BaseSessionService, 'listEvents'>;
 
 /** So many summaries stand beside each other; the next one stands for all of them. Without a bound, requests grow with the session. */
 const MAX_SUMMARIES = 32;
@@ -32,8 +30,16 @@ export class EventsCompactor {
     this.#config = config;
   }
 
+  /**
+   * Compacts the session of a run that is over, when it is time: everything that no summary stands for is among its events. What goes wrong is
+   * reported to the platform.
+   */
+  compactSession(scope: CompactionScope, sessionService: Reading): Promise<void> {
+    return compactSession(scope, () => this.#compact(scope.context, sessionService));
+  }
+
   /** The event to append; undefined when it is not time, or nothing can be compacted yet. Passes on what the summarizer throws. */
-  async compact({ context, sessionService }: CompactSessionRequest): Promise<Event | undefined> {
+  async #compact(context: InvocationContext, sessionService: Reading): Promise<Event | undefined> {
     const plan = await this.#plan(context, sessionService);
     if (!plan || plan.events.length === 0) return undefined;
     const { events, startTimestamp, endTimestamp } = plan;
@@ -62,10 +68,7 @@ export class EventsCompactor {
     });
   }
 
-  async #plan(
-    { invocation, session }: InvocationContext,
-    service: CompactSessionRequest['sessionService'],
-  ): Promise<CompactionPlan | undefined> {
+  async #plan({ invocation, session }: InvocationContext, service: Reading): Promise<CompactionPlan | undefined> {
     const {
       compactionInterval = Infinity,
       overlapSize = 0,

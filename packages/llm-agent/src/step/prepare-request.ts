@@ -10,7 +10,6 @@ import { addCodeExecution } from '../code-execution/add-code-execution.ts';
 import { addAgentTransfer } from '../processors/agent-transfer.ts';
 import { addBasicConfig } from '../processors/basic.ts';
 import { addContents } from '../processors/contents.ts';
-import { addContextCache } from '../processors/context-cache.ts';
 import { addIdentity } from '../processors/identity.ts';
 import { addInstructions } from '../processors/instructions.ts';
 import { addOutputSchema } from '../processors/output-schema.ts';
@@ -29,7 +28,7 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addTools,
   addCodeExecution,
   addOutputSchema,
-  addContextCache,
+  (request, { model, context }) => model.prepareRequest?.(request, context),
 ];
 
 /**

@@ -15,7 +15,7 @@ export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseL
   throw new ConfigurationError(
     models
       ? `agent "${agent.name}": the runner's models know no model named "${named}"`
-      : `agent "${agent.name}": the runner has no models to look "${named}" up in; give it models, or the agent a model object`,
+      : `agent "${agent.name}": the runner has no models to look "${named}" up in; hand it models, or give a model object`,
   );
 }
 

@@ -1,16 +1,13 @@
-const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME = /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const EMAIL = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/;
 const IPV4 = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/;
 const DURATION = /^P(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+S)?)?)$/;
 
+/** A day that is not in its month becomes one of the next, and says so. */
 function isDate(text: string): boolean {
-  const [, year = '', month = '', day = ''] = DATE.exec(text) ?? [];
-  // Day 0 of the next month is the last one of this.
-  return Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1
-    ? Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
-    : false;
+  return DATE.test(text) && new Date(text).toJSON()?.startsWith(text) === true;
 }
 
 function isDateTime(text: string): boolean {

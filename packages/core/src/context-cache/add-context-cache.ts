@@ -1,5 +1,7 @@
-import { type CacheMetadata, type InvocationContext, isCacheMetadata, isVisibleOn } from '@eventloom/core';
-import type { RequestProcessor } from './request-processor.ts';
+import type { InvocationContext } from '../context/invocation-context.ts';
+import { isVisibleOn } from '../event/branch.ts';
+import type { LlmRequest } from '../model/llm-request.ts';
+import { type CacheMetadata, isCacheMetadata } from './cache-metadata.ts';
 
 /** What the agent's last replies say of caching, found in the first events of the session, `count` of them. */
 interface CacheInfo {
@@ -9,8 +11,11 @@ interface CacheInfo {
   readonly promptTokens: number | undefined;
 }
 
-/** What a model that can have a service cache what requests begin with has to know. */
-export const addContextCache: RequestProcessor = (request, { context }) => {
+/**
+ * Tells a request what a model has to know to let its service cache what requests begin with, when the runner has a `contextCacheConfig`. For the
+ * `prepareRequest` of such models.
+ */
+export function addContextCache(request: LlmRequest, context: InvocationContext): void {
   const { contextCacheConfig } = context.invocation;
   if (!contextCacheConfig) return;
   const { metadata, promptTokens, invocationId } = cacheInfo(context);
@@ -19,7 +24,7 @@ export const addContextCache: RequestProcessor = (request, { context }) => {
   if (!metadata) return;
   const isUsedAgain = metadata.invocationsUsed !== undefined && invocationId !== context.invocationId;
   request.cacheMetadata = isUsedAgain ? { ...metadata, invocationsUsed: metadata.invocationsUsed + 1 } : metadata;
-};
+}
 
 /** Looks at the events that came since the last request. What was rewound does no harm: fingerprints tell. */
 function cacheInfo({ agent, branch, session: { events }, invocation: { derived } }: InvocationContext): CacheInfo {
