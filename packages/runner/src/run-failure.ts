@@ -8,7 +8,6 @@ import {
   RunAbortedError,
   SessionNotFoundError,
   StaleWriterError,
-  toError,
 } from '@eventloom/core';
 import type { RunScope } from './run.ts';
 

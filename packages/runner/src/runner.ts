@@ -28,7 +28,7 @@ import type { FindAnsweredRunParams } from './answered-run.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage } from './new-message.ts';
 import type { RewindParams } from './rewind.ts';
-import { Run, type RunOutcome, type RunScope, type RunSupport } from './run.ts';
+import { Run, type RunOutcome, type RunSupport } from './run.ts';
 import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
 import type { CloseRunParams } from './resume/close-run.ts';
 import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
