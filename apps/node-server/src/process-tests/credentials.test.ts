@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Event, getFunctionResponses, type SessionJson } from '@eventloom/core';
+import { type Event, getFunctionResponses, type SessionJson, type SessionRecord } from '@eventloom/core';
 import { createEncryptionKey } from '@eventloom/credentials';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { expect, test, vi } from 'vitest';
 import { type ProgramOptions, startServer, temporaryFolder } from './program.ts';
 
@@ -139,14 +140,26 @@ test('a key from the environment leaves no file of it, and without it what it se
   expect(asked(await server.run('v', [{ text: 'read' }]))).toHaveLength(1);
 });
 
+/** A copy of a session in the program's file that is an hour and a second older. */
+async function makeOlder(folder: string, sessionId: string, copy: string): Promise<void> {
+  const service = new SqliteSessionService({ path: join(folder, '.eventloom/sessions.sqlite') });
+  async function* older(): AsyncGenerator<SessionRecord> {
+    for await (const record of service.exportSession({ appName: 'reader', userId: 'ann', sessionId })) {
+      if (record.type !== 'event') yield record;
+      else yield { ...record, event: { ...record.event, timestamp: record.event.timestamp - 3601 } };
+    }
+  }
+  await service.importSession({ records: older(), sessionId: copy });
+  service.close();
+}
+
 test('a question that was asked too long ago is over', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   writeFileSync(join(folder.path, 'readable'), '');
   await using server = await startReader({ folder: folder.path }, '--request-ttl', '1h');
   const [id] = asked(await server.run('s', [{ text: 'read' }]));
-  const events = (await server.eventsOf('s')).map((event) => ({ ...event, timestamp: event.timestamp - 3601 }));
-  await server.post('/apps/reader/users/ann/sessions/long-ago', { events });
+  await makeOlder(folder.path, 's', 'long-ago');
   expect(results(await server.run('long-ago', [answer(id)]))[0]).toHaveProperty('error');
   expect(asked(await server.run('t', [{ text: 'read' }]))).toHaveLength(1);
 });
