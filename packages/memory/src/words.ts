@@ -10,7 +10,7 @@ const OTHER_LETTER = `(?:[[\\p{L}\\p{N}]--${DENSE_SCRIPTS}]\\p{M}*)`;
 /** One picture, whatever it is joined to and shown with; a flag is two letters of its own kind. */
 const EMOJI = '\\p{RI}{2}|\\p{Extended_Pictographic}';
 
-/** A run of a dense script; or a word, of which one that goes on without end is several; or an emoji. */
+/** A run of a dense script, a word (a very long one is cut into several), or an emoji. */
 const RUNS = new RegExp(`(?<dense>${DENSE_LETTER}+)|(?<word>${OTHER_LETTER}{1,64})|${EMOJI}`, 'gv');
 const DENSE_LETTERS = new RegExp(DENSE_LETTER, 'gv');
 

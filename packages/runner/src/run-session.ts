@@ -58,7 +58,7 @@ export class RunSession {
    * @throws SessionBusyError when others change it again and again
    * @param invocationId the run that goes on, if the caller names one
    * @param callIds what is answered: these calls are among the events that are read
-   * @param howFor how it is taken for the run that goes on, or for one that begins
+   * @param howFor says how the session is taken, given the id of the resumed run if there is one
    */
   async takeForRun(
     invocationId: string | undefined,

@@ -107,7 +107,7 @@ export class Run {
     return this.#queue?.isLetGo === true;
   }
 
-  /** As it was given; of a run that goes on, once that is read, with what it began with. */
+  /** The effective config: after a resume is loaded, merged over that of the original run. */
   get config(): RunConfig {
     return this.#config;
   }

@@ -38,7 +38,7 @@ import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
 import { SessionCache } from './session-cache.ts';
 import { SessionLoader } from './session-loader.ts';
 
-/** What a run that goes on said before, for who reads it from its begin. What agents do that are called as tools is left out. */
+/** Replays the stored events of a resumed run, without those of agents that are called as tools. */
 function* replayOf({ invocation: { past } }: InvocationContext): Generator<Event, void, void> {
   for (const event of past?.events ?? []) {
     const isYielded = event.author !== 'user' && enclosureOf(event.branch) === '' && !event.actions.compaction;

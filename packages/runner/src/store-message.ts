@@ -4,7 +4,7 @@ import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
 import type { MatchedMessage } from './match-answers.ts';
 
-/** What says of an event that its run did not begin with it: who reads back to the begin of the run reads on. */
+/** Marks a user event as a continuation, so that reading back to the begin of the run does not stop at it. */
 const GOES_ON: Partial<EventActions> = { agentState: { goesOn: true } };
 
 /** How a message is stored. */

@@ -115,7 +115,7 @@ export class LeaseQueue {
   }
 }
 
-/** Nobody waits for it: what is not withdrawn runs out. */
+/** Fire and forget: a ticket that is not withdrawn expires. */
 async function withdraw(request: LeaseWait, { id }: LeaseTicket): Promise<void> {
   await request.withdraw(id);
 }

@@ -4,7 +4,7 @@ import type { BaseAgent } from './base-agent.ts';
 import { isBaseAgent } from './is-base-agent.ts';
 
 /**
- * Every agent of the tree whose top has these sub-agents, by name, the top left out.
+ * Indexes all descendants of an agent, given its sub-agents, by name.
  * @throws ConfigurationError for a sub-agent that is no agent or has a parent already, and for a name that two agents have
  */
 export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): ReadonlyMap<string, BaseAgent> {

@@ -1,6 +1,6 @@
 type Callback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
 
-/** Asks callbacks one after the other. The first that answers something is the last that is asked; undefined when none does. */
+/** Calls callbacks in order and returns the first result that is not undefined. */
 export async function firstAnswer<P, R extends object>(
   callbacks: readonly Callback<P, R>[],
   params: P,

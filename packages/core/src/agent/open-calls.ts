@@ -2,7 +2,7 @@ import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
 import { getFunctionResponses } from '../event/event-predicates.ts';
 
-/** The calls of an agent that have their result later, and have none yet: its own in this run of it, those of before it was resumed too. */
+/** An agent's long-running calls without a result, including those from before a resume. */
 export class OpenCalls {
   readonly #executionId: string;
   readonly #open = new Set<string>();

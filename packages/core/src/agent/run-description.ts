@@ -16,6 +16,6 @@ export interface RunDescription {
   };
   /** The runs of the graph in this run of the runner, in the order in which they began. */
   readonly runs: readonly object[];
-  /** A Mermaid flow chart with the way that the last of them took. */
+  /** A Mermaid flow chart with the path of the latest run highlighted. */
   readonly mermaid: string;
 }

@@ -31,7 +31,7 @@ export abstract class BaseEventsSummarizer {
   abstract maybeSummarizeEvents(request: SummarizeEventsRequest): Promise<Event | undefined>;
 
   /**
-   * What decides when to compact which events, with this to sum them up. Called by the runner, once.
+   * Creates the compactor that decides when and what to compact, using this summarizer. Called once, by the runner.
    * @throws ConfigurationError for a config that cannot work
    */
   createCompactor(config: EventsCompactionConfig): EventsCompactor {

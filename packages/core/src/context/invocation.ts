@@ -58,7 +58,7 @@ export interface Invocation {
   readonly models: ModelResolver | undefined;
   /** Whether models have their service cache what requests begin with. */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
-  /** What is computed from the session's events, under a key of whoever computes it; kept for as long as the events are. */
+  /** Cache of values derived from the session's events, keyed by the module that derives them; dropped with the events. */
   readonly derived: Map<unknown, unknown>;
   /** What is stored of the invocation, when it is resumed. */
   readonly past?: InvocationPast | undefined;

@@ -17,7 +17,7 @@ const STOP: ReadonlySet<string> = new Set([
   'LLM_CALL_LIMIT',
   'HAND_OVER_LIMIT',
 ]);
-/** Ends of the run that are somebody's to mend. */
+/** Codes that end the run and need a fix in code or configuration. */
 const STOP_AND_LOG: ReadonlySet<string> = new Set([
   'AGENT',
   'CONFIGURATION',

@@ -8,7 +8,7 @@ import { checkStateKey, stateScopeOf } from '../state/state-scope.ts';
 import { checkName } from './check-name.ts';
 
 /**
- * An event from elsewhere as it is stored. What an append would refuse is refused, and what a stored event never has.
+ * Prepares an imported event for storing. Refuses what an append refuses, and what a stored event never has, such as `partial`.
  * @throws InvalidEventError and InvalidRequestError that name the field
  */
 export function toStoredEvent(event: Event): Event {

@@ -4,7 +4,7 @@ import type { BaseLiveRequestQueue } from '@eventloom/core';
 export interface ClientSide {
   /** True once a session of the service began or went on: the handle that the run was given is for the first. */
   hasSession: boolean;
-  /** True while the client, who says so itself, speaks. */
+  /** True between activityStart and activityEnd, when the client signals activity itself. */
   isActive: boolean;
 }
 

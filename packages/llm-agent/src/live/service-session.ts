@@ -68,7 +68,7 @@ export class ServiceSession {
     await this.#sendAgain();
   }
 
-  /** It goes on on another connection, by its handle. */
+  /** Resumes on a new connection, by its handle. */
   async resume(connection: BaseLlmConnection): Promise<void> {
     this.#connection = connection;
     this.#closing = undefined;
@@ -112,7 +112,7 @@ export class ServiceSession {
     this.#calls.noteHandle();
   }
 
-  /** One that nobody asked for is none: the next connection would not be asked to go on with it. */
+  /** The handle in a response. Ignored unless sessionResumption is on: the next connection would not be asked to resume with it. */
   #handleIn({ liveSessionResumptionUpdate: update }: LiveLlmResponse): string | undefined {
     if (!this.#context.runConfig.sessionResumption || update?.resumable === false) return undefined;
     return update?.newHandle || undefined;

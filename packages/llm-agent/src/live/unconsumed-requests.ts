@@ -1,6 +1,6 @@
 import type { LiveRequest } from '@eventloom/core';
 
-/** What is kept, in characters: a minute and a half of speech. A service that tells later than that is told the rest again in vain. */
+/** What is kept, in characters: a minute and a half of speech. Older audio is not sent again after a reconnect. */
 const MAX_CHARS = 4 * 1024 * 1024;
 /** What a request counts for beside what it says. */
 const OVERHEAD_CHARS = 64;

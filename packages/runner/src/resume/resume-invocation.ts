@@ -56,7 +56,7 @@ export function resumeInvocation(
   };
 }
 
-/** Nobody said anything yet: who the message is for is told by it, or by what was said before it. */
+/** Before any agent event: picks the agent from the message, or from the history before it. */
 function pickAgain(root: BaseAgent, { content }: Event, before: readonly Event[], lastSpeaker: LastSpeaker): BaseAgent {
   const answered = content?.parts?.[0]?.functionResponse?.id;
   const asking =

@@ -24,7 +24,7 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
   maxKeptChars: 32 * 1024 * 1024,
   maxLiveCalls: 4,
-  // Of a client that answers no pings it is known that it took something when it says something: here somebody may listen for long.
+  // A client that answers no pings is only known to read when it sends something, and may listen for long: more may wait for it.
   maxLiveWaitingBytes: 8 * 1024 * 1024,
 };
 

@@ -4,9 +4,9 @@ import { backoffMs } from './backoff.ts';
 import { PublishedRun, type RunWrite } from './published-run.ts';
 import type { RunTable } from './run-table.ts';
 
-/** How long events are gathered of a run that nobody follows elsewhere: nobody waits for them. */
+/** How long events are batched while no other server follows the run. */
 const UNFOLLOWED_MS = 200;
-/** The same of a run that somebody follows: so short that nobody sees it. */
+/** How long events are batched while another server follows the run: too short to notice. */
 const FOLLOWED_MS = 10;
 /** Runs in one statement. */
 const MAX_RUNS_PER_WRITE = 50;

@@ -29,7 +29,7 @@ const DESCRIPTION = {
         'Its runs in this run, in the order in which they began: status, open questions, the state at first and now, and the steps. Each step has the channels that it `changed`, with their new values, and what it `added` to lists.',
       items: { type: 'object' },
     },
-    mermaid: { type: 'string', description: 'A flow chart with the way that the last of them took.' },
+    mermaid: { type: 'string', description: 'A flow chart with the path of the latest run highlighted.' },
   },
   required: ['graph', 'runs', 'mermaid'],
 };

@@ -10,7 +10,7 @@ import type { RunPublication, RunRelay, RunStop } from './run-relay.ts';
 /** How a run is started that goes on. */
 export interface ResumedRun {
   readonly invocationId: string;
-  /** True for one that nobody asked for: it is found when it has its session, one that does not get it was never there, and it tells anew what it committed. */
+  /** True for a recovery run, which nobody asked for: hidden until it holds the session, then it replays its committed events. */
   readonly isUnasked?: boolean;
 }
 

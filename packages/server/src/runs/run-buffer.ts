@@ -34,7 +34,7 @@ export class RunBuffer {
     return this.#firstSeq;
   }
 
-  /** The number of the newest event; before the first, one less than its number will be. */
+  /** The number of the newest event; one less than the first number while there is none. */
   get lastSeq(): number {
     return this.#firstSeq + this.count - 1;
   }

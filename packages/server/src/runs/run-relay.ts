@@ -7,7 +7,7 @@ import type { EventloomError, Platform, SessionKey } from '@eventloom/core';
 export interface RunEventLog {
   /** The number of the oldest event that is kept; one past the last when none is. */
   readonly firstSeq: number;
-  /** The number of the newest event; before the first, one less than its number will be. */
+  /** The number of the newest event; `firstSeq - 1` while there is none. */
   readonly lastSeq: number;
   /** Characters of the events that are kept. */
   readonly chars: number;

@@ -175,7 +175,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return new StoredRows(key.appName, rows).toolCalls;
   }
 
-  /** At once, or under the session's lock: then the time of a lease is as it is. */
+  /** Claims the lease. With the session's row locked, its expiry is read again under the lock. */
   #claim(key: SessionKey, values: unknown[], isLocked: boolean): Promise<readonly unknown[]> {
     if (!isLocked) return this.#run(this.#leases.claim, values);
     return this.#database.transaction(async (run) => {

@@ -54,7 +54,7 @@ export class SessionImporter {
 
   /** Last of all: a key is locked from here to the end of the transaction, and whoever writes it waits. */
   async #addSharedState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
-    // In the order of all writers, over the batches as well: nobody waits in a circle.
+    // The same lock order as all writers, over the batches as well: no deadlock.
     const shared = session.sharedState.toSorted(
       (one, other) => compareText(one.scope, other.scope) || compareText(one.key, other.key),
     );

@@ -49,7 +49,7 @@ export function writeEntries(tables: Tables, owner: string, first: number, remov
 
 /**
  * The part of a WITH that deletes what earlier statements marked as removed: of the app and the user of $1 and $2, a number at a time.
- * It comes last, which `condition` has to see to, and passes over what others have taken: whoever waits for nobody closes no circle.
+ * It comes last, which `condition` has to see to, and skips rows that others have locked (SKIP LOCKED), so it cannot deadlock.
  */
 export function sweepRemoved({ state }: Tables, condition: string): string {
   return `swept AS (

@@ -175,7 +175,7 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => {
       const { ticket } = claim;
       if (!ticket) return this.#leases.claim(claim);
-      // Who polls seldom has anything to write.
+      // A poll that is refused again rarely writes, so a read transaction is tried first.
       const refused = this.#connection.read(() => this.#leases.refuseAgain(claim, ticket));
       return refused ?? this.#connection.write(() => this.#leases.claim(claim));
     });
