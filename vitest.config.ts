@@ -52,7 +52,7 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/worker-server/wrangler.jsonc' } })],
         test: {
           name: 'worker-server',
-          include: ['packages/server/src/**/*.test.ts'],
+          include: ['packages/{server,cloudflare}/src/**/*.test.ts'],
           // The processes that PostgreSQL joins are those of Node.
           exclude: [...configDefaults.exclude, ...nodeOnlyTests, 'packages/server/src/postgres/**'],
           setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],

@@ -7,7 +7,18 @@ import { readPackages } from '../structure/repository.ts';
 import { tarballPath } from './tarball-path.ts';
 
 const run = promisify(execFile);
-const installed = ['artifacts', 'core', 'gemini', 'llm-agent', 'multi-agent', 'runner', 'server', 'sessions', 'tools'];
+const installed = [
+  'artifacts',
+  'cloudflare',
+  'core',
+  'gemini',
+  'llm-agent',
+  'multi-agent',
+  'runner',
+  'server',
+  'sessions',
+  'tools',
+];
 const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' };
 
 /** A server that `wrangler dev` runs. */

@@ -16,7 +16,8 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/runner': ['.'],
-  '@eventloom/server': ['.', './node', './postgres', './cloudflare', './jwt'],
+  '@eventloom/server': ['.', './node', './postgres', './jwt', './internal'],
+  '@eventloom/cloudflare': ['.'],
   '@eventloom/testing': ['.', './fake-gemini'],
   eventloom: ['.'],
 };

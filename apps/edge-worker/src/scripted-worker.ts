@@ -1,5 +1,5 @@
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { Runner } from '@eventloom/runner';
-import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
 import { createAgent } from './agent.ts';
 import { DiceModel } from './dice-model.ts';
 

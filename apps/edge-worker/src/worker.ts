@@ -1,6 +1,6 @@
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { Gemini } from '@eventloom/gemini';
 import { Runner } from '@eventloom/runner';
-import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { createAgent } from './agent.ts';
 

@@ -1,6 +1,6 @@
+import { createCloudflareServer } from '@eventloom/cloudflare';
 import { BaseAgent, createEvent, type Event, type InvocationContext } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
-import { createCloudflareServer } from '@eventloom/server/cloudflare';
 
 /** Says little. Told a number, it first fills its session with so many events; told another one too, of so many characters each. */
 class Talker extends BaseAgent {

@@ -1,5 +1,5 @@
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { Runner } from '@eventloom/runner';
-import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { createAgent } from './agent.ts';
 

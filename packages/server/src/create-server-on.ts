@@ -29,7 +29,7 @@ export interface EventloomServer {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /**
    * Looks whether a request at `/run_live` that asks for a WebSocket may have one. What is between the server and its runtime's sockets
-   * calls this: `./node` and `./cloudflare` do. Never rejects.
+   * calls this: `./node` and `@eventloom/cloudflare` do. Never rejects.
    */
   admitLive(request: Request): Promise<LiveAdmission>;
   /** True when requests say who they come from, or need not: the server may be reached from other machines. */

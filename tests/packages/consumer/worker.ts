@@ -1,4 +1,5 @@
 /** What a user of the Worker server writes, with models of their own that need no key. */
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import {
   BaseLlm,
   type BaseLlmConnection,
@@ -9,7 +10,6 @@ import {
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
-import { type CloudflareBindings, createCloudflareServer } from '@eventloom/server/cloudflare';
 import { FunctionTool } from '@eventloom/tools';
 
 interface Env extends CloudflareBindings {

@@ -1,4 +1,4 @@
-/** One end of a WebSocket, as much of it as a call needs. `./node` and `./cloudflare` make one of what their runtime has. */
+/** One end of a WebSocket, as much of it as a call needs. `./node` and `@eventloom/cloudflare` make one of what their runtime has. */
 export interface LiveSocket {
   /** Sends a frame: text or binary. After a close it does nothing. */
   send(frame: string | Uint8Array<ArrayBuffer>): void;

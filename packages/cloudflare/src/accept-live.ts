@@ -1,5 +1,4 @@
-import type { EventloomServer } from '../create-server-on.ts';
-import type { LiveAdmission, LiveSocket } from '../live/live-socket.ts';
+import type { EventloomServer, LiveAdmission, LiveSocket } from '@eventloom/server';
 
 /** What is used of one end of a WebSocket in a Worker. */
 interface WorkerSocket {

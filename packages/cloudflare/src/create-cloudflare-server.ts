@@ -1,5 +1,4 @@
-import { createReporter } from '../http/create-reporter.ts';
-import { errorResponse } from '../http/error-response.ts';
+import { createReporter, errorResponse } from '@eventloom/server/internal';
 import { AppStateObject } from './app-state-object.ts';
 import type { CloudflareBindings, ObjectState } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';

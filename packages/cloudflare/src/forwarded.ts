@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
-import { isUser } from '../http/identify.ts';
-import type { AuthenticatedUser } from '../server-options.ts';
+import type { AuthenticatedUser } from '@eventloom/server';
+import { isUser } from '@eventloom/server/internal';
 
 const HEADER = 'eventloom-forwarded';
 

@@ -1,25 +1,36 @@
 import { ConfigurationError } from '@eventloom/core';
+import {
+  type AuthenticatedUser,
+  DEFAULT_LIMITS,
+  RateLimitedError,
+  type ServerOptions,
+  UserObjectError,
+} from '@eventloom/server';
+import {
+  addRoutes,
+  type Call,
+  checkAppName,
+  checkServerOptions,
+  confine,
+  type FrontContext,
+  guardOf,
+  guardRequest,
+  identify,
+  isLiveRequest,
+  limitsOver,
+  liveProtocolOf,
+  liveRoutes,
+  openApiRoute,
+  parseLiveQuery,
+  readRunBody,
+  refuseLive,
+  type RequestGuardOptions,
+  type Route,
+  serverRoutes,
+  userRoutes,
+  VERSION,
+} from '@eventloom/server/internal';
 import { Hono } from 'hono/tiny';
-import { RateLimitedError } from '../errors/rate-limited-error.ts';
-import { UserObjectError } from '../errors/user-object-error.ts';
-import { addRoutes } from '../http/add-routes.ts';
-import type { Call } from '../http/call.ts';
-import { checkAppName } from '../http/check-app-name.ts';
-import { confine } from '../http/confine.ts';
-import { identify } from '../http/identify.ts';
-import { readRunBody } from '../http/read-run-body.ts';
-import { guardOf, guardRequest, type RequestGuardOptions } from '../http/request-guard.ts';
-import type { Route } from '../http/route.ts';
-import { isLiveRequest, liveProtocolOf, refuseLive } from '../live/admit-live.ts';
-import { parseLiveQuery } from '../live/live-query.ts';
-import { liveRoutes } from '../routes/live-routes.ts';
-import { openApiRoute } from '../routes/open-api-route.ts';
-import { serverRoutes } from '../routes/server-routes.ts';
-import { userRoutes } from '../routes/user-routes.ts';
-import type { FrontContext } from '../server-context.ts';
-import { DEFAULT_LIMITS, limitsOver } from '../server-limits.ts';
-import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from '../server-options.ts';
-import { VERSION } from '../version.ts';
 import { openPair } from './accept-live.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';

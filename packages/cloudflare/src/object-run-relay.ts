@@ -1,16 +1,16 @@
 import type { SessionKey } from '@eventloom/core';
-import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
-import { RunHostLostError } from '../errors/run-host-lost-error.ts';
-import type {
-  NumberedEvent,
-  RelayedRun,
-  RelayHost,
-  RemoteRun,
-  RemoteRunFollower,
-  RunEnd,
-  RunPublication,
-  RunRelay,
-} from '../runs/run-relay.ts';
+import {
+  type RelayedRun,
+  type RelayHost,
+  type RemoteRun,
+  type RemoteRunFollower,
+  type RunEnd,
+  RunEventsGoneError,
+  RunHostLostError,
+  type RunPublication,
+  type RunRelay,
+} from '@eventloom/server';
+import type { NumberedEvent } from '@eventloom/server/internal';
 import type { KeptRun, RunStore } from './run-store.ts';
 
 /** How long the pieces of an answer are gathered before they are stored, so that they lie many to a row. */

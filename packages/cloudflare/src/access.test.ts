@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@eventloom/core';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { jwtAuthenticate } from '../jwt/index.ts';
-import type { AuthenticatedUser } from '../server-options.ts';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
+import type { AuthenticatedUser } from '@eventloom/server';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { createCloudflareServer } from './create-cloudflare-server.ts';

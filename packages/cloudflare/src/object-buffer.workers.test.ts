@@ -1,8 +1,8 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { RunBuffer } from '@eventloom/server/internal';
 import { beforeEach, expect, test } from 'vitest';
 import { ObjectRunRelay } from './object-run-relay.ts';
-import { RunBuffer } from '../runs/run-buffer.ts';
 import { RunStore } from './run-store.ts';
 import { waiting } from './fixtures/protocol-runners.ts';
 import { protocolServer } from './fixtures/protocol-worker.ts';

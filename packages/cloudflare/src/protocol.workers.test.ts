@@ -4,7 +4,7 @@ import { systemPlatform } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { afterEach, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { createServer } from '@eventloom/server';
 import { protocolRunners } from './fixtures/protocol-runners.ts';
 import { protocolTranscript } from './fixtures/protocol-transcript.ts';
 import { refusalsTranscript } from './fixtures/refusals-transcript.ts';

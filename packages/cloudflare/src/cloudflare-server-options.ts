@@ -1,6 +1,6 @@
 import type { BaseArtifactService, BaseSessionService, Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
-import type { ServerOptions } from '../server-options.ts';
+import type { ServerOptions } from '@eventloom/server';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 
 /** Where the agents of a user keep things, and the clock they have: all of it is for the runners of that user. */

@@ -1,10 +1,9 @@
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
+import { DEFAULT_LIMITS, type EventloomServer, type ServerLimits } from '@eventloom/server';
+import { createServerOn, isLiveRequest, limitsOver } from '@eventloom/server/internal';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
-import { createServerOn, type EventloomServer } from '../create-server-on.ts';
-import { isLiveRequest } from '../live/admit-live.ts';
-import { DEFAULT_LIMITS, limitsOver, type ServerLimits } from '../server-limits.ts';
 import { acceptLive } from './accept-live.ts';
 import { AppStateSync } from './app-state-sync.ts';
 import { checkAppNames } from './check-app-names.ts';

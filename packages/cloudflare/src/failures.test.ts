@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { jwtAuthenticate } from '../jwt/index.ts';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import { createCloudflareServer } from './create-cloudflare-server.ts';
 import { countedObjects } from './fixtures/counted-objects.ts';

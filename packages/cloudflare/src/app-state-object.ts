@@ -1,5 +1,5 @@
 import { InvalidRequestError, systemPlatform } from '@eventloom/core';
-import { errorResponse } from '../http/error-response.ts';
+import { errorResponse } from '@eventloom/server/internal';
 import { type AppStateAnswer, type AppStateExchange, isAppStateExchange } from './app-state-exchange.ts';
 import type { AppStateChange } from '@eventloom/sessions/durable-object';
 import type { ObjectState, ObjectStorage } from './cloudflare-bindings.ts';

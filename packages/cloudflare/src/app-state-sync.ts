@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
 import type { DurableObjectAppState } from '@eventloom/sessions/durable-object';
-import { AppStateUnreachableError } from '../errors/app-state-unreachable-error.ts';
+import { AppStateUnreachableError } from '@eventloom/server';
 import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './app-state-exchange.ts';
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
 
