@@ -2,7 +2,7 @@ import { Visitor, type Class } from 'oxc-parser';
 import { parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
-/** What the rules know of a class in an error file. */
+/** An error class, as far as the rules need to know it. */
 export interface ErrorClass {
   readonly path: string;
   readonly name: string;
@@ -14,19 +14,22 @@ export interface ErrorClass {
 
 const base = 'EventloomError';
 
-/** The classes in `errors` folders and in `*-error.ts` files. */
+/** The classes in `errors.ts` files, and those elsewhere that extend an error. */
 export function errorClasses(files: readonly SourceFile[]): ErrorClass[] {
-  const errorFiles = files.filter(({ path }) => /(\/errors\/|-error\.ts$)/.test(path) && !isTestFile(path));
-  return errorFiles.flatMap((file) => {
-    const found: ErrorClass[] = [];
-    new Visitor({ ClassDeclaration: (node) => void found.push(readClass(file.path, node)) }).visit(
-      parseModule(file).program,
-    );
-    return found;
-  });
+  return files
+    .filter(({ path }) => !isTestFile(path))
+    .flatMap((file) => {
+      const found: ErrorClass[] = [];
+      new Visitor({ ClassDeclaration: (node) => void found.push(readClass(file.path, node)) }).visit(
+        parseModule(file).program,
+      );
+      return found.filter(({ path, parent }) => isErrorFile(path) || parent?.endsWith('Error'));
+    });
 }
 
-/** Breaches of: one class a file, named after it; it descends from the base, has a code of its own and `isInstance`. */
+const isErrorFile = (path: string): boolean => path.endsWith('/errors.ts');
+
+/** Breaches of: an error class is in an `errors.ts`, descends from the base, has a code of its own and `isInstance`. */
 export function errorContractBreaches(classes: readonly ErrorClass[]): string[] {
   const byName = new Map(classes.map((one) => [one.name, one]));
   const ancestry = (one: ErrorClass): ErrorClass[] => {
@@ -36,7 +39,7 @@ export function errorContractBreaches(classes: readonly ErrorClass[]): string[] 
   const breachesOf = (one: ErrorClass): string[] => {
     const line = ancestry(one);
     const breaches: string[] = [];
-    if (!one.path.endsWith(`/${toKebabCase(one.name)}.ts`)) breaches.push('is not in a file of its name');
+    if (!isErrorFile(one.path)) breaches.push('is not in errors.ts');
     if (line.at(-1)?.name !== base) breaches.push(`does not descend from ${base}`);
     if (!line.some(({ hasIsInstance }) => hasIsInstance)) breaches.push('has no static isInstance');
     if (one.code === undefined) breaches.push('has no static code of its own');
@@ -84,8 +87,4 @@ function readClass(path: string, { id, superClass, body }: Class): ErrorClass {
     code: code?.type === 'Literal' && typeof code.value === 'string' ? code.value : undefined,
     hasIsInstance: statics.some(({ name }) => name === 'isInstance'),
   };
-}
-
-function toKebabCase(name: string): string {
-  return name.replace(/(?<=[a-z0-9])[A-Z]/g, '-$&').toLowerCase();
 }

@@ -10,7 +10,7 @@ import { lendEventloom } from './agents/eventloom-imports.ts';
 import { modelsOf } from './agents/models.ts';
 import { createDemoAgent } from './demo/demo-agent.ts';
 import { OfflineDemoModel } from './demo/offline/offline-demo-model.ts';
-import { AgentLoadError } from './errors/agent-load-error.ts';
+import { AgentLoadError } from './errors.ts';
 import type { Settings } from './settings.ts';
 
 /** Where the runs of all apps are kept. */

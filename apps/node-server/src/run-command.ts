@@ -2,7 +2,7 @@ import { EventloomError } from '@eventloom/core';
 import { ask } from './ask/ask.ts';
 import { helpText } from './command-line/help-text.ts';
 import { parseCommandLine } from './command-line/parse-command-line.ts';
-import { UsageError } from './errors/usage-error.ts';
+import { UsageError } from './errors.ts';
 import { readSettings } from './settings.ts';
 import { start } from './start.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from './command-line/parse-command-line.ts';
-import { UsageError } from './errors/usage-error.ts';
+import { UsageError } from './errors.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 function settingsOf(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Settings {

@@ -4,7 +4,7 @@ import { parseEncryptionKey } from '@eventloom/credentials';
 import type { GeminiOptions } from '@eventloom/gemini';
 import type { OnUnfinishedRuns } from '@eventloom/server';
 import type { CommandLine } from './command-line/parse-command-line.ts';
-import { UsageError } from './errors/usage-error.ts';
+import { UsageError } from './errors.ts';
 
 /** Where sessions are kept. */
 export type SessionsPlace =

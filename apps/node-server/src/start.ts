@@ -5,7 +5,7 @@ import { missingKeyWarning } from './agents/missing-key-warning.ts';
 import { openApplication } from './application.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { endingLine } from './ending-line.ts';
-import { UsageError } from './errors/usage-error.ts';
+import { UsageError } from './errors.ts';
 import { leftRuns } from './left-runs.ts';
 import { readyLine } from './ready-line.ts';
 import { failureText } from './failure-text.ts';

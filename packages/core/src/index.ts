@@ -192,9 +192,6 @@ export { Fifo } from './live/fifo.ts';
 export type { LiveRunHost, RunLiveParams } from './live/run-live-params.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';
 export { Modality } from './live/live-run-config.ts';
-export type { LiveConnectionErrorOptions } from './errors/live-connection-error.ts';
-export { LiveConnectionError } from './errors/live-connection-error.ts';
-export { LiveQueueFullError } from './errors/live-queue-full-error.ts';
 export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
 export { appendInstructions, appendTools, createLlmRequest } from './model/llm-request.ts';
 export type {
@@ -279,29 +276,32 @@ export type { Platform } from './platform/platform.ts';
 export { systemPlatform } from './platform/platform.ts';
 export { reportTo, reportUnlessStopped } from './platform/report-to.ts';
 
-export type { EventloomErrorOptions } from './errors/eventloom-error.ts';
-export { EventloomError } from './errors/eventloom-error.ts';
-export { toError } from './errors/to-error.ts';
-export { AgentError } from './errors/agent-error.ts';
-export { ConfigurationError } from './errors/configuration-error.ts';
-export { CredentialBusyError } from './errors/credential-busy-error.ts';
-export { HandOverLimitError } from './errors/hand-over-limit-error.ts';
-export { InvalidArtifactNameError } from './errors/invalid-artifact-name-error.ts';
-export { InvalidEventError } from './errors/invalid-event-error.ts';
-export { InvalidMessageError } from './errors/invalid-message-error.ts';
-export { InvalidRequestError } from './errors/invalid-request-error.ts';
-export { LlmCallLimitError } from './errors/llm-call-limit-error.ts';
-export { MemoryBusyError } from './errors/memory-busy-error.ts';
-export { MissingStateKeyError } from './errors/missing-state-key-error.ts';
-export type { ModelErrorOptions } from './errors/model-error.ts';
-export { ModelError } from './errors/model-error.ts';
-export { OutputSchemaError } from './errors/output-schema-error.ts';
-export { RunAbortedError } from './errors/run-aborted-error.ts';
-export { SessionAlreadyExistsError } from './errors/session-already-exists-error.ts';
-export { SessionBusyError } from './errors/session-busy-error.ts';
-export { ShuttingDownError } from './errors/shutting-down-error.ts';
-export { SizeLimitError } from './errors/size-limit-error.ts';
-export { SessionNotFoundError } from './errors/session-not-found-error.ts';
-export { StaleWriterError } from './errors/stale-writer-error.ts';
-export { StateKeyError } from './errors/state-key-error.ts';
-export { StateValueError } from './errors/state-value-error.ts';
+export type { EventloomErrorOptions, LiveConnectionErrorOptions, ModelErrorOptions } from './errors.ts';
+export {
+  AgentError,
+  ConfigurationError,
+  CredentialBusyError,
+  EventloomError,
+  HandOverLimitError,
+  InvalidArtifactNameError,
+  InvalidEventError,
+  InvalidMessageError,
+  InvalidRequestError,
+  LiveConnectionError,
+  LiveQueueFullError,
+  LlmCallLimitError,
+  MemoryBusyError,
+  MissingStateKeyError,
+  ModelError,
+  OutputSchemaError,
+  RunAbortedError,
+  SessionAlreadyExistsError,
+  SessionBusyError,
+  SessionNotFoundError,
+  ShuttingDownError,
+  SizeLimitError,
+  StaleWriterError,
+  StateKeyError,
+  StateValueError,
+  toError,
+} from './errors.ts';

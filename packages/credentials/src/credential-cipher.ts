@@ -2,7 +2,7 @@ import { type AuthCredential, ConfigurationError, type CredentialKey } from '@ev
 import { readCredential } from './credential-copy.ts';
 import type { SealedCredential } from './credential-store.ts';
 import { checkEncryptionKeys } from './encryption-key.ts';
-import { SealedCredentialError } from './errors/sealed-credential-error.ts';
+import { SealedCredentialError } from './errors.ts';
 
 /** What AES-GCM wants: a number that is used once. It stands before the ciphertext. */
 const NONCE_BYTES = 12;

@@ -4,7 +4,7 @@ import { credentialServiceConformance } from './conformance/index.ts';
 import type { CredentialStore, SealedCredential } from './credential-store.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
 import { createEncryptionKey, parseEncryptionKey } from './encryption-key.ts';
-import { SealedCredentialError } from './errors/sealed-credential-error.ts';
+import { SealedCredentialError } from './errors.ts';
 
 const KEY: CredentialKey = { appName: 'app', userId: 'ann', credentialKey: 'calendar' };
 const token = (accessToken: string): AuthCredential => ({ authType: 'oauth2', oauth2: { accessToken } });

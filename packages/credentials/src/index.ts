@@ -5,4 +5,4 @@ export type { EncryptedCredentialServiceOptions, EncryptionOptions } from './enc
 export { EncryptedCredentialService } from './encrypted-credential-service.ts';
 export type { CredentialStore, SealedCredential } from './credential-store.ts';
 export { createEncryptionKey, parseEncryptionKey } from './encryption-key.ts';
-export { SealedCredentialError } from './errors/sealed-credential-error.ts';
+export { SealedCredentialError } from './errors.ts';

@@ -11,7 +11,7 @@ import {
   toInputRequest,
 } from '@eventloom/core';
 import type { GraphNode } from './graph-node.ts';
-import { NodeInterrupt } from './node-interrupt.ts';
+import { NodeInterrupt } from './errors.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 import { Slots } from './slots.ts';

@@ -2,7 +2,7 @@ import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } 
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
 import { describeFault } from './describe-fault.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';

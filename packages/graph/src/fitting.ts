@@ -1,6 +1,6 @@
 import type { JsonValue } from '@eventloom/core';
 import type { ValueSchema } from '@eventloom/tools';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 import { toOutput } from './to-output.ts';
 
 /** @throws NodeError for a value that the schema does not let through */

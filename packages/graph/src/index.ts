@@ -26,6 +26,4 @@ export type { RetryConfig } from './retry.ts';
 export type { CompileOptions, StateGraphConfig } from './graph-options.ts';
 export type { AnyNodes } from './state-graph.ts';
 export { StateGraph } from './state-graph.ts';
-export { NodeError } from './errors/node-error.ts';
-export { NodeTimeoutError } from './errors/node-timeout-error.ts';
-export { StepLimitError } from './errors/step-limit-error.ts';
+export { NodeError, NodeTimeoutError, StepLimitError } from './errors.ts';

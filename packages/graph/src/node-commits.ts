@@ -1,13 +1,12 @@
 import { type Event, type EventActions, type InvocationContext, isBaseTool, type JsonValue } from '@eventloom/core';
 import type { ChannelState } from './channel-state.ts';
 import { placeOf, toAgentState } from './checkpoint.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError, toNodeError } from './errors.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 import { DEFAULT_ROUTE } from './names.ts';
 import type { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import { toNodeError } from './to-node-error.ts';
 
 /** Makes events of what came of nodes, when it is their turn: reducers and routers see what was committed before. */
 export class NodeCommits {

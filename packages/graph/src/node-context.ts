@@ -13,7 +13,7 @@ import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools
 import type { Attempt } from './attempt.ts';
 import { AttemptCallbackContext } from './attempt-context.ts';
 import { describeFault } from './describe-fault.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 import { frozen } from './frozen.ts';
 import { checkRunnable, type GraphNode } from './graph-node.ts';
 

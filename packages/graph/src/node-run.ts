@@ -15,7 +15,7 @@ import {
 import type { Attempt } from './attempt.ts';
 import { AttemptTimer } from './attempt-timer.ts';
 import { innerRunId } from './checkpoint.ts';
-import { NodeTimeoutError } from './errors/node-timeout-error.ts';
+import { NodeTimeoutError, toNodeError } from './errors.ts';
 import { fitting } from './fitting.ts';
 import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
 import type { AskedQuestion } from './graph-record.ts';
@@ -30,7 +30,6 @@ import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
 import type { Slots } from './slots.ts';
-import { toNodeError } from './to-node-error.ts';
 import { withState } from './with-state.ts';
 
 /** What belongs to a run that another one started. */

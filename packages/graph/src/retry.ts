@@ -1,6 +1,6 @@
 import { type AbortGuard, ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
 import { checkOptions } from './check-options.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 
 /** How often, and after how long, a node is tried again that failed. */
 export interface RetryConfig {

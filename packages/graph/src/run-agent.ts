@@ -11,7 +11,7 @@ import {
   type JsonValue,
 } from '@eventloom/core';
 import { checkpointOf, FINISH } from './checkpoint.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 import { jsonOrText } from './json-or-text.ts';
 import { LastWords } from './last-words.ts';
 import type { NodeOutcome } from './node-outcome.ts';

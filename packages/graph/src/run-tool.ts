@@ -16,7 +16,7 @@ import {
 } from '@eventloom/core';
 import { confirmationOf, personRequests, refusalOf } from '@eventloom/core/people';
 import { AttemptToolContext } from './attempt-context.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 import { frozen } from './frozen.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';

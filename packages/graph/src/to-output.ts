@@ -1,6 +1,6 @@
 import { copyJson, type JsonValue } from '@eventloom/core';
 import { describeFault } from './describe-fault.ts';
-import { NodeError } from './errors/node-error.ts';
+import { NodeError } from './errors.ts';
 import { frozen } from './frozen.ts';
 
 /** A copy of what a node gave, that nobody changes: whoever is given it may share it. @throws NodeError for what is not JSON */

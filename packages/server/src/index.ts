@@ -20,23 +20,25 @@ export type {
   RunStop,
 } from './runs/run-relay.ts';
 
-export { AppNotFoundError } from './errors/app-not-found-error.ts';
-export { AppStateUnreachableError } from './errors/app-state-unreachable-error.ts';
-export { ArtifactNotFoundError } from './errors/artifact-not-found-error.ts';
-export { BodyTooLargeError } from './errors/body-too-large-error.ts';
-export { ForbiddenError } from './errors/forbidden-error.ts';
-export { MethodNotAllowedError } from './errors/method-not-allowed-error.ts';
-export { RateLimitedError } from './errors/rate-limited-error.ts';
-export { RouteNotFoundError } from './errors/route-not-found-error.ts';
-export { RunEventsGoneError } from './errors/run-events-gone-error.ts';
-export { RunGoesOnError } from './errors/run-goes-on-error.ts';
-export { RunHostLostError } from './errors/run-host-lost-error.ts';
-export { RunNotFoundError } from './errors/run-not-found-error.ts';
-export { RunRelayError } from './errors/run-relay-error.ts';
-export { ServerBusyError } from './errors/server-busy-error.ts';
+export {
+  AppNotFoundError,
+  AppStateUnreachableError,
+  ArtifactNotFoundError,
+  BodyTooLargeError,
+  ForbiddenError,
+  MethodNotAllowedError,
+  RateLimitedError,
+  RouteNotFoundError,
+  RunEventsGoneError,
+  RunGoesOnError,
+  RunHostLostError,
+  RunNotFoundError,
+  RunRelayError,
+  ServerBusyError,
+  SlowReaderError,
+  TooManyReadersError,
+  UnauthenticatedError,
+  UpgradeRequiredError,
+  UserObjectError,
+} from './errors.ts';
 export { ShuttingDownError } from '@eventloom/core';
-export { SlowReaderError } from './errors/slow-reader-error.ts';
-export { TooManyReadersError } from './errors/too-many-readers-error.ts';
-export { UnauthenticatedError } from './errors/unauthenticated-error.ts';
-export { UpgradeRequiredError } from './errors/upgrade-required-error.ts';
-export { UserObjectError } from './errors/user-object-error.ts';

@@ -35,7 +35,7 @@ import { exportSession } from './export-session.ts';
 import { listOpenRuns } from './list-open-runs.ts';
 import { listSessions } from './list-sessions.ts';
 import type { AppendOutcome, MaybePromise, SessionDriver } from './session-driver.ts';
-import { busyError, existsError, notFoundError, staleError } from './session-errors.ts';
+import { busyError, existsError, notFoundError, staleError } from './errors.ts';
 import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';

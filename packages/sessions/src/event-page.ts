@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor } from './cursor-text.ts';
 import { ALL_EVENTS } from './event-window.ts';
 import { toPageSize } from './list-page.ts';
 import type { EventWindow, StoredEventWindow } from './session-driver.ts';
-import { notFoundError } from './session-errors.ts';
+import { notFoundError } from './errors.ts';
 
 const DEFAULT_PAGE = 100;
 

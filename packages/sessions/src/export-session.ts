@@ -8,7 +8,7 @@ import {
 import { EventPageSize } from './event-page-size.ts';
 import { ALL_EVENTS } from './event-window.ts';
 import type { SessionDriver } from './session-driver.ts';
-import { notFoundError } from './session-errors.ts';
+import { notFoundError } from './errors.ts';
 import { mergedView } from './session-view.ts';
 
 /** Everything that a driver has of a session, as of its first read: what is appended later is not in it. */

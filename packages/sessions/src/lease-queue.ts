@@ -2,7 +2,7 @@ import type { Platform, SessionKey } from '@eventloom/core';
 import { LeaseWaiter } from './lease-waiter.ts';
 import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
 import type { MaybePromise } from './session-driver.ts';
-import { abortedError, busyError, fullLineError } from './session-errors.ts';
+import { abortedError, busyError, fullLineError } from './errors.ts';
 
 /** How many may wait for one session in this process. */
 const MAX_WAITERS = 1000;

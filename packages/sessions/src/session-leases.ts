@@ -10,7 +10,7 @@ import {
 import { LeaseQueue } from './lease-queue.ts';
 import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
 import type { SessionDriver } from './session-driver.ts';
-import { abortedError, busyError, notFoundError, staleError } from './session-errors.ts';
+import { abortedError, busyError, notFoundError, staleError } from './errors.ts';
 import type { SessionNames } from './session-names.ts';
 
 const DEFAULT_TTL_MS = 30_000;

@@ -32,6 +32,4 @@ export { fixedPlatform } from './fixed-platform.ts';
 export type { EventExtras } from './event-builders.ts';
 export { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from './event-builders.ts';
 
-export { UnconsumedStepsError } from './errors/unconsumed-steps-error.ts';
-export { UnexpectedModelCallError } from './errors/unexpected-model-call-error.ts';
-export { UnmetExpectationError } from './errors/unmet-expectation-error.ts';
+export { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from './errors.ts';

@@ -2,8 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BaseAgent, toError } from '@eventloom/core';
-import { AgentLoadError } from '../errors/agent-load-error.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { AgentLoadError, UsageError } from '../errors.ts';
 import { typescriptHint } from './typescript-hint.ts';
 import { withoutExit } from './without-exit.ts';
 

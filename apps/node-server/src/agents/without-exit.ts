@@ -1,5 +1,5 @@
 import { syncBuiltinESMExports } from 'node:module';
-import { AgentLoadError } from '../errors/agent-load-error.ts';
+import { AgentLoadError } from '../errors.ts';
 
 /**
  * Does something during which `process.exit` ends nothing: it throws where it is called, and fails what is done here, also when that

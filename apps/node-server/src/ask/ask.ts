@@ -4,7 +4,7 @@ import { checkId } from '@eventloom/server';
 import { openApplication } from '../application.ts';
 import { nearestName } from '../command-line/nearest-name.ts';
 import type { CommandLine } from '../command-line/parse-command-line.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { EventPrinter } from './event-printer.ts';

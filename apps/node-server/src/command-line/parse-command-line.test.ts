@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 
 describe('the command line', () => {

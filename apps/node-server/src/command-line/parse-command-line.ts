@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { toError } from '@eventloom/core';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors.ts';
 import { nearestName } from './nearest-name.ts';
 import { type CommandName, COMMANDS, OPTION_LIST, PARSE_OPTIONS } from './options.ts';
 

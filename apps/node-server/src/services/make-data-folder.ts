@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toError } from '@eventloom/core';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors.ts';
 
 /** Makes the folder of all that is kept, and keeps it out of version control. @throws UsageError when it cannot be made */
 export function makeDataFolder(folder: string): void {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
 import type { BaseArtifactService } from '@eventloom/core';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors.ts';
 import type { ArtifactsPlace } from '../settings.ts';
 
 /** The artifacts of a place. @throws UsageError for a folder that is a file */

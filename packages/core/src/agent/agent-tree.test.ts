@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import { BaseAgent } from './base-agent.ts';
 

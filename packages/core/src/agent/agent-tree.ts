@@ -1,5 +1,5 @@
 import { describeKind } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { isBaseAgent } from './is-base-agent.ts';
 

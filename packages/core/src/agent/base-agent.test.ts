@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { BaseAgent } from './base-agent.ts';

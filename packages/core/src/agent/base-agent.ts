@@ -1,5 +1,5 @@
 import type { AgentPlace, InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 
 /** @param owner whom the options are given to, in the message @throws ConfigurationError for an option that this version does not have */
 export function checkKnown(owner: string, known: ReadonlySet<string>, given: object): void {

@@ -1,5 +1,5 @@
 import { describeKind, getOwn, isRecord } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 
 /** What a value must be, or undefined when it is that. */
 export type Check = (value: unknown) => string | undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { checkRunConfig, RUN_CONFIG_DEFAULTS, type RunConfig } from './run-config.ts';
 
 test.each<RunConfig>([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidArtifactNameError } from '../errors/invalid-artifact-name-error.ts';
+import { InvalidArtifactNameError } from '../errors.ts';
 import { artifactUri, checkArtifactName, isUserArtifact } from './artifact-name.ts';
 
 const key = { appName: 'app', userId: 'u', sessionId: 's' };

@@ -1,4 +1,4 @@
-import { InvalidArtifactNameError } from '../errors/invalid-artifact-name-error.ts';
+import { InvalidArtifactNameError } from '../errors.ts';
 import { nameFault } from '../session/check-name.ts';
 import { USER_PREFIX } from '../state/state-scope.ts';
 import type { ArtifactKey } from './artifact-service.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { BaseCodeExecutor, type CodeExecutorOptions } from './base-code-executor.ts';
 import { BuiltInCodeExecutor } from './built-in-code-executor.ts';
 import { isBaseCodeExecutor } from './is-base-code-executor.ts';

@@ -1,5 +1,5 @@
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import { appendInstructions, type LlmRequest } from '../model/llm-request.ts';
 import type { CodeDelimiters, CodeExecutionOutput, ExecuteCodeParams } from './code-execution-types.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { BaseCodeExecutor, type CodeExecutorProcessLlmRequest } from './base-code-executor.ts';
 import type { CodeExecutionOutput } from './code-execution-types.ts';
 

@@ -1,6 +1,6 @@
 import { CallbackContext } from '../context/callback-context.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { InvalidArtifactNameError } from '../errors/invalid-artifact-name-error.ts';
+import { InvalidArtifactNameError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { LlmResponse } from '../model/llm-response.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';

@@ -1,5 +1,5 @@
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import { RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { HistoryPointer } from '../event/event-actions.ts';
 import { reportTo } from '../platform/report-to.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { readNewest } from '../session/read-newest.ts';

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { ConformanceError } from './conformance-error.ts';
+import { ConformanceError } from './errors.ts';
 import { Expect } from './expect.ts';
 import { ManualPlatform } from './manual-platform.ts';
 

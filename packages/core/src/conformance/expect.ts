@@ -1,5 +1,5 @@
-import { EventloomError } from '../errors/eventloom-error.ts';
-import { ConformanceError } from './conformance-error.ts';
+import { EventloomError } from '../errors.ts';
+import { ConformanceError } from './errors.ts';
 
 /** An error class of the runtime. */
 type ErrorClass = typeof EventloomError;

@@ -9,6 +9,6 @@ export type {
   ServiceUnderTest,
 } from './conformance-cases.ts';
 export { conformanceCases } from './conformance-cases.ts';
-export { ConformanceError } from './conformance-error.ts';
+export { ConformanceError } from './errors.ts';
 export { Expect } from './expect.ts';
 export { ManualPlatform } from './manual-platform.ts';

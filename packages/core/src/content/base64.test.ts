@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 import { decodeBase64, encodeBase64, isBase64 } from './base64.ts';
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 
 /** Bytes per call of `String.fromCharCode`: its arguments live on the stack. */
 const CHUNK_BYTES = 0x2000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import { RunAbortedError } from '../errors.ts';
 import { AbortGuard } from './abort-guard.ts';
 
 function never(): Promise<never> {

@@ -1,4 +1,4 @@
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import { RunAbortedError } from '../errors.ts';
 
 /**
  * The abort of one run, or of a part of it: a signal for whoever takes one, and waits that end at once when it fires. A wait

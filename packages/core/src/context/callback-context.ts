@@ -1,7 +1,7 @@
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Part } from '../content/content.ts';
 import { setOwn } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import type { BaseMemoryService, SearchMemoryRequest, SearchMemoryResponse } from '../memory/memory-service.ts';
 import { sessionKeyOf } from '../session/session.ts';

@@ -6,7 +6,7 @@ import {
   type SaveArtifactRequest,
 } from '../artifact/artifact-service.ts';
 import type { Part } from '../content/content.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { CallbackContext } from './callback-context.ts';
 import { ReadonlyContext } from './readonly-context.ts';
 import { ToolContext } from './tool-context.ts';

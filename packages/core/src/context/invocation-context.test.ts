@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError } from '../errors/configuration-error.ts';
-import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import { ConfigurationError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { AbortGuard } from './abort-guard.ts';
 import { agent, contextOf, other } from './fixtures/test-invocation.ts';

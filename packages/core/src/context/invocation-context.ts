@@ -3,7 +3,7 @@ import type { RunConfig } from '../agent/run-config.ts';
 import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';

@@ -1,5 +1,4 @@
-import { HandOverLimitError } from '../errors/hand-over-limit-error.ts';
-import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
+import { HandOverLimitError, LlmCallLimitError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { InvocationContext } from './invocation-context.ts';
 

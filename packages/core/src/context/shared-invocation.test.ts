@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LlmCallLimitError } from '../errors/llm-call-limit-error.ts';
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
+import { LlmCallLimitError, RunAbortedError } from '../errors.ts';
 import { AbortGuard } from './abort-guard.ts';
 import { agent, contextOf, other } from './fixtures/test-invocation.ts';
 

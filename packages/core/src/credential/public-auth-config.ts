@@ -1,6 +1,6 @@
 import { copyJson } from '../content/copy-json.ts';
 import { isRecord, type JsonObject } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { checkName } from '../session/check-name.ts';
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 

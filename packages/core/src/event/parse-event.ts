@@ -1,5 +1,4 @@
-import { InvalidEventError } from '../errors/invalid-event-error.ts';
-import { toError } from '../errors/to-error.ts';
+import { InvalidEventError, toError } from '../errors.ts';
 import type { Event } from './event.ts';
 import { createEventActions } from './event-actions.ts';
 import { mergeTags } from './event-tags.ts';

@@ -1,6 +1,6 @@
 import { isDeeperThan } from '../content/json-depth.ts';
 import { isRecord, setOwn } from '../content/json.ts';
-import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { InvalidEventError } from '../errors.ts';
 import { DATA, faultOf, type Field, type Fields } from './field.ts';
 
 /** Reads one value of parsed JSON, or throws InvalidEventError that names `path`. */

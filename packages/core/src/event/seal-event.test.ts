@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { InvalidEventError } from '../errors.ts';
 import { createEvent } from './create-event.ts';
 import { type Event, getStructuredOutput, STRUCTURED_OUTPUT } from './event.ts';
 import { sealEvent } from './seal-event.ts';

@@ -1,5 +1,5 @@
 import { copyField, type JsonWalk } from '../content/json-walk.ts';
-import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { InvalidEventError } from '../errors.ts';
 import { type Event, STRUCTURED_OUTPUT } from './event.ts';
 import { STORED_EVENT } from './event-shape.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from './create-event.ts';
 import type { Event } from './event.ts';
 import { type SerializeEventOptions, serializeEvent } from './serialize-event.ts';

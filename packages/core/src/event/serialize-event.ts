@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 import type { Event } from './event.ts';
 
 /** What to write of an event. Paths are dotted and reach through lists: `content.parts.inlineData`. */

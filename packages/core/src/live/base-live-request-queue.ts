@@ -1,9 +1,7 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Blob, Content, FunctionResponse } from '../content/content.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
-import { InvalidMessageError } from '../errors/invalid-message-error.ts';
-import { LiveQueueFullError } from '../errors/live-queue-full-error.ts';
+import { ConfigurationError, InvalidMessageError, LiveQueueFullError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { Platform } from '../platform/platform.ts';
 import { checkLiveRun } from './check-live-run.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import type { FunctionDeclaration } from '../tool/function-declaration.ts';
 import { appendInstructions, appendTools, createLlmRequest, type LlmRequest } from './llm-request.ts';

@@ -1,7 +1,7 @@
 import type { Content } from '../content/content.ts';
 import type { CacheMetadata } from '../context-cache/cache-metadata.ts';
 import type { ContextCacheConfig } from '../context-cache/context-cache-config.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { FunctionDeclaration } from '../tool/function-declaration.ts';
 

@@ -1,6 +1,6 @@
 import type { FunctionCall, Part } from '../content/content.ts';
 import { getOwn } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { inputRequestPart } from '../tool/input-request.ts';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '../tool/tool-request.ts';

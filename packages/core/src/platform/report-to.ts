@@ -1,5 +1,4 @@
-import { RunAbortedError } from '../errors/run-aborted-error.ts';
-import { toError } from '../errors/to-error.ts';
+import { RunAbortedError, toError } from '../errors.ts';
 import type { Platform } from './platform.ts';
 
 /** For what goes wrong when the outcome of the work is settled already: the platform's to report. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Content } from '../content/content.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { BasePlugin } from './base-plugin.ts';
 import { PluginManager } from './plugin-manager.ts';
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { BasePlugin } from './base-plugin.ts';
 
 /** The names of a plugin's callbacks. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { describeKind } from '../content/json.ts';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 
 /** Faults that a message names; a body can have any number of them. */
 const MAX_FAULTS = 3;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isRecord } from '../content/json.ts';
-import { InvalidEventError } from '../errors/invalid-event-error.ts';
+import { InvalidEventError } from '../errors.ts';
 import { ANY } from '../event/field.ts';
 import { readObject, type Reader } from '../event/read-json.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 import { artifactVersionSchema, errorBodySchema } from './answer-schemas.ts';
 import { parseBody } from './parse-body.ts';
 import { runBodySchema } from './run-body-schema.ts';

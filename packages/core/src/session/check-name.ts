@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 
 const MAX_NAME_BYTES = 256;
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { sealEvent } from '../event/seal-event.ts';

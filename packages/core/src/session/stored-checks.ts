@@ -1,6 +1,5 @@
 import { checkArtifactName } from '../artifact/artifact-name.ts';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
-import { toError } from '../errors/to-error.ts';
+import { InvalidRequestError, toError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { sealEvent } from '../event/seal-event.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StateKeyError } from '../errors/state-key-error.ts';
+import { StateKeyError } from '../errors.ts';
 import { applyStateDelta, checkStateKey, prefixedKey, stateScopeOf, toStateWrites } from './state-scope.ts';
 
 test.each([

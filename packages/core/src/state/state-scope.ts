@@ -1,5 +1,5 @@
 import { setOwn } from '../content/json.ts';
-import { StateKeyError } from '../errors/state-key-error.ts';
+import { StateKeyError } from '../errors.ts';
 import { nameFault } from '../session/check-name.ts';
 
 /** Keys that all users of an app share. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StateKeyError } from '../errors/state-key-error.ts';
-import { StateValueError } from '../errors/state-value-error.ts';
+import { StateKeyError, StateValueError } from '../errors.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import { checkStateDelta, State } from './state.ts';
 

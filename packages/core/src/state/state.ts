@@ -1,6 +1,6 @@
 import { copyJson } from '../content/copy-json.ts';
 import { setOwn } from '../content/json.ts';
-import { StateValueError } from '../errors/state-value-error.ts';
+import { StateValueError } from '../errors.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { StateReader } from './state-reader.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';

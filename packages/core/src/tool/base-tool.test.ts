@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { createLlmRequest } from '../model/llm-request.ts';
 import { BaseTool, isBaseTool } from './base-tool.ts';
 import type { FunctionDeclaration } from './function-declaration.ts';

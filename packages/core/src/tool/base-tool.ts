@@ -1,6 +1,6 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { ToolContext } from '../context/tool-context.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
 import type { FunctionDeclaration } from './function-declaration.ts';
 

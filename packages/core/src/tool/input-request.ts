@@ -1,7 +1,7 @@
 import type { FunctionCall, Part } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
-import { ConfigurationError } from '../errors/configuration-error.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { InputRequest } from '../event/event-actions.ts';
 import { standardToJson } from './standard-schema.ts';
 import { REQUEST_INPUT } from './tool-request.ts';

@@ -1,5 +1,4 @@
-import { ConfigurationError } from '../errors/configuration-error.ts';
-import { toError } from '../errors/to-error.ts';
+import { ConfigurationError, toError } from '../errors.ts';
 
 /** The part of a Standard Schema that says it as JSON Schema. */
 interface JsonSchemaSource {

@@ -1,6 +1,5 @@
 import { describeKind, isRecord } from '../content/json.ts';
-import { InvalidEventError } from '../errors/invalid-event-error.ts';
-import { InvalidRequestError } from '../errors/invalid-request-error.ts';
+import { InvalidEventError, InvalidRequestError } from '../errors.ts';
 import type { OpenApiSchemaName } from '../schemas/open-api-schemas.ts';
 import { wireFaults } from './wire-faults.ts';
 import { wireSchemas } from './wire-schemas.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createEncryptionKey } from '../encryption-key.ts';
-import { SealedCredentialError } from '../errors/sealed-credential-error.ts';
+import { SealedCredentialError } from '../errors.ts';
 import { SqliteCredentialService } from './sqlite-credential-service.ts';
 
 const KEY = { appName: 'app', userId: 'ann', credentialKey: 'calendar' };

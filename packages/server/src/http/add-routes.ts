@@ -1,7 +1,6 @@
 import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
-import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts';
-import { RouteNotFoundError } from '../errors/route-not-found-error.ts';
+import { MethodNotAllowedError, RouteNotFoundError } from '../errors.ts';
 import type { FrontContext } from '../server-context.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { Call } from './call.ts';

@@ -1,7 +1,7 @@
 import { InvalidRequestError, type SessionKey, stateScopeOf } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
-import { ForbiddenError } from '../errors/forbidden-error.ts';
+import { ForbiddenError } from '../errors.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName } from './quoted-name.ts';

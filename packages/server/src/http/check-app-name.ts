@@ -1,4 +1,4 @@
-import { AppNotFoundError } from '../errors/app-not-found-error.ts';
+import { AppNotFoundError } from '../errors.ts';
 import type { FrontContext } from '../server-context.ts';
 
 /** The name, of an app that there is. @throws AppNotFoundError */

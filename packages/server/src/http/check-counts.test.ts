@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
-import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { BodyTooLargeError } from '../errors.ts';
 import { parseTextFrame } from '../live/client-frame.ts';
 import type { ServerLimits } from '../server-limits.ts';
 

@@ -1,5 +1,5 @@
 import { isRecord } from '@eventloom/core';
-import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 
 /** How many things a body may have. */

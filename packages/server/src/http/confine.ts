@@ -1,4 +1,4 @@
-import { ForbiddenError } from '../errors/forbidden-error.ts';
+import { ForbiddenError } from '../errors.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 
 /** @throws ForbiddenError when a request that comes from one user names another one */

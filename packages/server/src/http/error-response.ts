@@ -1,5 +1,5 @@
 import { EventloomError } from '@eventloom/core';
-import { RateLimitedError } from '../errors/rate-limited-error.ts';
+import { RateLimitedError } from '../errors.ts';
 import { errorBody } from './error-body.ts';
 import { errorStatus } from './error-status.ts';
 

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { UnauthenticatedError } from '../errors/unauthenticated-error.ts';
+import { UnauthenticatedError } from '../errors.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { InvalidRequestError, joinBytes } from '@eventloom/core';
-import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { BodyTooLargeError } from '../errors.ts';
 import { parseJson } from './parse-json.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '@eventloom/core';
-import { ForbiddenError } from '../errors/forbidden-error.ts';
+import { ForbiddenError } from '../errors.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { checkRequestTarget } from './request-target.ts';
 

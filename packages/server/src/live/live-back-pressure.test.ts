@@ -1,6 +1,6 @@
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
+import { ServerBusyError } from '../errors.ts';
 import type { LiveCall } from './live-call.ts';
 import { FakeSocket } from './fixtures/fake-socket.ts';
 import { audio, BEAT_MS, END, KEY, setup } from './fixtures/served-call.ts';

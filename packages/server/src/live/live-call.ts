@@ -10,7 +10,7 @@ import {
   toError,
 } from '@eventloom/core';
 import type { Runner, RunStream } from '@eventloom/runner';
-import { SlowReaderError } from '../errors/slow-reader-error.ts';
+import { SlowReaderError } from '../errors.ts';
 import { errorBody } from '../http/error-body.ts';
 import { CALL_OVER, liveCloseOf } from './live-close.ts';
 import { LiveInput, type LiveInputLimits } from './live-input.ts';

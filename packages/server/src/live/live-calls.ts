@@ -1,5 +1,5 @@
 import { type Platform, RunAbortedError, type SessionKey, ShuttingDownError } from '@eventloom/core';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
+import { ServerBusyError } from '../errors.ts';
 import { Heartbeat } from '../runs/heartbeat.ts';
 import { within } from '../runs/within.ts';
 import { GRACE_MS } from '../runs/run-drain.ts';

@@ -1,6 +1,6 @@
 import { EventloomError } from '@eventloom/core';
 import { LiveRequestQueue } from '@eventloom/llm-agent';
-import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { BodyTooLargeError } from '../errors.ts';
 import type { CountLimits } from '../http/check-counts.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-frame.ts';

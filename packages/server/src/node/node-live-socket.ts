@@ -1,6 +1,6 @@
 import { type EventloomError, InvalidRequestError } from '@eventloom/core';
 import { WebSocket } from 'ws';
-import { BodyTooLargeError } from '../errors/body-too-large-error.ts';
+import { BodyTooLargeError } from '../errors.ts';
 import { errorBody } from '../http/error-body.ts';
 import { liveCloseOf } from '../live/live-close.ts';
 import type { LiveAdmission, LiveSocket } from '../live/live-socket.ts';

@@ -5,7 +5,7 @@ import { Gate, ScriptedModel } from '@eventloom/testing';
 import { Client, Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { createServer } from '../create-server.ts';
-import { RunRelayError } from '../errors/run-relay-error.ts';
+import { RunRelayError } from '../errors.ts';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
 import { SOON, startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';

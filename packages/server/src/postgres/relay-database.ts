@@ -1,5 +1,5 @@
 import { EventloomError, type Platform } from '@eventloom/core';
-import { RunRelayError } from '../errors/run-relay-error.ts';
+import { RunRelayError } from '../errors.ts';
 import { migrateRunRelay } from './migrate-run-relay.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { reasonOf } from './reason-of.ts';

@@ -1,5 +1,5 @@
 import type { Platform } from '@eventloom/core';
-import { RunRelayError } from '../errors/run-relay-error.ts';
+import { RunRelayError } from '../errors.ts';
 import { backoffMs } from './backoff.ts';
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
 import { reasonOf } from './reason-of.ts';

@@ -1,6 +1,5 @@
 import { type Platform, type SessionKey } from '@eventloom/core';
-import { RunHostLostError } from '../errors/run-host-lost-error.ts';
-import { RunRelayError } from '../errors/run-relay-error.ts';
+import { RunHostLostError, RunRelayError } from '../errors.ts';
 import type { RemoteRunFollower, RunEnd } from '../runs/run-relay.ts';
 import { backoffMs } from './backoff.ts';
 import type { RelayDatabase } from './relay-database.ts';

@@ -1,4 +1,4 @@
-import { RunRelayError } from '../errors/run-relay-error.ts';
+import { RunRelayError } from '../errors.ts';
 import type { RelayedRun, RelayHost, RunPublication } from '../runs/run-relay.ts';
 import { backoffMs } from './backoff.ts';
 import { PublishedRun, type RunWrite } from './published-run.ts';

@@ -1,5 +1,5 @@
 import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
-import { ArtifactNotFoundError } from '../errors/artifact-not-found-error.ts';
+import { ArtifactNotFoundError } from '../errors.ts';
 import { type Call, parseCount } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
 import { quotedName } from '../http/quoted-name.ts';

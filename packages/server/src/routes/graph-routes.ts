@@ -1,5 +1,5 @@
 import { type BaseAgent, hasBeginOfRun, readNewest } from '@eventloom/core';
-import { RunNotFoundError } from '../errors/run-not-found-error.ts';
+import { RunNotFoundError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/json-response.ts';
 import type { Route } from '../http/route.ts';

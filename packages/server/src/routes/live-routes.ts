@@ -1,4 +1,4 @@
-import { UpgradeRequiredError } from '../errors/upgrade-required-error.ts';
+import { UpgradeRequiredError } from '../errors.ts';
 import { errorResponse } from '../http/error-response.ts';
 import type { Route } from '../http/route.ts';
 import { LIVE_PARAMETERS, LIVE_PATH } from '../live/live-query.ts';

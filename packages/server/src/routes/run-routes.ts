@@ -6,7 +6,7 @@ import {
   StreamingMode,
 } from '@eventloom/core';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
-import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
+import { RunEventsGoneError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { jsonTextResponse } from '../http/json-response.ts';

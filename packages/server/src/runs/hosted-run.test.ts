@@ -1,7 +1,7 @@
 import { AgentError, createEvent, type Event, RunAbortedError, SessionBusyError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { RunNotFoundError } from '../errors/run-not-found-error.ts';
+import { RunNotFoundError } from '../errors.ts';
 import type { BeginRun, RunEvents } from './hosted-run.ts';
 import { KEY, readAll, say, setUp, streamOf } from './fixtures/registered-runs.ts';
 

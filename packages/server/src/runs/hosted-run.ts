@@ -7,7 +7,7 @@ import {
   ShuttingDownError,
   toError,
 } from '@eventloom/core';
-import { RunGoesOnError } from '../errors/run-goes-on-error.ts';
+import { RunGoesOnError } from '../errors.ts';
 import { errorBody } from '../http/error-body.ts';
 import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';

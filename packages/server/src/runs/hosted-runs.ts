@@ -1,5 +1,5 @@
 import { type Platform, RunAbortedError, SessionBusyError, type SessionKey } from '@eventloom/core';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
+import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { firstSeqOfAttempt } from './attempt-numbers.ts';
 import { type FollowedRun, isRunOf, nameOfRun } from './followed-run.ts';

@@ -1,9 +1,7 @@
 import { type EventloomError, RunAbortedError, type SessionKey } from '@eventloom/core';
 import { type FixedPlatform, fixedPlatform } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { RunHostLostError } from '../errors/run-host-lost-error.ts';
-import { RunNotFoundError } from '../errors/run-not-found-error.ts';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
+import { RunHostLostError, RunNotFoundError, ServerBusyError } from '../errors.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
 import type { RunEvents } from './hosted-run.ts';
 import { RunRegistry } from './run-registry.ts';

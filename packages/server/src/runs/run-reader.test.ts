@@ -1,6 +1,6 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
+import { RunEventsGoneError } from '../errors.ts';
 import { KEY, readAll, readTexts, say, setUp, shorten, streamOf } from './fixtures/registered-runs.ts';
 
 describe('the writes of a reader', () => {

@@ -1,6 +1,6 @@
 import type { EventloomError } from '@eventloom/core';
 import { errorBody } from '../http/error-body.ts';
-import { SlowReaderError } from '../errors/slow-reader-error.ts';
+import { SlowReaderError } from '../errors.ts';
 import { seqInAttempt } from './attempt-numbers.ts';
 import type { FollowedRun, RunFollower } from './followed-run.ts';
 import type { RunHost } from './hosted-run.ts';

@@ -1,9 +1,6 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { RunNotFoundError } from '../errors/run-not-found-error.ts';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
-import { SlowReaderError } from '../errors/slow-reader-error.ts';
-import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
+import { RunNotFoundError, ServerBusyError, SlowReaderError, TooManyReadersError } from '../errors.ts';
 import { SSE_HEARTBEAT } from './sse-frame.ts';
 import { KEY, readAll, say, setUp, streamOf, turn } from './fixtures/registered-runs.ts';
 

@@ -1,9 +1,5 @@
 import { type EventloomError, type Platform, type SessionKey, ShuttingDownError } from '@eventloom/core';
-import { RunEventsGoneError } from '../errors/run-events-gone-error.ts';
-import { RunGoesOnError } from '../errors/run-goes-on-error.ts';
-import { RunNotFoundError } from '../errors/run-not-found-error.ts';
-import { RunRelayError } from '../errors/run-relay-error.ts';
-import { TooManyReadersError } from '../errors/too-many-readers-error.ts';
+import { RunEventsGoneError, RunGoesOnError, RunNotFoundError, RunRelayError, TooManyReadersError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { attemptOf, seqInAttempt } from './attempt-numbers.ts';
 import type { FollowedRun } from './followed-run.ts';

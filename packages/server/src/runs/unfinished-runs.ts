@@ -9,7 +9,7 @@ import {
   StaleWriterError,
 } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
-import { ServerBusyError } from '../errors/server-busy-error.ts';
+import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RunRegistry } from './run-registry.ts';
 

@@ -8,7 +8,7 @@ import {
   withTag,
 } from '@eventloom/core';
 import { quotedName } from '../http/quoted-name.ts';
-import { ForbiddenError } from '../errors/forbidden-error.ts';
+import { ForbiddenError } from '../errors.ts';
 
 /**
  * Events that nobody vouches for, so that models read them and no run goes on with them: those that could let one are tagged as

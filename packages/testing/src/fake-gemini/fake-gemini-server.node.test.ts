@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-import { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
+import { UnconsumedStepsError, UnexpectedRequestError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { cutReply, errorReply, hangReply, jsonReply, sseReply } from './fake-gemini-reply.ts';
 import { FakeGeminiServer } from './fake-gemini-server.ts';

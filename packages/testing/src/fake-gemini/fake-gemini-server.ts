@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-import { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
+import { UnconsumedStepsError, UnexpectedRequestError } from '../errors.ts';
 import { errorReply, type FakeGeminiReply, type FakeGeminiStep } from './fake-gemini-reply.ts';
 import type { FakeGeminiRequest, FakeGeminiRequestBody } from './fake-gemini-request.ts';
 import { FakeGeminiLive } from './live/fake-gemini-live.ts';

@@ -26,5 +26,4 @@ export type { FakeGeminiLive } from './live/fake-gemini-live.ts';
 export type { LiveRecording } from './live/live-recording.ts';
 export { recordedLive } from './live/live-recording.ts';
 
-export { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-export { UnexpectedRequestError } from '../errors/unexpected-request-error.ts';
+export { UnconsumedStepsError, UnexpectedRequestError } from '../errors.ts';

@@ -7,9 +7,7 @@ import {
   RunAbortedError,
 } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-import { UnexpectedModelCallError } from '../errors/unexpected-model-call-error.ts';
-import { UnmetExpectationError } from '../errors/unmet-expectation-error.ts';
+import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { ScriptedLiveModel } from './scripted-live-model.ts';
 

@@ -6,9 +6,7 @@ import {
   type LlmResponse,
   RunAbortedError,
 } from '@eventloom/core';
-import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-import { UnexpectedModelCallError } from '../errors/unexpected-model-call-error.ts';
-import { UnmetExpectationError } from '../errors/unmet-expectation-error.ts';
+import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { copyRequest } from '../scripted-model/copy-request.ts';
 import { unmetExpectation } from '../scripted-model/request-expectation.ts';
 import { ScriptedLiveConnection } from './scripted-live-connection.ts';

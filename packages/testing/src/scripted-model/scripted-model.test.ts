@@ -1,8 +1,6 @@
 import { createLlmRequest, ModelError, RunAbortedError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-import { UnexpectedModelCallError } from '../errors/unexpected-model-call-error.ts';
-import { UnmetExpectationError } from '../errors/unmet-expectation-error.ts';
+import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { ScriptedModel } from './scripted-model.ts';
 

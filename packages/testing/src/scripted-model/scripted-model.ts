@@ -7,9 +7,7 @@ import {
   ResponseAggregator,
   RunAbortedError,
 } from '@eventloom/core';
-import { UnconsumedStepsError } from '../errors/unconsumed-steps-error.ts';
-import { UnexpectedModelCallError } from '../errors/unexpected-model-call-error.ts';
-import { UnmetExpectationError } from '../errors/unmet-expectation-error.ts';
+import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { copyRequest } from './copy-request.ts';
 import { lastUserTextOf, unmetExpectation } from './request-expectation.ts';

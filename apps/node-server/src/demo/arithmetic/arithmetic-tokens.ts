@@ -1,4 +1,4 @@
-import { ExpressionError } from '../../errors/expression-error.ts';
+import { ExpressionError } from '../../errors.ts';
 
 /** Functions of arithmetic by name. */
 export const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExpressionError } from '../../errors/expression-error.ts';
+import { ExpressionError } from '../../errors.ts';
 import { calculate } from './calculate.ts';
 
 describe('arithmetic', () => {

@@ -1,4 +1,4 @@
-import { ExpressionError } from '../../errors/expression-error.ts';
+import { ExpressionError } from '../../errors.ts';
 import { arithmeticTokens, CONSTANTS, FUNCTIONS } from './arithmetic-tokens.ts';
 
 const MAX_DEPTH = 50;

@@ -1,8 +1,7 @@
 import { type LiveServerMessage, GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { UnconsumedStepsError } from '../../errors/unconsumed-steps-error.ts';
-import { UnexpectedRequestError } from '../../errors/unexpected-request-error.ts';
+import { UnconsumedStepsError, UnexpectedRequestError } from '../../errors.ts';
 import { Gate } from '../../gate.ts';
 import { FakeGeminiServer } from '../fake-gemini-server.ts';
 import { recordedLive } from './live-recording.ts';

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { UnconsumedStepsError } from '../../errors/unconsumed-steps-error.ts';
-import { UnexpectedRequestError } from '../../errors/unexpected-request-error.ts';
+import { UnconsumedStepsError, UnexpectedRequestError } from '../../errors.ts';
 import { FakeLiveConnection } from './fake-live-connection.ts';
 import type { FakeLiveAnswer, FakeLiveScript } from './fake-live-script.ts';
 import { parseLivePath } from './parse-live-path.ts';

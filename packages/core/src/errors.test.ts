@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import * as core from '../index.ts';
-import { AgentError } from './agent-error.ts';
-import { EventloomError } from './eventloom-error.ts';
-import { InvalidEventError } from './invalid-event-error.ts';
-import { ModelError } from './model-error.ts';
-import { SessionBusyError } from './session-busy-error.ts';
-import { SessionNotFoundError } from './session-not-found-error.ts';
+import * as core from './index.ts';
+import { AgentError, EventloomError, InvalidEventError, ModelError, toError } from './errors.ts';
 
 type ErrorClass = { readonly code: string; isInstance(value: unknown): boolean } & (new (
   message: string,
@@ -24,7 +19,7 @@ function foreign(code: string): unknown {
 }
 
 describe.each(CLASSES)('%s', (name, SomeError) => {
-  test('is an Error with its name, its code and its cause', () => {
+  test('is an Error with its name, code and cause', () => {
     const cause = new TypeError('why');
     const error = new SomeError('what', { errorCode: 'X', cause });
     expect(error).toBeInstanceOf(Error);
@@ -32,14 +27,14 @@ describe.each(CLASSES)('%s', (name, SomeError) => {
     expect('cause' in new SomeError('what', { errorCode: 'X' })).toBe(false);
   });
 
-  test('knows its own, of another copy of the package too, and no other', () => {
+  test('isInstance is true for the class only, also for errors of another copy of the package', () => {
     for (const [, Other] of CLASSES) {
       expect(SomeError.isInstance(new Other('what', { errorCode: 'X' }))).toBe(Other === SomeError);
       expect(SomeError.isInstance(foreign(Other.code))).toBe(Other === SomeError);
     }
   });
 
-  test('says whether to try again, as it is told', () => {
+  test('takes retryable from its options', () => {
     expect(new SomeError('what', { errorCode: 'X', retryable: true }).retryable).toBe(true);
     expect(new SomeError('what', { errorCode: 'X', retryable: false }).retryable).toBe(false);
   });
@@ -64,19 +59,42 @@ describe('EventloomError.isInstance', () => {
   });
 });
 
-test('most errors are not worth another try, a busy session is', () => {
-  expect(new SessionNotFoundError('s').retryable).toBe(false);
-  expect(new SessionBusyError('s').retryable).toBe(true);
-  expect(new SessionBusyError('s', { cause: 1 }).retryable).toBe(true);
+test('retryable defaults to true for busy stores and a shutdown, else to false', () => {
+  const retryable = CLASSES.filter(([, SomeError]) => new SomeError('what', { errorCode: 'X', cause: 1 }).retryable);
+  expect(retryable.map(([name]) => name).toSorted()).toEqual([
+    'CredentialBusyError',
+    'MemoryBusyError',
+    'SessionBusyError',
+    'ShuttingDownError',
+  ]);
 });
 
-test('a model error says what the service said', () => {
+test('a model error keeps the error code, status and delay of the service', () => {
   const error = new ModelError('slow down', { errorCode: 'RESOURCE_EXHAUSTED', status: 429, retryAfterMs: 1500 });
   expect(error).toMatchObject({ errorCode: 'RESOURCE_EXHAUSTED', status: 429, retryAfterMs: 1500, retryable: false });
   expect(new ModelError('no', { errorCode: 'X' })).toMatchObject({ status: undefined, retryAfterMs: undefined });
 });
 
-test('an invalid event says at which path', () => {
+test('an invalid event error keeps the path', () => {
   expect(new InvalidEventError('event.id: must be a string', { path: 'event.id' }).path).toBe('event.id');
   expect(new InvalidEventError('no').path).toBeUndefined();
+});
+
+test('toError returns an error as it is, and wraps anything else with its text', () => {
+  const error = new RangeError('no');
+  expect(toError(error)).toBe(error);
+  expect(toError('no')).toMatchObject({ message: 'no', cause: 'no' });
+  expect(toError(undefined)).toMatchObject({ message: 'undefined' });
+});
+
+test('toError wraps values that cannot be converted to a string', () => {
+  const unsayable = {
+    toString() {
+      throw new TypeError('not even this');
+    },
+  };
+  for (const thrown of [Object.create(null), unsayable]) {
+    expect(toError(thrown)).toBeInstanceOf(Error);
+    expect(toError(thrown).cause).toBe(thrown);
+  }
 });

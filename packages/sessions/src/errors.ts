@@ -8,35 +8,35 @@ import {
   StaleWriterError,
 } from '@eventloom/core';
 
-/** There is no such session, or not any more. */
+/** The session does not exist (any more). */
 export function notFoundError(key: SessionKey): SessionNotFoundError {
   return new SessionNotFoundError(`${describe(key)} does not exist, or was deleted since it was read`);
 }
 
-/** The key is taken. */
+/** A session with this key already exists. */
 export function existsError(key: SessionKey): SessionAlreadyExistsError {
   return new SessionAlreadyExistsError(`${describe(key)} exists already`);
 }
 
-/** The lease cannot write. */
+/** The lease is no longer valid for writing. */
 export function staleError(lease: SessionLease): StaleWriterError {
   return new StaleWriterError(
     `${describe(lease)}: the lease (epoch ${lease.epoch}) was released, taken over, or is not this session's`,
   );
 }
 
-/** The session is held by somebody else, and was for as long as one waited. */
+/** Another writer holds the session, and held it for the whole of `waitedMs`. */
 export function busyError(key: SessionKey, waitedMs?: number): SessionBusyError {
   const waited = waitedMs === undefined ? '' : ` and was not free within ${waitedMs} ms`;
   return new SessionBusyError(`${describe(key)} is held by another writer${waited}`);
 }
 
-/** The session is held, and so many wait for it that no more may. */
+/** Another writer holds the session, and as many writers wait for it as are allowed. */
 export function fullLineError(key: SessionKey, waiting: number): SessionBusyError {
   return new SessionBusyError(`${describe(key)} is held by another writer, and ${waiting} wait for it already`);
 }
 
-/** The wait was given up. */
+/** The wait for the session was aborted. */
 export function abortedError(key: SessionKey, signal: AbortSignal): RunAbortedError {
   return new RunAbortedError(`aborted while waiting for ${describe(key)}`, { cause: signal.reason });
 }

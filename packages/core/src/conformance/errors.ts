@@ -1,6 +1,6 @@
-import { EventloomError } from '../errors/eventloom-error.ts';
+import { EventloomError } from '../errors.ts';
 
-/** A back end broke a rule of the contract. */
+/** A back end breaks a rule of the contract. */
 export class ConformanceError extends EventloomError {
   static override readonly code = 'CONFORMANCE';
   /** The id of the case, e.g. `append.duplicate-id`. */

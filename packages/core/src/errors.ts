@@ -1,0 +1,271 @@
+const BRAND = Symbol.for('eventloom.error');
+
+/** Options of every Eventloom error. */
+export interface EventloomErrorOptions {
+  /** The error that led to this one. */
+  readonly cause?: unknown;
+  /** True when the same operation may succeed later. Default: the class's `retryable`. */
+  readonly retryable?: boolean;
+  /** The message for clients and sessions, where `message` quotes text that may hold secrets. Default: `message`. */
+  readonly publicMessage?: string;
+}
+
+/**
+ * Base of every error this project throws on purpose. Each subclass has a `code` of its own: stable, upper snake case, never reused.
+ *
+ * `instanceof` fails when two copies of a package are loaded; `SomeError.isInstance(value)` does not, because it compares a
+ * registered symbol and the code.
+ */
+export abstract class EventloomError extends Error {
+  static readonly code: string = 'EVENTLOOM';
+  /** `retryable` of the errors of this class that are made without the option. */
+  static readonly retryable: boolean = false;
+  readonly [BRAND] = true;
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly #publicMessage: string | undefined;
+
+  constructor(message: string, options: EventloomErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = new.target.code;
+    this.retryable = options.retryable ?? new.target.retryable;
+    this.#publicMessage = options.publicMessage;
+  }
+
+  /** The message for clients and sessions. It leaves out the text of foreign errors, which may hold secrets. */
+  get publicMessage(): string {
+    return this.#publicMessage ?? this.message;
+  }
+
+  /** True for errors of this class, also of another copy of the package; on `EventloomError` itself, for all of them. */
+  static isInstance<T extends abstract new (...args: never) => EventloomError>(
+    this: T & { readonly code: string },
+    value: unknown,
+  ): value is InstanceType<T> {
+    if (typeof value !== 'object' || value === null || !(BRAND in value)) return false;
+    return this.code === EventloomError.code || ('code' in value && value.code === this.code);
+  }
+}
+
+/** Returns `thrown` if it is an Error, else an Error with its text whose `cause` it is. */
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  let text = 'not an error';
+  try {
+    text = String(thrown);
+  } catch {
+    // The value has no text, e.g. an object without a prototype.
+  }
+  return new Error(text, { cause: thrown });
+}
+
+// Setup and input
+
+/** An agent, tool, runner or service is set up in a way that cannot work. Thrown before anything runs. */
+export class ConfigurationError extends EventloomError {
+  static override readonly code = 'CONFIGURATION';
+}
+
+/** A call to a service has a missing or malformed argument; nothing was changed. */
+export class InvalidRequestError extends EventloomError {
+  static override readonly code = 'INVALID_REQUEST';
+}
+
+/** The new message of a run cannot be accepted; nothing was written. */
+export class InvalidMessageError extends EventloomError {
+  static override readonly code = 'INVALID_MESSAGE';
+}
+
+/** A value is not a valid event; the message names the path at fault. */
+export class InvalidEventError extends EventloomError {
+  static override readonly code = 'INVALID_EVENT';
+  /** The path at fault, e.g. `event.content.parts[0].text`, when there is one. */
+  readonly path: string | undefined;
+
+  constructor(message: string, options: EventloomErrorOptions & { readonly path?: string } = {}) {
+    super(message, options);
+    this.path = options.path;
+  }
+}
+
+/** The name of an artifact is empty or absolute, leaves its folder through `..`, or holds a NUL character. */
+export class InvalidArtifactNameError extends EventloomError {
+  static override readonly code = 'INVALID_ARTIFACT_NAME';
+}
+
+/** A state key is empty, longer than 256 bytes, holds a NUL character, or is not well-formed Unicode. */
+export class StateKeyError extends EventloomError {
+  static override readonly code = 'STATE_KEY';
+}
+
+/** A state value is not JSON; the message names the path at fault. */
+export class StateValueError extends EventloomError {
+  static override readonly code = 'STATE_VALUE';
+}
+
+/** An instruction names a state key or an artifact that does not exist and is not marked as optional. */
+export class MissingStateKeyError extends EventloomError {
+  static override readonly code = 'MISSING_STATE_KEY';
+}
+
+// Sessions and storage
+
+/** The session does not exist, or belongs to another user; the two cannot be told apart. */
+export class SessionNotFoundError extends EventloomError {
+  static override readonly code = 'SESSION_NOT_FOUND';
+}
+
+/** A session was to be created with an id that is taken; the existing one is unchanged. */
+export class SessionAlreadyExistsError extends EventloomError {
+  static override readonly code = 'SESSION_ALREADY_EXISTS';
+}
+
+/** Another run or writer holds the session and did not release it in time. Retryable. */
+export class SessionBusyError extends EventloomError {
+  static override readonly code = 'SESSION_BUSY';
+  static override readonly retryable = true;
+}
+
+/** The writer's lease was taken over or released; the write changed nothing. */
+export class StaleWriterError extends EventloomError {
+  static override readonly code = 'STALE_WRITER';
+}
+
+/** Another writer keeps the memory store locked; nothing was changed. Retryable. */
+export class MemoryBusyError extends EventloomError {
+  static override readonly code = 'MEMORY_BUSY';
+  static override readonly retryable = true;
+}
+
+/** Another writer keeps the credential store locked; nothing was changed. Retryable. */
+export class CredentialBusyError extends EventloomError {
+  static override readonly code = 'CREDENTIAL_BUSY';
+  static override readonly retryable = true;
+}
+
+/**
+ * An event, a state value, a tool's response or an artifact is larger than the back end stores in one piece; its documentation
+ * states the limit. Nothing was changed, and retrying does not help. Save large data as an artifact and refer to it; keep large
+ * artifacts in a back end that takes them.
+ */
+export class SizeLimitError extends EventloomError {
+  static override readonly code: string = 'SIZE_LIMIT';
+}
+
+// Runs
+
+/** Code of an agent, a callback or a plugin threw an error that is not Eventloom's own; that error is the `cause`. */
+export class AgentError extends EventloomError {
+  static override readonly code = 'AGENT';
+
+  /**
+   * Returns an Eventloom error as it is, and anything else as the `cause` of an AgentError with its message. Its `publicMessage` names only `who`.
+   * @param who the part that failed, e.g. `agent "helper"`
+   */
+  static around(thrown: unknown, who: string): EventloomError {
+    if (EventloomError.isInstance(thrown)) return thrown;
+    const { message, name } = toError(thrown);
+    const publicMessage = `${who} failed; the program that runs it was told why`;
+    return new AgentError(message || name, { cause: thrown, publicMessage });
+  }
+}
+
+/** The run was aborted by its signal; events that were committed stay. */
+export class RunAbortedError extends EventloomError {
+  static override readonly code = 'RUN_ABORTED';
+}
+
+/**
+ * The process is shutting down: it takes no new run, or stopped one after a commit. Retryable, in another process or later. As the
+ * reason of a run's `abortSignal` it says that a resumable run is to be continued later.
+ */
+export class ShuttingDownError extends EventloomError {
+  static override readonly code = 'SHUTTING_DOWN';
+  static override readonly retryable = true;
+}
+
+/** The run needs more model calls than `runConfig.maxLlmCalls` allows. */
+export class LlmCallLimitError extends EventloomError {
+  static override readonly code = 'LLM_CALL_LIMIT';
+}
+
+/** Agents transferred to each other more than `runConfig.maxLlmCalls` times without a model call in between. */
+export class HandOverLimitError extends EventloomError {
+  static override readonly code = 'HAND_OVER_LIMIT';
+}
+
+/** The model's answer does not match `outputSchema`, even after the model was shown the errors. */
+export class OutputSchemaError extends EventloomError {
+  static override readonly code = 'OUTPUT_SCHEMA';
+}
+
+// Models
+
+/** Options of a ModelError: the details that the model's service reports of a failed call. */
+export interface ModelErrorOptions extends EventloomErrorOptions {
+  /** The service's own code, e.g. `RESOURCE_EXHAUSTED`; becomes `errorCode` of the error event. */
+  readonly errorCode: string;
+  /** HTTP status, when there was one. */
+  readonly status?: number;
+  /** How long the service asked to wait, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/** A model call failed at the service or on the way to it. The message is the service's own. */
+export class ModelError extends EventloomError {
+  static override readonly code = 'MODEL';
+  readonly errorCode: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: ModelErrorOptions) {
+    super(message, options);
+    this.errorCode = options.errorCode;
+    this.status = options.status;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** Options of a LiveConnectionError: the details known of the connection that ended. */
+export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
+  /** The WebSocket's close code, when there was one: 1006 for a network failure, 1007 and 1008 for a refused setup, 1011 for a failed service. */
+  readonly closeCode?: number | undefined;
+  /** True when another attempt may succeed; false for a setup that the service refuses. */
+  readonly isRetryable: boolean;
+  /**
+   * True when the service refused only `sessionResumption.handle`, because it does not know the handle (any more): a connection
+   * without one may succeed. Default false.
+   */
+  readonly isHandleRefused?: boolean | undefined;
+  /**
+   * The service's own code for a temporary failure, e.g. `RESOURCE_EXHAUSTED`; becomes `errorCode` of the error event. Default: none,
+   * and the event has `LIVE_CONNECTION`.
+   */
+  readonly errorCode?: string | undefined;
+}
+
+/** A live connection to a model could not be made, or ended before it was closed. The message is the service's own, if it gave one. */
+export class LiveConnectionError extends EventloomError {
+  static override readonly code = 'LIVE_CONNECTION';
+  readonly closeCode: number | undefined;
+  readonly isRetryable: boolean;
+  readonly isHandleRefused: boolean;
+  readonly errorCode: string | undefined;
+
+  constructor(message: string, options: LiveConnectionErrorOptions) {
+    super(message, options);
+    this.closeCode = options.closeCode;
+    this.isRetryable = options.isRetryable;
+    this.isHandleRefused = options.isHandleRefused ?? false;
+    this.errorCode = options.errorCode;
+  }
+}
+
+/**
+ * The live request queue is full and did not take the item. Wait for `queue.ready()` and send again, or drop data that is outdated
+ * by then.
+ */
+export class LiveQueueFullError extends EventloomError {
+  static override readonly code = 'LIVE_QUEUE_FULL';
+}

@@ -1,0 +1,115 @@
+import { EventloomError } from '@eventloom/core';
+
+// Requests
+
+/** The server has no route at this path. */
+export class RouteNotFoundError extends EventloomError {
+  static override readonly code = 'ROUTE_NOT_FOUND';
+}
+
+/** The path exists, but does not take this method. */
+export class MethodNotAllowedError extends EventloomError {
+  static override readonly code = 'METHOD_NOT_ALLOWED';
+}
+
+/** The path takes WebSockets only, and the request does not ask for an upgrade. */
+export class UpgradeRequiredError extends EventloomError {
+  static override readonly code = 'UPGRADE_REQUIRED';
+}
+
+/** The body of a request has more bytes than the server accepts; nothing was changed. */
+export class BodyTooLargeError extends EventloomError {
+  static override readonly code = 'BODY_TOO_LARGE';
+}
+
+/** The request carries no credentials, or credentials that are not valid. */
+export class UnauthenticatedError extends EventloomError {
+  static override readonly code = 'UNAUTHENTICATED';
+}
+
+/** The request names another user than the authenticated one, or comes from an origin that is not allowed. */
+export class ForbiddenError extends EventloomError {
+  static override readonly code = 'FORBIDDEN';
+}
+
+/** The user (or the address, for requests that name no user) sent more requests than the rate limit allows. Retryable. */
+export class RateLimitedError extends EventloomError {
+  static override readonly code = 'RATE_LIMITED';
+  static override readonly retryable = true;
+}
+
+/** The server has no app of this name. */
+export class AppNotFoundError extends EventloomError {
+  static override readonly code = 'APP_NOT_FOUND';
+}
+
+/** The session has no artifact of this name, or none of this version. */
+export class ArtifactNotFoundError extends EventloomError {
+  static override readonly code = 'ARTIFACT_NOT_FOUND';
+}
+
+// Runs
+
+/** The server already has as many runs as it accepts; nothing was changed. Retryable. */
+export class ServerBusyError extends EventloomError {
+  static override readonly code = 'SERVER_BUSY';
+  static override readonly retryable = true;
+}
+
+/** The server does not know the run (any more). Committed events are in the session. */
+export class RunNotFoundError extends EventloomError {
+  static override readonly code = 'RUN_NOT_FOUND';
+}
+
+/** The server has the run, but no longer the requested events. Committed events are in the session. */
+export class RunEventsGoneError extends EventloomError {
+  static override readonly code = 'RUN_EVENTS_GONE';
+}
+
+/**
+ * The server shuts down, and the run does not end with it: it continues in its own process, or, when it is resumable, in the next
+ * server, depending on its `onUnfinishedRuns`. Not retryable, because the user's message is stored. Follow the run by its id.
+ */
+export class RunGoesOnError extends EventloomError {
+  static override readonly code = 'RUN_GOES_ON';
+}
+
+/** The process that hosted the run ended, or sent no sign of life for too long. Committed events are in the session. */
+export class RunHostLostError extends EventloomError {
+  static override readonly code = 'RUN_HOST_LOST';
+}
+
+/** A run of another process cannot be found or followed from here at the moment; the run itself is not affected. Retryable. */
+export class RunRelayError extends EventloomError {
+  static override readonly code = 'RUN_RELAY';
+  static override readonly retryable = true;
+}
+
+/** A reader of a run fell behind the events that are kept, and was disconnected. The run continues; the reader can reconnect. Retryable. */
+export class SlowReaderError extends EventloomError {
+  static override readonly code = 'SLOW_READER';
+  static override readonly retryable = true;
+}
+
+/** The run already has as many readers as the server allows. Retryable. */
+export class TooManyReadersError extends EventloomError {
+  static override readonly code = 'TOO_MANY_READERS';
+  static override readonly retryable = true;
+}
+
+// Cloudflare
+
+/** The Durable Object that keeps an app's state gave no usable answer. The update is sent again later. Retryable. */
+export class AppStateUnreachableError extends EventloomError {
+  static override readonly code = 'APP_STATE_UNREACHABLE';
+  static override readonly retryable = true;
+}
+
+/**
+ * The user's Durable Object did not answer: it stopped during the request, or is overloaded. The requested operation may have been
+ * done, and a run that it began may continue. Retryable, unless the object is overloaded.
+ */
+export class UserObjectError extends EventloomError {
+  static override readonly code = 'USER_OBJECT';
+  static override readonly retryable = true;
+}

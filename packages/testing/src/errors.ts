@@ -1,0 +1,21 @@
+import { EventloomError } from '@eventloom/core';
+
+/** A script has steps that were never requested. */
+export class UnconsumedStepsError extends EventloomError {
+  static override readonly code = 'UNCONSUMED_STEPS';
+}
+
+/** A scripted model was called more often than its script has steps. */
+export class UnexpectedModelCallError extends EventloomError {
+  static override readonly code = 'UNEXPECTED_MODEL_CALL';
+}
+
+/** A fake server received a request that its script has no response for. */
+export class UnexpectedRequestError extends EventloomError {
+  static override readonly code = 'UNEXPECTED_REQUEST';
+}
+
+/** A request did not match what the script expects. */
+export class UnmetExpectationError extends EventloomError {
+  static override readonly code = 'UNMET_EXPECTATION';
+}
