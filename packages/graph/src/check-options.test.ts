@@ -50,6 +50,11 @@ test.each<[string, () => unknown, RegExp]>([
     graphWith({ c: channel(z.any(), { default: new Map() }) }),
     /default of channel "c".*JSON/,
   ],
+  [
+    'a default that a JSON Schema does not let through',
+    graphWith({ c: channel({ type: 'object', required: ['n'] }, { default: {} }) }),
+    /default of channel "c" does not fit: value: must have "n"/,
+  ],
 ])('%s is a configuration error that names what is at fault', (_, make, message) => {
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);

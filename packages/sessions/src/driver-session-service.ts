@@ -27,11 +27,11 @@ import {
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import { showEventPage, toEventPage } from './event-page.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
+import { planImport } from './import-plan.ts';
 import { listOpenRuns } from './list-open-runs.ts';
 import { listSessions } from './list-sessions.ts';
 import type { AppendOutcome, MaybePromise, SessionDriver } from './session-driver.ts';
@@ -104,7 +104,6 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async importSession(request: ImportSessionRequest): Promise<Session> {
-    const { planImport } = await loadDeferred();
     const session = await planImport(request, this.#platform.now());
     const { appName, userId, sessionId, updatedAtMs, events } = session;
     this.#names.check(appName, userId, sessionId);

@@ -52,11 +52,11 @@ test('path segments may be objects with a key', async () => {
   expect(new ValueSchema(standard({ validate }), OWNER).check({})).toEqual({ issues: ['a.0: wrong'] });
 });
 
-test('JSON Schema is checked, and the value comes back as it is', async () => {
+test('JSON Schema is checked at once, and the value comes back as it is', () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
   const value = { n: 1, other: true };
-  expect(await schema.check(value)).toEqual({ value });
-  expect(await schema.check({ n: 1.5 })).toEqual({
+  expect(schema.check(value)).toEqual({ value });
+  expect(schema.check({ n: 1.5 })).toEqual({
     issues: ['n: must be an integer, is a number'],
   });
 });

@@ -1,7 +1,6 @@
 import { ConfigurationError, jsonSchemaSource, standardToJson } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import { toJsonSchema, toValidatingSchema } from './json-schema.ts';
-import type { JsonSchemaValidator } from './json-schema-validator.ts';
+import { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
 
 /** What came of checking a value: the value as the schema gives it (defaults filled in), or what is wrong, a line each. */
@@ -40,20 +39,11 @@ export class ValueSchema {
     return result instanceof Promise ? result.then(toCheck) : toCheck(result);
   }
 
-  #checkJson(value: unknown): SchemaCheck | Promise<SchemaCheck> {
-    return this.#validator ? checkWith(this.#validator, value) : this.#checkFirst(value);
-  }
-
-  async #checkFirst(value: unknown): Promise<SchemaCheck> {
-    const { JsonSchemaValidator } = await loadDeferred();
+  #checkJson(value: unknown): SchemaCheck {
     this.#validator ??= new JsonSchemaValidator(toValidatingSchema(this.json), this.#owner);
-    return checkWith(this.#validator, value);
+    const issues = this.#validator.issues(value);
+    return issues.length === 0 ? { value } : { issues };
   }
-}
-
-function checkWith(validator: JsonSchemaValidator, value: unknown): SchemaCheck {
-  const issues = validator.issues(value);
-  return issues.length === 0 ? { value } : { issues };
 }
 
 function isStandard(schema: SchemaLike): schema is StandardSchemaWithJson {
