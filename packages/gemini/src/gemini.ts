@@ -11,7 +11,6 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -21,6 +20,7 @@ import { HttpExchange } from './client/http-exchange.ts';
 import { lazyClient } from './client/lazy-client.ts';
 import { secretRedactor } from './errors/secret-redactor.ts';
 import { toTypedError } from './errors/to-typed-error.ts';
+import { connectLive } from './live/connect-live.ts';
 import { toParameters } from './request/to-parameters.ts';
 import { withCutShort } from './response/cut-short.ts';
 import { StreamedReply } from './response/streamed-reply.ts';
@@ -140,7 +140,6 @@ export class Gemini extends BaseLlm {
    * @throws RunAbortedError when the signal fires, then and later
    */
   override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
-    const { connectLive } = await loadDeferred();
     return connectLive(request, {
       model: request.model ?? this.model,
       client: await this.#client(),

@@ -1,10 +1,13 @@
-// Loaded at the first call of a model, on node (see deferred.ts); elsewhere web/create-genai-client.ts is: see `imports` in the manifest.
-import { GoogleGenAI } from '@google/genai';
+// On node; elsewhere web/create-genai-client.ts takes its place: see `imports` in the manifest.
 import { type GeminiClientOptions, LIVE_API_VERSION } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';
 
-/** Makes a client of @google/genai. What is given wins over the environment variables that the client reads on node. */
-export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
+/**
+ * Makes a client of @google/genai. `options` win over the environment variables that the client reads on node.
+ * Loads the library here, because importing it takes longer than importing all of Eventloom.
+ */
+export async function createGenAiClient(options: GeminiClientOptions): Promise<OwnGenAiClient> {
+  const { GoogleGenAI } = await import('@google/genai');
   const { apiKey, vertexai = false, project, location, headers, baseUrl, apiVersion, httpOptions } = options;
   const clientOptions = {
     vertexai,

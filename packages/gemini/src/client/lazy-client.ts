@@ -1,29 +1,21 @@
 import { ConfigurationError } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
+import { createGenAiClient } from '#genai-client';
 import type { GeminiClientOptions } from './client-options.ts';
 import type { GenAiClient } from './genai-client.ts';
 
 /**
- * A function that gives the client of these options, made at its first call: an agent that names a model pays for
- * @google/genai when it asks it; a Worker, which is one file, has it from its start. A client that could not be made is tried again at the next call.
+ * Returns a function that makes the client of these options at its first call and returns the same one later. If making it fails, the next
+ * call tries again.
  */
 export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiClient> {
   const { client } = options;
   if (client && typeof client !== 'function') return () => Promise.resolve(client);
+  const make = client ?? (async (): Promise<GenAiClient> => createGenAiClient(options));
   let made: Promise<GenAiClient> | undefined;
   return () =>
-    (made ??= (client ?? make)().catch((cause: unknown) => {
+    (made ??= make().catch((cause: unknown) => {
       made = undefined;
-      throw new ConfigurationError(
-        `gemini: the client cannot be made: ${cause instanceof Error ? cause.message : 'unknown'}`,
-        {
-          cause,
-        },
-      );
+      const reason = cause instanceof Error ? cause.message : 'unknown';
+      throw new ConfigurationError(`gemini: the client cannot be made: ${reason}`, { cause });
     }));
-
-  async function make(): Promise<GenAiClient> {
-    const { createGenAiClient } = await loadDeferred();
-    return createGenAiClient(options);
-  }
 }

@@ -27,7 +27,10 @@ beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefin
 const AGENT_HEADERS = ['user-agent', 'x-goog-api-client'];
 
 /** What is sent by a client that is asked for all that is used of one. */
-async function sentBy(create: (options: GeminiClientOptions) => GenAiClient, options: GeminiClientOptions) {
+async function sentBy(
+  create: (options: GeminiClientOptions) => GenAiClient | Promise<GenAiClient>,
+  options: GeminiClientOptions,
+) {
   const sent: object[] = [];
   const fetch: NonNullable<HttpOptions['fetch']> = async (input, init) => {
     const request = new Request(input, init);
@@ -37,7 +40,7 @@ async function sentBy(create: (options: GeminiClientOptions) => GenAiClient, opt
     const reply = wireResponse('Hello!');
     return url.includes('stream') ? new Response(`data: ${JSON.stringify(reply)}\n\n`) : Response.json(reply);
   };
-  const client = create({ apiKey: 'key', ...options, httpOptions: { ...options.httpOptions, fetch } });
+  const client = await create({ apiKey: 'key', ...options, httpOptions: { ...options.httpOptions, fetch } });
   const model = 'gemini-2.5-flash';
   const httpOptions = { headers: { 'x-more': 'of the request' }, extraBody: { more: true } };
   const config = { temperature: 0, systemInstruction: 'Be kind.', httpOptions };
@@ -131,7 +134,7 @@ const TURNS: Content[] = [
 
 /** What live connections send: where to, the setup, and each kind of message. */
 async function saidBy(
-  create: (options: GeminiClientOptions) => GenAiClient,
+  create: (options: GeminiClientOptions) => GenAiClient | Promise<GenAiClient>,
   options: GeminiClientOptions,
   config: LiveConnectConfig,
 ) {
@@ -151,7 +154,7 @@ async function saidBy(
       };
     },
   };
-  const { live } = create({ apiKey: 'key', ...options });
+  const { live } = await create({ apiKey: 'key', ...options });
   const heard = Object.create(live ?? {}, { webSocketFactory: { value: webSocketFactory } }) as typeof live;
   const session = await heard?.connect({
     model: 'gemini-live',
