@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core';
 import type { Step } from '../processors/request-processor.ts';
 import type { ResumedCalls } from '../step/resumed-calls.ts';
-import type { startCalls } from '../step/run-calls.ts';
+import { startCalls } from '../step/run-calls.ts';
 import { CallAnswers } from './call-answers.ts';
 import { CallSlots } from './call-slots.ts';
 import { givesControlAway, isCompletion } from './gives-control-away.ts';
@@ -48,7 +48,6 @@ export interface CallsToStart {
 /** The calls of a live run that are under way: each runs by itself and is answered when it is done, while both sides speak on. */
 export class LiveCalls {
   readonly #params: LiveCallsParams;
-  readonly #startCalls: typeof startCalls;
   readonly #slots: CallSlots;
   readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
@@ -56,9 +55,8 @@ export class LiveCalls {
   /** True once a call is about to be answered by which the agent gives control away. */
   #isGivingControl = false;
 
-  constructor(start: typeof startCalls, params: LiveCallsParams) {
+  constructor(params: LiveCallsParams) {
     this.#params = params;
-    this.#startCalls = start;
     const { maxParallelToolCalls } = params.context.runConfig;
     this.#slots = new CallSlots(maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls);
   }
@@ -132,7 +130,7 @@ export class LiveCalls {
       if (guard.signal.aborted) return;
       const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
       const part = { ...step, context: step.context.withAbort(guard) };
-      const calls = this.#startCalls(part, [call], tools, origin, resumed).events();
+      const calls = startCalls(part, [call], tools, origin, resumed).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);

@@ -13,7 +13,6 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import type { EmittedEvents } from '../step/emitted-events.ts';
 import { ModelCall } from '../step/model-call.ts';
-import type { startCalls } from '../step/run-calls.ts';
 import { closeConnection } from './close-connection.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { givesControlAway } from './gives-control-away.ts';
@@ -56,7 +55,7 @@ export class LiveFlow {
    * @param onConnecting told of each connection that is about to be made
    * @throws ConfigurationError outside a live run
    */
-  constructor(step: Step, emitted: EmittedEvents, start: typeof startCalls, onConnecting: () => void) {
+  constructor(step: Step, emitted: EmittedEvents, onConnecting: () => void) {
     const { agent, context } = step;
     const queue = context.liveRequestQueue;
     if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
@@ -105,7 +104,7 @@ export class LiveFlow {
       },
       run: (eventId, calls) => this.#calls.start({ step, tools: this.#tools, eventId, calls }),
     });
-    this.#calls = new LiveCalls(start, {
+    this.#calls = new LiveCalls({
       context,
       session,
       emit,

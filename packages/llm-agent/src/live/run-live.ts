@@ -1,5 +1,4 @@
 import type { Event, InvocationContext } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import type { LlmAgent } from '../llm-agent.ts';
 import { EmittedEvents } from '../step/emitted-events.ts';
 import { resolveModel } from '../step/resolve-model.ts';
@@ -15,9 +14,8 @@ export async function* runLive(
   context: InvocationContext,
   onConnecting: () => void,
 ): AsyncGenerator<Event, void, void> {
-  const { startCalls } = await loadDeferred();
   const emitted = new EmittedEvents();
-  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, startCalls, onConnecting);
+  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, onConnecting);
   const running = flow.run();
   emitted.endWith(running);
   try {

@@ -1,6 +1,5 @@
-import { appendInstructions, appendTools, type LlmRequest } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
-import type { ValueSchema } from '@eventloom/tools';
+import { appendInstructions, appendTools } from '@eventloom/core';
+import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import type { RequestProcessor } from './request-processor.ts';
 
 /**
@@ -9,21 +8,16 @@ import type { RequestProcessor } from './request-processor.ts';
  */
 export const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   const schema = agent.outputValueSchema;
-  if (!schema) return undefined;
+  if (!schema) return;
   const hasTools = (request.config.tools?.length ?? 0) > 0;
   if (!hasTools || model.supportsOutputSchemaWithTools(request.model ?? model.model)) {
     request.config.responseMimeType = 'application/json';
     request.config.responseJsonSchema = schema.json;
-    return undefined;
+    return;
   }
-  return offerTool(request, schema);
-};
-
-async function offerTool(request: LlmRequest, schema: ValueSchema): Promise<void> {
-  const { SetModelResponseTool } = await loadDeferred();
   const tool = new SetModelResponseTool(schema);
   appendTools(request, [tool]);
   appendInstructions(request, [
     `When you have the final answer, hand it in by calling ${tool.name} with it. Do not write it as text.`,
   ]);
-}
+};

@@ -20,8 +20,8 @@ import {
 import type { Step } from '../processors/request-processor.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { CallHistory } from './call-history.ts';
-import type { structuredAnswer } from './final-output.ts';
-import type { prepareTools } from './prepare-request.ts';
+import { structuredAnswer } from './final-output.ts';
+import { prepareTools } from './prepare-request.ts';
 import { answersTo } from './resumed-calls.ts';
 import { type RunningCalls, startCalls } from './run-calls.ts';
 
@@ -34,8 +34,6 @@ export async function* resumeSteps(
   step: Step,
   past: AgentPast,
   codeRun: CodeRun | undefined,
-  prepare: typeof prepareTools,
-  toAnswer: typeof structuredAnswer,
 ): AsyncGenerator<Event, boolean, void> {
   const { context } = step;
   const at = past.events.findLastIndex(isReply);
@@ -49,7 +47,7 @@ export async function* resumeSteps(
   const calls = callsToRun(reply.content?.parts);
   if (calls.length > 0) {
     past.goOnAfter(reply);
-    return yield* new CutOffStep(step, reply, calls, past.events.slice(at + 1)).goOn(prepare, toAnswer);
+    return yield* new CutOffStep(step, reply, calls, past.events.slice(at + 1)).goOn();
   }
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
@@ -83,11 +81,11 @@ class CutOffStep {
     this.#said = [...said];
   }
 
-  async *goOn(prepare: typeof prepareTools, toAnswer: typeof structuredAnswer): AsyncGenerator<Event, boolean, void> {
+  async *goOn(): AsyncGenerator<Event, boolean, void> {
     const history = new CallHistory(this.#context, this.#reply);
     if (history.isTurnOver()) return false;
     this.#said.push(...history.responsesElsewhere());
-    const { tools, changes } = await prepare(this.#step);
+    const { tools, changes } = await prepareTools(this.#step);
     if (changes) yield changes;
     const ledger = await readLedger(this.#context);
     const asked = this.#questions();
@@ -110,7 +108,7 @@ class CutOffStep {
     if (answer && tool instanceof SetModelResponseTool) {
       const accepted = await tool.check(answer.args ?? {});
       const isTold = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
-      if (accepted && !isTold) yield toAnswer(this.#step, accepted.value);
+      if (accepted && !isTold) yield structuredAnswer(this.#step, accepted.value);
       if (accepted) return false;
     }
     if (this.#context.isPaused || this.#isWaiting(answers)) {

@@ -14,9 +14,9 @@ import {
   SET_MODEL_RESPONSE,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
+import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { answeredIds } from './answered-ids.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
@@ -24,6 +24,9 @@ import { ModelReply } from './model-reply.ts';
 import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from './prepare-request.ts';
 import { resolveModel } from './resolve-model.ts';
+import { resumeSteps } from './resume-steps.ts';
+import { answersTo } from './resumed-calls.ts';
+import { startCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
@@ -38,17 +41,16 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const step: Step = { agent, model: resolveModel(agent, context), context };
   // In an invocation that goes on, what was answered is the concern of the agent that asked.
   const answered = context.invocation.past ? [] : answeredIds(context.session.events);
-  const later = past || answered.length > 0 ? await loadDeferred() : undefined;
-  const answers = answered.length > 0 ? later?.answersTo(context.session.events, answered, context) : undefined;
+  const answers = answered.length > 0 ? answersTo(context.session.events, answered, context) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor?.startRun(context);
   let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (later && answers && answers.resumed.size > 0) {
+  if (answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
     const { tools, changes } = await prepareTools(step);
     if (changes) yield changes;
-    const outcome = yield* later.startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
+    const outcome = yield* startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -56,8 +58,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     context.pause();
     return;
   }
-  if (later && past) {
-    if (!(yield* later.resumeSteps(step, past, codeRun, prepareTools, structuredAnswer))) return;
+  if (past) {
+    if (!(yield* resumeSteps(step, past, codeRun))) return;
     past.goOnAnew();
   }
 
@@ -119,7 +121,6 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     yield callEvent;
     if (context.isEnded) return;
 
-    const { SetModelResponseTool, startCalls } = await loadDeferred();
     const origin = { eventId: callEvent.id };
     const running = startCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
     const outcome = (await running.outcome()) ?? (yield* running.events());
