@@ -28,8 +28,8 @@ export interface DevServer {
 }
 
 /**
- * An empty project with the packages from their tarballs, the Worker of the example, one that needs no key, one that is the runtime
- * behind a route and has a configuration of its own, `runtime.jsonc`, and the Worker that is an app here, in `edge-worker`.
+ * An empty project with the packages from their tarballs, the Worker of the example, one that needs no key, one of the server without
+ * Durable Objects, with a configuration of its own in `server.jsonc`, and the Worker that is an app here, in `edge-worker`.
  */
 export async function createWorkerProject(): Promise<string> {
   const project = mkdtempSync(join(tmpdir(), 'eventloom-worker-'));
@@ -50,8 +50,8 @@ export async function createWorkerProject(): Promise<string> {
   copyWorker(join(import.meta.dirname, '../../apps/edge-worker'), join(project, 'edge-worker'));
   copyFileSync(join(import.meta.dirname, 'consumer/worker.ts'), join(project, 'src/keyless-worker.ts'));
   cpSync(join(import.meta.dirname, '../size'), join(project, 'src'), { recursive: true });
-  const runtime = { name: 'runtime', main: 'src/edge-runtime.ts', compatibility_date: '2026-11-01' };
-  writeFileSync(join(project, 'runtime.jsonc'), JSON.stringify({ ...runtime, minify: true, keep_names: false }));
+  const server = { name: 'server', main: 'src/server.ts', compatibility_date: '2026-11-01' };
+  writeFileSync(join(project, 'server.jsonc'), JSON.stringify({ ...server, minify: true, keep_names: false }));
   const manifest = { private: true, type: 'module', dependencies: Object.fromEntries(tarballs) };
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
   writeFileSync(

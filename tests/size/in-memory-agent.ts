@@ -4,7 +4,7 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { FunctionTool } from '@eventloom/tools';
 
-/** The entry whose bundle is measured: what an application ships for an agent with a tool and a model of its own. */
+/** Measured by `pnpm size`: what an application ships for an agent with a tool and a model of its own. */
 class ScriptedModel extends BaseLlm {
   constructor() {
     super({ model: 'scripted' });
