@@ -34,17 +34,23 @@ test('the answer that comes later goes to the model next to its call', async () 
   ]);
 });
 
-test('a first status is told to the model, and the later answer takes its place', async () => {
-  const steps = [{ calls: [call('approve', {}, 'c1')] }, 'I asked.', 'Approved.'];
+test('a first status is told to the model, and the later answer takes its place and ends the request', async () => {
+  const steps = [{ calls: [call('approve', {}, 'c1')] }, 'I asked.', 'Approved.', 'Welcome.'];
   const { model, runner, run } = await setUp(steps, [later('approve', { status: 'pending' })]);
   const events = await run();
   expect(responsesOf(events[1])).toEqual([{ status: 'pending' }]);
   expect(events).toHaveLength(3);
   await runner.run({ ...SAY, newMessage: answering('c1') });
-  expect(model.requests[2]?.request.contents.slice(1)).toEqual([
+  const answered = [
     { role: 'model', parts: [{ functionCall: call('approve', {}, 'c1') }] },
     { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { status: 'done c1' } } }] },
+  ];
+  expect(model.requests[2]?.request.contents.slice(1)).toEqual(answered);
+  await run();
+  expect(model.requests[3]?.request.contents.slice(1, -1)).toEqual([
+    ...answered,
     { role: 'model', parts: [{ text: 'I asked.' }] },
+    { role: 'model', parts: [{ text: 'Approved.' }] },
   ]);
 });
 

@@ -14,7 +14,7 @@ test('a call that waits for its answer stays, with all that came since, until it
   expect(summarizer.texts).toEqual(['u1 a1']);
   const functionResponse = { id: 'w', name: 'wait', response: { ok: true } };
   await runner.run({ ...IDS, newMessage: { parts: [{ functionResponse }] } });
-  expect(sent()).toEqual(['(u1 a1)', 'u2', 'call:w', 'response:w', 'u3', 'a3']);
+  expect(sent()).toEqual(['(u1 a1)', 'u2', 'u3', 'call:w', 'response:w']);
   expect(summarizer.texts[1]).toBe('u2 call:w u3 a3 response:w a4');
   await turns(1);
   expect(sent()).toEqual(['(u1 a1)', '(u2 call:w u3 a3 response:w a4)', 'u4']);

@@ -49,6 +49,12 @@ test('the one service’s fields are left out for the other', () => {
   ]);
 });
 
+test('nothing is added behind a function response', () => {
+  const call: Content = { role: 'model', parts: [{ functionCall: { name: 'f' } }] };
+  const contents = [user({ text: 'a' }), call, user({ functionResponse: { name: 'f', response: {} } })];
+  expect(toWireContents(contents, false)).toEqual(contents);
+});
+
 test('only a conversation that the model has the last word in is told to go on', () => {
   const model = { role: 'model', parts: [{ text: 'b' }] };
   expect(toWireContents([user({ text: 'a' })], false)).toHaveLength(1);

@@ -1,14 +1,14 @@
 import type { Blob, Content, FunctionCall, FunctionResponse, Part } from '@eventloom/core';
 import { normaliseBase64 } from './normalise-base64.ts';
 
-/** What is said for the user where the service wants the user to have the last word, and nobody said anything. */
+/** The user turn for a request without one at its end: the service refuses a request that ends with the model. */
 const GO_ON = 'Go on as you were instructed.';
 
 /**
- * Contents as the service takes them. What needs no change is passed on as it is; nothing of the session is modified.
+ * Converts contents to what the service accepts. A content that needs no change is the same object; none is modified.
  *
- * A conversation has to end with the user, so one that does not (an agent in a loop, an agent that was told everything in its
- * instructions) gets a turn that says to go on.
+ * A request has to end with a user turn or function responses. One that does not (an agent in a loop reads its own last reply, an
+ * agent with all of its task in the instruction reads nothing) gets a user turn that says to go on.
  */
 export function toWireContents(contents: readonly Content[], vertexai: boolean): Content[] {
   const wire = contents.map((content) => toWireContent(content, vertexai));

@@ -16,7 +16,64 @@ import {
 
 // Rule 6: late responses.
 
-test('a late response moves next to its call and what was said in between stays', () => {
+test('a response that is the newest event is the last content, without what the model said meanwhile', () => {
+  const events = [
+    userEvent('go'),
+    calling('c1'),
+    answering('bot', { c1: 'asked' }),
+    modelEvent('bot', 'I am waiting.'),
+    answering('user', { c1: 'done' }),
+  ];
+  expect(contentsOf(events)).toEqual([said('user', 'go'), calls('c1'), answers({ c1: 'done' })]);
+});
+
+test('what the user said and what other tools returned meanwhile stays, before the call that is answered', () => {
+  const events = [
+    userEvent('go'),
+    calling('c1'),
+    modelEvent('bot', 'I am waiting.'),
+    userEvent('and in English'),
+    calling('c2'),
+    answering('bot', { c2: 'other' }),
+    modelEvent('bot', 'Fine.'),
+    answering('user', { c1: 'done' }),
+  ];
+  expect(contentsOf(events)).toEqual([
+    said('user', 'go'),
+    said('user', 'and in English'),
+    calls('c2'),
+    answers({ c2: 'other' }),
+    calls('c1'),
+    answers({ c1: 'done' }),
+  ]);
+});
+
+test('an answer is last also when another call has no response yet', () => {
+  const events = [
+    functionCallEvent('bot', [call('c1')], { longRunningToolIds: ['c1'] }),
+    modelEvent('bot', 'I am waiting.'),
+    functionCallEvent('bot', [call('c2')], { longRunningToolIds: ['c2'] }),
+    answering('user', { c1: 'done' }),
+  ];
+  const builder = new ContentsBuilder('bot', undefined);
+  const contents = builder.build(events);
+  expect(contents.slice(-2)).toEqual([calls('c1'), answers({ c1: 'done' })]);
+  expect(contents).toHaveLength(4);
+  expect(builder.build(events)).toEqual(contents);
+});
+
+test('events that say nothing to the model do not move an answer from the end', () => {
+  const events = [
+    calling('c1'),
+    modelEvent('bot', 'I am waiting.'),
+    answering('user', { c1: 'done' }),
+    createEvent({ author: 'bot', actions: { stateDelta: { key: 1 } } }),
+    answering('user', { lost: 1 }),
+  ];
+  expect(contentsOf(events)).toEqual([calls('c1'), answers({ c1: 'done' })]);
+});
+
+test('an older late response moves next to its call and what was said in between stays', () => {
   const events = [
     userEvent('go'),
     calling('c1'),
@@ -24,13 +81,23 @@ test('a late response moves next to its call and what was said in between stays'
     userEvent('and?'),
     answering('user', { c1: 'done' }),
   ];
-  expect(contentsOf(events)).toEqual([
+  const builder = new ContentsBuilder('bot', undefined);
+  expect(builder.build(events)).toEqual([
+    said('user', 'go'),
+    said('user', 'and?'),
+    calls('c1'),
+    answers({ c1: 'done' }),
+  ]);
+  events.push(modelEvent('bot', 'Done.'));
+  const later = [
     said('user', 'go'),
     calls('c1'),
     answers({ c1: 'done' }),
     said('model', 'I am waiting.'),
     said('user', 'and?'),
-  ]);
+    said('model', 'Done.'),
+  ];
+  expect([builder.build(events), contentsOf(events)]).toEqual([later, later]);
 });
 
 test('several late responses each find their call', () => {
@@ -43,14 +110,27 @@ test('several late responses each find their call', () => {
     answering('user', { a2: 'A2' }),
     answering('user', { a1: 'A1' }),
   ];
-  expect(contentsOf(events)).toEqual([
-    calls('a1', 'a2'),
-    answers({ a1: 'A1', a2: 'A2' }),
+  const answered = [calls('a1', 'a2'), answers({ a1: 'A1', a2: 'A2' })];
+  expect(contentsOf(events)).toEqual([calls('b1'), answers({ b1: 'B' }), ...answered]);
+  expect(contentsOf([...events, userEvent('next')])).toEqual([
+    ...answered,
     said('model', 'first'),
     calls('b1'),
     answers({ b1: 'B' }),
     said('model', 'second'),
+    said('user', 'next'),
   ]);
+});
+
+test('answers to several calls in one event are last, in the order of their calls', () => {
+  const events = [
+    calling('a'),
+    modelEvent('bot', 'first'),
+    calling('b'),
+    modelEvent('bot', 'second'),
+    answering('user', { b: 'B', a: 'A' }),
+  ];
+  expect(contentsOf(events)).toEqual([calls('a'), answers({ a: 'A' }), calls('b'), answers({ b: 'B' })]);
 });
 
 // Rule 7: pairs.
@@ -62,7 +142,12 @@ test('the latest response of a call wins', () => {
     modelEvent('bot', 'Wait.'),
     answering('user', { c1: 'done' }),
   ];
-  expect(contentsOf(events)).toEqual([calls('c1'), answers({ c1: 'done' }), said('model', 'Wait.')]);
+  expect(contentsOf([...events, userEvent('next')])).toEqual([
+    calls('c1'),
+    answers({ c1: 'done' }),
+    said('model', 'Wait.'),
+    said('user', 'next'),
+  ]);
 });
 
 test('responses stand in the order of their calls', () => {
@@ -114,11 +199,12 @@ test('a call whose answer comes later is told to be pending until it comes, and 
     { role: 'user', parts: [{ functionResponse: answer(undefined, pending) }] },
     ...later,
   ]);
-  events.push(answering('user', { 'adk-1': 'done' }));
+  events.push(answering('user', { 'adk-1': 'done' }), userEvent('so?'));
   const answered = [
     { role: 'model', parts: [{ functionCall: call(undefined) }] },
     { role: 'user', parts: [{ functionResponse: answer(undefined, { result: 'done' }) }] },
     ...later,
+    said('user', 'so?'),
   ];
   expect([builder.build(events), contentsOf(events)]).toEqual([answered, answered]);
 });

@@ -52,13 +52,15 @@ export class ContentsBuilder {
   #groups = new Map<string, CallGroup>();
   /** The newest calls while nothing stands behind them. */
   #unanswered: CallGroup | undefined;
+  /** The groups that the newest event answers; empty when the newest event is something else. */
+  #newestAnswered: readonly CallGroup[] = [];
   #seen = 0;
   /** How long the contents were when they were handed out. */
   #length = 0;
   /** The speech that the last content holds, when it is one. */
   #spoken: Spoken | undefined;
-  /** True once a summary stands for some of the events. */
-  #isSummarized = false;
+  /** The contents that stand for events that were summarized. */
+  #summaries = new Set<Content>();
   #goingOn: string | undefined;
 
   /** @param underWay an invocation whose calls still run: those without a response will have one */
@@ -70,8 +72,9 @@ export class ContentsBuilder {
   }
 
   /**
-   * The contents of these events, of which the ones seen before are a prefix. Models refuse a call without a response: one that has none
-   * in the session is told to wait for its answer, or to be cut off.
+   * Returns the contents of these events, of which the ones seen before are a prefix. Models refuse a call without a response: one
+   * that has none in the session is told to wait for its answer, or to be cut off. When the newest event is a function response, it
+   * is the last content, behind its call.
    * @param goingOn an invocation that is resumed: it is told as it is, also when a summary tells of it
    */
   build(events: readonly Event[], goingOn?: string): Content[] {
@@ -90,6 +93,7 @@ export class ContentsBuilder {
     this.#tellUnanswered();
     this.#seen = events.length;
     this.#length = this.#contents.length;
+    if (this.#newestAnswered.some(({ index }) => index + 2 < this.#length)) return this.#endWithNewestAnswers();
     return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
   }
 
@@ -97,13 +101,34 @@ export class ContentsBuilder {
     this.#contents = [];
     this.#groups = new Map();
     this.#unanswered = undefined;
+    this.#newestAnswered = [];
     this.#spoken = undefined;
-    this.#isSummarized = false;
+    this.#summaries = new Set();
+  }
+
+  /**
+   * Returns the contents with the newest answers, behind their calls, at the end. What the model said since these calls without
+   * calling a tool is left out, because a model that reads its own text last takes the turn for done. What the user said, other
+   * calls with their responses, and summaries stay, before them.
+   */
+  #endWithNewestAnswers(): Content[] {
+    const groups = [...this.#newestAnswered].sort((a, b) => a.index - b.index);
+    const start = groups[0]?.index ?? this.#length;
+    const answers = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
+    const calls = new Set([...this.#groups.values()].map(({ index }) => this.#contents[index]));
+    const between = this.#contents.slice(start).flatMap((content) => {
+      if (answers.has(content)) return [];
+      // Services refuse a call behind a model's text, and a summary tells what the user said as well.
+      if (this.#summaries.has(content)) return [{ ...content, role: 'user' }];
+      return content.role !== 'model' || calls.has(content) ? [content] : [];
+    });
+    return [...this.#contents.slice(0, start), ...between, ...answers];
   }
 
   #addSummary(summary: Content): void {
+    this.#newestAnswered = [];
     this.#push(summary);
-    this.#isSummarized = true;
+    this.#summaries.add(summary);
   }
 
   #push(content: Content): void {
@@ -115,14 +140,21 @@ export class ContentsBuilder {
     if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
     const spoken = transcriptionOf(event);
     if (spoken) {
+      this.#newestAnswered = [];
       this.#addSpoken(spoken);
       return;
     }
     const content = toModelContent(event, this.#agentName, this.#codeStyle);
     // A response inside a model's own reply is part of that reply: its service ran the tool.
     if (content?.role !== 'model' && content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
-    else if (content) this.#addSaid(event, content);
-    if (isOutputMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
+    else if (content) {
+      this.#newestAnswered = [];
+      this.#addSaid(event, content);
+    }
+    if (isOutputMismatch(event) && event.author === this.#agentName) {
+      this.#newestAnswered = [];
+      this.#addCorrection(event);
+    }
   }
 
   /** Speech comes in pieces: those of one speaker that follow each other are one text. */
@@ -174,7 +206,7 @@ export class ContentsBuilder {
       const group = this.#groups.get(id);
       if (!group) {
         // Its call may be one that a summary tells of: what is answered late is told, and never lost.
-        if (this.#isSummarized) rest.push(toldResponse(response));
+        if (this.#summaries.size > 0) rest.push(toldResponse(response));
         continue;
       }
       group.responses.set(id, withoutClientId(part));
@@ -182,6 +214,9 @@ export class ContentsBuilder {
     }
     for (const group of answered) this.#placeResponses(group);
     if (rest.length > 0) this.#push({ role: 'user', ...event.content, parts: rest });
+    // An event of orphans alone says nothing.
+    if (rest.length > 0) this.#newestAnswered = [];
+    else if (answered.size > 0) this.#newestAnswered = [...answered];
   }
 
   #placeResponses(group: CallGroup): void {

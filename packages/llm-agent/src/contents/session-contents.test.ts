@@ -93,6 +93,37 @@ test('function responses go on with the turn of their calls', () => {
   expect(currentTurnContents(contextOf(events))).toHaveLength(3);
 });
 
+test('an answer continues the turn that made the call, also when others began since', () => {
+  const answered = (id: string) => functionResponseEvent('user', [{ id, name: 'f', response: { id } }]);
+  const events = [
+    userEvent('old'),
+    functionCallEvent('bot', [{ id: 'b', name: 'f' }]),
+    answered('b'),
+    userEvent('go'),
+    functionCallEvent('bot', [{ id: 'c', name: 'f' }]),
+    modelEvent('bot', 'waiting'),
+    userEvent('and?'),
+    modelEvent('bot', 'still waiting'),
+    answered('c'),
+  ];
+  const answer = [
+    { role: 'model', parts: [{ functionCall: { id: 'c', name: 'f' } }] },
+    { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: { id: 'c' } } }] },
+  ];
+  const contents = currentTurnContents(contextOf(events));
+  expect(textsOf(contents)).toEqual(['go', 'and?', undefined, undefined]);
+  expect(contents.slice(2)).toEqual(answer);
+  expect(currentTurnContents(contextOf([...events, functionCallEvent('bot', [{ id: 'd', name: 'f' }])]))).toHaveLength(
+    8,
+  );
+  expect(textsOf(currentTurnContents(contextOf([...events, userEvent('new')])))).toEqual(['new']);
+});
+
+test('a response without a call leaves the current turn as it is', () => {
+  const lost = functionResponseEvent('user', [{ id: 'lost', name: 'f', response: {} }]);
+  expect(textsOf(currentTurnContents(contextOf([userEvent('one'), userEvent('two'), lost])))).toEqual(['two']);
+});
+
 test('events that the agent does not see begin no turn', () => {
   const events = [
     userEvent('hello'),

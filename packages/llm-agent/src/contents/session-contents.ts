@@ -1,4 +1,11 @@
-import { type Content, type Event, getFunctionResponses, type InvocationContext, isVisibleOn } from '@eventloom/core';
+import {
+  type Content,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  type InvocationContext,
+  isVisibleOn,
+} from '@eventloom/core';
 import type { CodeStyle } from '../code-execution/code-part-text.ts';
 import { ContentsBuilder } from './contents-builder.ts';
 import { toModelContent, transcriptionOf } from './event-content.ts';
@@ -21,22 +28,37 @@ export function sessionContents(context: InvocationContext, codeStyle?: CodeStyl
   return (builder as ContentsBuilder).build(session.events, past && invocationId);
 }
 
-/** Whose view it is, and of what. */
 type View = Pick<InvocationContext, 'agent' | 'branch' | 'session'>;
 
 /**
- * The contents of the current turn alone: from the newest user or foreign event on. A message of function responses goes on with
- * the turn that asked for them, so it starts none.
+ * Returns the contents of the current turn alone: from the newest user or foreign event on. A message of function responses continues
+ * the turn that made the calls, also when other turns began since.
  */
 export function currentTurnContents({ agent, branch, session }: View, codeStyle?: CodeStyle): Content[] {
   const { events } = session;
-  let start = events.length - 1;
-  while (start > 0 && !startsTurn(events[start] as Event, agent.name, branch)) start--;
+  const start = turnStart(events, agent.name, branch);
   return new ContentsBuilder(agent.name, branch, codeStyle).build(start > 0 ? events.slice(start) : events);
 }
 
-function startsTurn(event: Event, agentName: string, branch: string | undefined): boolean {
-  if (event.author === agentName || !isVisibleOn(event.branch, branch)) return false;
+/** The index of the event that starts the current turn: every response since then that has a call has it since then. */
+function turnStart(events: readonly Event[], agentName: string, branch: string | undefined): number {
+  let start: number | undefined;
+  const withoutCall = new Set<string>();
+  for (let at = events.length - 1; at >= 0; at--) {
+    const event = events[at];
+    if (!event || event.partial === true || !isVisibleOn(event.branch, branch)) continue;
+    if (start === undefined) for (const { id = '' } of getFunctionResponses(event)) withoutCall.add(id);
+    if (event.author === agentName) {
+      for (const { id = '' } of getFunctionCalls(event)) if (withoutCall.delete(id)) start = undefined;
+    } else if (startsTurn(event, agentName)) {
+      start ??= at;
+      if (withoutCall.size === 0) break;
+    }
+  }
+  return start ?? 0;
+}
+
+function startsTurn(event: Event, agentName: string): boolean {
   if (!toModelContent(event, agentName) && !transcriptionOf(event)) return false;
   return getFunctionResponses(event).length === 0;
 }

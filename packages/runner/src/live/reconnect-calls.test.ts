@@ -165,6 +165,32 @@ test('a response that came before the history was made is told with it, and not 
   ]);
 });
 
+test('a history that is told anew ends with the newest response, without what the model said since its call', async () => {
+  const answered = Promise.withResolvers<void>();
+  const model: ScriptedLiveModel = new ScriptedLiveModel([
+    [{ heard: 'content' }, call('quick', 'c1'), 'Let me look', END, { ends: 1006 }],
+    [{ heard: 'history' }, 'Done', END],
+  ]);
+  const quick = new FunctionTool({ name: 'quick', description: '', execute: async () => answered.promise });
+  const instruction = async (): Promise<string> => {
+    if (model.attempts > 0) await responded.promise;
+    return '';
+  };
+  const responded = Promise.withResolvers<void>();
+  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick], instruction }));
+  queue.sendContent(user('go'));
+  let turns = 0;
+  for await (const event of stream) {
+    if (event.content?.parts?.[0]?.functionResponse) responded.resolve();
+    if (event.turnComplete && ++turns === 1) answered.resolve();
+    if (turns === 2) queue.close();
+  }
+  const functionResponse = { id: 'c1', name: 'quick', response: { result: null } };
+  expect(model.connections[1]?.sent).toEqual([
+    { history: [user('go'), call('quick', 'c1').content, { role: 'user', parts: [{ functionResponse }] }] },
+  ]);
+});
+
 test('the result of a call of an earlier run is told in words: the service knows of the call only what it was told', async () => {
   const model = new ScriptedLiveModel([
     [call('order', 'c1'), END],
