@@ -53,7 +53,7 @@ describe('the graph', () => {
 
   test.each([
     ["import type { Event } from '@eventloom/core';"],
-    ["import '@eventloom/core/schemas';"],
+    ["import '@eventloom/core/wire';"],
     ["export { isFinalResponse } from '@eventloom/core';"],
     ["const core = await import('@eventloom/core');"],
     ["export type Event = import('@eventloom/core').Event;"],
@@ -89,7 +89,7 @@ describe('the rules', () => {
   });
 
   test('know the package of a specifier', () => {
-    expect(['@eventloom/core/schemas', 'hono/streaming', 'zod'].map(packageOf)).toEqual([
+    expect(['@eventloom/core/wire', 'hono/streaming', 'zod'].map(packageOf)).toEqual([
       '@eventloom/core',
       'hono',
       'zod',

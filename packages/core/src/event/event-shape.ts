@@ -1,145 +1,218 @@
+import type {
+  Blob,
+  CodeExecutionResult,
+  Content,
+  ExecutableCode,
+  FileData,
+  FunctionCall,
+  FunctionResponse,
+  Part,
+  PartialArg,
+} from '../content/content.ts';
+import type {
+  AlternativeResponse,
+  ErrorInfo,
+  LlmResponse,
+  TimingInfo,
+  Transcription,
+  UsageMetadata,
+} from '../model/llm-response.ts';
+import type { Event, NodeEvent } from './event.ts';
+import type { EventActions, EventCompaction, HistoryPointer, InputRequest, ToolConfirmation } from './event-actions.ts';
 import {
+  alsoReading,
   ANY,
   BASE64,
   DATA,
+  described,
   type Field,
-  type Fields,
   FLAG,
   INTEGER,
+  limited,
   listOf,
   mapOf,
   NUMBER,
+  oneOf,
+  required,
   SECONDS,
-  shaped,
+  shape,
   TEXT,
+  vendor,
   VENDOR,
 } from './field.ts';
 
-const BLOB: Fields = { data: BASE64, mimeType: TEXT, displayName: TEXT };
-export const PART: Fields = {
-  text: TEXT,
-  thought: FLAG,
-  thoughtSignature: TEXT,
-  functionCall: shaped({
-    id: TEXT,
-    name: TEXT,
-    args: DATA,
-    partialArgs: listOf(VENDOR),
-    willContinue: FLAG,
-  }),
-  functionResponse: shaped({
-    id: TEXT,
-    name: TEXT,
-    response: DATA,
-    parts: listOf(VENDOR),
-    scheduling: TEXT,
-    willContinue: FLAG,
-  }),
-  inlineData: shaped(BLOB),
-  fileData: shaped({ fileUri: TEXT, mimeType: TEXT, displayName: TEXT }),
-  executableCode: shaped({ code: TEXT, language: TEXT, id: TEXT }),
-  codeExecutionResult: shaped({ outcome: TEXT, output: TEXT, id: TEXT }),
-  videoMetadata: VENDOR,
-  partMetadata: DATA,
-  toolCall: shaped({ id: TEXT, toolType: TEXT, args: DATA }),
-  toolResponse: shaped({ id: TEXT, toolType: TEXT, response: DATA }),
-  audioTranscription: VENDOR,
-  mediaResolution: ANY,
-  mediaProcessing: ANY,
-  speechMetadata: VENDOR,
-};
-export const CONTENT: Fields = { role: TEXT, parts: listOf(shaped(PART)) };
+/*
+ * The shape of an event, once. `parseEvent` reads by it, `sealEvent` checks and copies by it, request bodies are checked by it, and
+ * the JSON Schemas of the OpenAPI document are written from it. The compiler holds it against the types.
+ */
 
-export const ACTIONS: Fields = {
-  stateDelta: DATA,
-  removedState: listOf(TEXT),
-  artifactDelta: mapOf(INTEGER),
-  transferToAgent: TEXT,
-  escalate: FLAG,
-  skipSummarization: FLAG,
-  endOfAgent: FLAG,
-  agentState: DATA,
-  requestedAuthConfigs: mapOf(VENDOR),
-  requestedToolConfirmations: mapOf(shaped({ hint: TEXT, confirmed: FLAG, payload: ANY })),
-  requestedInputs: mapOf(listOf(shaped({ key: TEXT, message: TEXT, payload: ANY, responseSchema: DATA }, ['key']))),
-  compaction: shaped({ startTimestamp: SECONDS, endTimestamp: SECONDS, compactedContent: shaped(CONTENT) }, [
-    'startTimestamp',
-    'endTimestamp',
-    'compactedContent',
-  ]),
-  rewindBeforeInvocationId: TEXT,
-  history: shaped(
-    {
-      seq: INTEGER,
+/** A value for which the API has an enum or an object of settings. */
+const SETTING = limited(ANY, { types: ['string', 'object'] });
+
+export const PART: Field<Part, false> = shape<Part>(
+  {
+    text: TEXT,
+    thought: described(FLAG, 'The text is reasoning, not the answer.'),
+    thoughtSignature: TEXT,
+    functionCall: shape<FunctionCall>({
+      id: TEXT,
+      name: TEXT,
+      args: DATA,
+      partialArgs: listOf(
+        vendor<PartialArg>({
+          jsonPath: TEXT,
+          stringValue: TEXT,
+          numberValue: NUMBER,
+          boolValue: FLAG,
+          nullValue: oneOf('NULL_VALUE'),
+          willContinue: FLAG,
+        }),
+      ),
+      willContinue: FLAG,
+    }),
+    functionResponse: shape<FunctionResponse>({
+      id: TEXT,
+      name: TEXT,
+      response: DATA,
+      parts: listOf(VENDOR),
+      scheduling: TEXT,
+      willContinue: FLAG,
+    }),
+    inlineData: shape<Blob>({ data: BASE64, mimeType: TEXT, displayName: TEXT }),
+    fileData: shape<FileData>({ fileUri: TEXT, mimeType: TEXT, displayName: TEXT }),
+    executableCode: shape<ExecutableCode>({ code: TEXT, language: TEXT, id: TEXT }),
+    codeExecutionResult: shape<CodeExecutionResult>({ outcome: TEXT, output: TEXT, id: TEXT }),
+    videoMetadata: vendor<NonNullable<Part['videoMetadata']>>({ startOffset: TEXT, endOffset: TEXT, fps: NUMBER }),
+    partMetadata: DATA,
+    toolCall: shape<{ id?: string; toolType?: string; args?: Record<string, unknown> }>({
+      id: TEXT,
+      toolType: TEXT,
+      args: DATA,
+    }),
+    toolResponse: shape<{ id?: string; toolType?: string; response?: Record<string, unknown> }>({
+      id: TEXT,
+      toolType: TEXT,
+      response: DATA,
+    }),
+    audioTranscription: VENDOR,
+    mediaResolution: SETTING,
+    mediaProcessing: SETTING,
+    speechMetadata: VENDOR,
+  },
+  { name: 'Part' },
+);
+
+export const CONTENT: Field<Content, false> = shape<Content>(
+  { role: described(TEXT, '`user` or `model`.'), parts: listOf(PART) },
+  { name: 'Content' },
+);
+
+export const ACTIONS: Field<EventActions, false> = shape<EventActions>(
+  {
+    stateDelta: required(DATA, () => ({})),
+    removedState: listOf(TEXT),
+    artifactDelta: required(mapOf(INTEGER), () => ({})),
+    transferToAgent: TEXT,
+    escalate: FLAG,
+    skipSummarization: FLAG,
+    endOfAgent: FLAG,
+    agentState: DATA,
+    requestedAuthConfigs: mapOf(VENDOR),
+    requestedToolConfirmations: mapOf(shape<ToolConfirmation>({ hint: TEXT, confirmed: FLAG, payload: ANY })),
+    requestedInputs: mapOf(
+      listOf(shape<InputRequest>({ key: required(TEXT), message: TEXT, payload: ANY, responseSchema: DATA })),
+    ),
+    compaction: shape<EventCompaction>({
+      startTimestamp: required(SECONDS),
+      endTimestamp: required(SECONDS),
+      compactedContent: required(CONTENT),
+    }),
+    rewindBeforeInvocationId: TEXT,
+    history: shape<HistoryPointer>({
+      seq: required(INTEGER),
       rewoundFrom: INTEGER,
       keptFrom: INTEGER,
       summaries: listOf(TEXT),
       summariesFrom: INTEGER,
-    },
-    ['seq'],
-  ),
-};
-const TRANSCRIPTION: Fields = {
-  text: TEXT,
-  finished: FLAG,
+    }),
+  },
+  { name: 'EventActions' },
+);
+
+const TRANSCRIPTION = alsoReading(shape<Transcription>({ text: TEXT, finished: FLAG }), {
   languageCode: TEXT,
   speakerLabel: TEXT,
   words: listOf(VENDOR),
   startOffset: TEXT,
   endOffset: TEXT,
-};
-export const EVENT: Fields = {
-  id: TEXT,
-  invocationId: TEXT,
-  author: TEXT,
-  timestamp: SECONDS,
-  branch: TEXT,
-  content: shaped(CONTENT),
-  partial: FLAG,
-  turnComplete: FLAG,
-  interrupted: FLAG,
-  finishReason: TEXT,
-  errorCode: TEXT,
-  errorMessage: TEXT,
-  usageMetadata: VENDOR,
-  groundingMetadata: VENDOR,
-  citationMetadata: VENDOR,
-  cacheMetadata: VENDOR,
-  logprobsResult: VENDOR,
-  avgLogprobs: NUMBER,
-  modelVersion: TEXT,
-  customMetadata: DATA,
-  inputTranscription: shaped(TRANSCRIPTION),
-  outputTranscription: shaped(TRANSCRIPTION),
-  liveSessionResumptionUpdate: shaped({
-    newHandle: TEXT,
-    resumable: FLAG,
-    lastConsumedClientMessageIndex: ANY,
-  }),
-  longRunningToolIds: listOf(TEXT),
-  actions: shaped(ACTIONS, ['stateDelta', 'artifactDelta']),
-  requestId: TEXT,
-  executionId: TEXT,
-  parentExecutionId: TEXT,
-  responseId: TEXT,
-  object: TEXT,
-  tags: listOf(TEXT),
-  tag: TEXT,
-  nodeEvent: shaped(
-    {
-      eventType: TEXT,
-      category: TEXT,
-      nodeId: TEXT,
-      payload: ANY,
-      progress: NUMBER,
-      message: TEXT,
-      stepNumber: INTEGER,
-    },
-    ['eventType', 'category', 'nodeId'],
-  ),
-  error: shaped({ type: TEXT, message: TEXT, code: TEXT, param: TEXT }, ['type', 'message']),
-  alternatives: listOf(shaped({ index: INTEGER, content: shaped(CONTENT), finishReason: TEXT }, ['index'])),
-};
+});
+
+const USAGE = vendor<UsageMetadata>({
+  promptTokenCount: INTEGER,
+  candidatesTokenCount: INTEGER,
+  totalTokenCount: INTEGER,
+  cachedContentTokenCount: INTEGER,
+  thoughtsTokenCount: INTEGER,
+  toolUsePromptTokenCount: INTEGER,
+  timingInfo: vendor<TimingInfo>({ timeToFirstTokenMs: NUMBER, reasoningDurationMs: NUMBER }),
+});
+
+const RESUMPTION = alsoReading(
+  shape<NonNullable<LlmResponse['liveSessionResumptionUpdate']>>({ newHandle: TEXT, resumable: FLAG }),
+  { lastConsumedClientMessageIndex: ANY },
+);
 
 /** An event once it is stored: what `parseEvent` and the runner fill in is there. */
-export const STORED_EVENT: Field = shaped(EVENT, ['id', 'invocationId', 'author', 'timestamp', 'actions']);
+export const EVENT: Field<Event, false> = alsoReading(
+  shape<Event>(
+    {
+      id: required(TEXT, () => ''),
+      invocationId: required(TEXT, () => ''),
+      author: required(described(TEXT, "`user`, or the agent's name."), () => ''),
+      timestamp: required(SECONDS, () => 0),
+      actions: required(ACTIONS, () => ({ stateDelta: {}, artifactDelta: {} })),
+      branch: TEXT,
+      content: CONTENT,
+      partial: described(FLAG, 'A chunk: only what is new since the last one.'),
+      turnComplete: FLAG,
+      interrupted: FLAG,
+      finishReason: TEXT,
+      errorCode: TEXT,
+      errorMessage: TEXT,
+      usageMetadata: USAGE,
+      groundingMetadata: VENDOR,
+      citationMetadata: VENDOR,
+      cacheMetadata: VENDOR,
+      logprobsResult: VENDOR,
+      avgLogprobs: NUMBER,
+      modelVersion: TEXT,
+      customMetadata: DATA,
+      inputTranscription: TRANSCRIPTION,
+      outputTranscription: TRANSCRIPTION,
+      liveSessionResumptionUpdate: RESUMPTION,
+      longRunningToolIds: listOf(TEXT),
+      requestId: TEXT,
+      executionId: TEXT,
+      parentExecutionId: TEXT,
+      responseId: TEXT,
+      object: TEXT,
+      tags: listOf(TEXT),
+      nodeEvent: shape<NodeEvent>({
+        eventType: required(TEXT),
+        category: required(oneOf('custom', 'progress', 'text')),
+        nodeId: required(TEXT),
+        payload: ANY,
+        progress: limited(NUMBER, { min: 0, max: 100 }),
+        message: TEXT,
+        stepNumber: INTEGER,
+      }),
+      error: shape<ErrorInfo>({ type: required(TEXT), message: required(TEXT), code: TEXT, param: TEXT }),
+      alternatives: listOf(
+        shape<AlternativeResponse>({ index: required(INTEGER), content: CONTENT, finishReason: TEXT }),
+      ),
+    },
+    { name: 'Event' },
+  ),
+  // Another ADK writes the tags of an event as one text.
+  { tag: TEXT },
+);

@@ -1,58 +1,154 @@
 import { isBase64 } from '../content/base64.ts';
+import type { VendorValue } from '../content/content.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 
 /**
- * What a value is that is not looked into. `data` is an object whose keys are somebody's own; `vendor` is somebody else's object,
- * whose keys come in two spellings.
+ * The kind of a value that has no described members. `data` is an object whose keys belong to the user; `vendor` is an object of
+ * somebody else's API, whose keys arrive in camelCase or snake_case.
  */
 export type LeafKind = 'text' | 'base64' | 'flag' | 'number' | 'integer' | 'seconds' | 'data' | 'vendor' | 'any';
 
-/** What one value of an event is. */
-export interface Field {
+declare const TYPE: unique symbol;
+
+/** The description of one value of type `T`: what it must be, how it is read, copied, and written down as JSON Schema. */
+export interface Field<out T = unknown, out Required extends boolean = boolean> {
   readonly kind: LeafKind | 'list' | 'map' | 'shape';
-  /** What a list or a map holds. */
+  /** The field of each item of a list or a map. */
   readonly item: Field | undefined;
-  /** The fields of a shape. Without a prototype, so that a key such as `constructor` finds none. */
+  /** The members of a shape, or the known ones of a vendor's object. Without a prototype, so that `constructor` finds none. */
   readonly fields: Fields | undefined;
-  /** Those of them that a stored event never lacks. */
+  /** Names of the members that must be present. */
   readonly required: readonly string[];
+  /** True for a member that must be present. */
+  readonly isRequired: Required;
+  /** True for a member that is read though the JSON Schema does not show it. */
+  readonly isHidden: boolean;
+  /** False for a shape of which only the known members are read. */
+  readonly isOpen: boolean;
+  /** The name of its JSON Schema among the components of the OpenAPI document. */
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+  /** Checked in a request body only: a stored event is never refused for them. */
+  readonly limits: Limits | undefined;
+  /** Makes the value of a required member that JSON may leave out. */
+  readonly fallback: (() => unknown) | undefined;
+  /** Never present: it carries the type for the compiler. */
+  readonly [TYPE]?: T;
 }
 
-/** The fields of an object, by their names in camelCase. There may be others beside them, which are kept. */
+/** The members of an object by their names in camelCase. */
 export interface Fields {
   readonly [name: string]: Field;
 }
+
+/** What a request body has to hold to beside the kind of a value. */
+export interface Limits {
+  readonly values?: readonly string[];
+  readonly minLength?: number;
+  readonly min?: number;
+  readonly max?: number;
+  /** The JSON types of an `any`. */
+  readonly types?: readonly string[];
+}
+
+/** The names that a type spells out: no index signature, no symbols. */
+type KnownKeys<T> = keyof {
+  [K in keyof T as string extends K ? never : number extends K ? never : K extends symbol ? never : K]: T[K];
+};
+
+/** One field for each member of `T`, of the member's type, and required where the member is. */
+export type FieldsOf<T> = {
+  readonly [K in KnownKeys<T>]-?: object extends Pick<T, K>
+    ? Field<NonNullable<T[K]>, false>
+    : Field<NonNullable<T[K]>, true>;
+};
 
 /** Seconds since the epoch at the begin of year 1 and at the end of year 9999: what is outside was not meant as seconds. */
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799.999;
 
-export const TEXT: Field = leaf('text');
-export const BASE64: Field = leaf('base64');
-export const FLAG: Field = leaf('flag');
-export const NUMBER: Field = leaf('number');
-export const INTEGER: Field = leaf('integer');
-export const SECONDS: Field = leaf('seconds');
-export const DATA: Field = leaf('data');
-export const VENDOR: Field = leaf('vendor');
-export const ANY: Field = leaf('any');
+export const TEXT: Field<string, false> = field('text');
+export const BASE64: Field<string, false> = field('base64', { description: 'Base64, standard or URL alphabet.' });
+export const FLAG: Field<boolean, false> = field('flag');
+export const NUMBER: Field<number, false> = field('number');
+export const INTEGER: Field<number, false> = field('integer', {
+  limits: { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER },
+});
+export const SECONDS: Field<number, false> = field('seconds', { description: 'Seconds since the epoch.' });
+export const DATA: Field<Record<string, unknown>, false> = field('data');
+export const VENDOR: Field<Record<string, unknown>, false> = field('vendor');
+export const ANY: Field<VendorValue, false> = field('any');
 
-function leaf(kind: LeafKind): Field {
-  return { kind, item: undefined, fields: undefined, required: [] };
+function field(kind: Field['kind'], more?: Partial<Field<unknown, false>>): Field<VendorValue, false> {
+  return {
+    kind,
+    item: undefined,
+    fields: undefined,
+    required: [],
+    isOpen: true,
+    isRequired: false,
+    isHidden: false,
+    name: undefined,
+    description: undefined,
+    limits: undefined,
+    fallback: undefined,
+    ...more,
+  };
 }
 
-export function listOf(item: Field): Field {
-  return { kind: 'list', item, fields: undefined, required: [] };
+export function listOf<T>(item: Field<T>): Field<T[], false> {
+  return field('list', { item });
 }
 
 /** An object whose keys are data. */
-export function mapOf(item: Field): Field {
-  return { kind: 'map', item, fields: undefined, required: [] };
+export function mapOf<T>(item: Field<T>): Field<Record<string, T>, false> {
+  return field('map', { item });
 }
 
-export function shaped(fields: Fields, required: readonly string[] = []): Field {
-  const own = Object.assign(Object.create(null), fields) as Fields;
-  return { kind: 'shape', item: undefined, fields: own, required };
+/** How a shape differs from an unnamed one that keeps unknown members. */
+export interface ShapeOptions {
+  readonly name?: string;
+  readonly isOpen?: boolean;
+}
+
+/** An object with the members of `T`: the compiler refuses one that is missing, unknown, of another type, or wrongly required. */
+export function shape<T>(fields: FieldsOf<T>, options?: ShapeOptions): Field<T, false> {
+  return field('shape', { ...members(fields), ...options });
+}
+
+/** A vendor's object: `fields` are checked in request bodies, and anything may be beside them. */
+export function vendor<T>(fields: FieldsOf<T>): Field<T, false> {
+  return field('vendor', members(fields));
+}
+
+/** A shape with members that are read and checked too, though neither the type nor the JSON Schema has them. */
+export function alsoReading<T>(base: Field<T, false>, hidden: Fields): Field<T, false> {
+  const marked = Object.entries(hidden).map(([name, member]) => [name, { ...member, isHidden: true }]);
+  return { ...base, ...members({ ...base.fields, ...Object.fromEntries(marked) }) };
+}
+
+function members(fields: object): Pick<Field, 'fields' | 'required'> {
+  const byName: Fields = Object.assign(Object.create(null), fields);
+  return { fields: byName, required: Object.keys(byName).filter((name) => byName[name]?.isRequired) };
+}
+
+/** A member that must be present. @param fallback makes its value where JSON leaves it out */
+export function required<T>(base: Field<T>, fallback?: () => T): Field<T, true> {
+  return { ...base, isRequired: true, fallback };
+}
+
+/** A value that a request body must hold to `limits` with. */
+export function limited<T>(base: Field<T, false>, limits: Limits): Field<T, false> {
+  return { ...base, limits };
+}
+
+/** Text that is one of some values. */
+export function oneOf<T extends string>(...values: readonly T[]): Field<T, false> {
+  return field('text', { limits: { values } });
+}
+
+export function described<T>(base: Field<T, false>, description: string): Field<T, false> {
+  return { ...base, description };
 }
 
 /** What is wrong with a value of this kind; undefined when it is right. Objects and lists are not looked into. */
@@ -81,6 +177,24 @@ export function faultOf({ kind }: Field, value: unknown): string | undefined {
     case 'any':
       return undefined;
   }
+}
+
+/** What is wrong with a value of the right kind by the field's limits; undefined when it holds to them. */
+export function limitFaultOf({ limits }: Field, value: unknown): string | undefined {
+  if (!limits) return undefined;
+  const { values, types, minLength = 0, min = -Infinity, max = Infinity } = limits;
+  if (types && !types.includes(Array.isArray(value) ? 'array' : typeof value)) {
+    return wanted(types.map((type) => (type === 'object' ? 'an object' : `a ${type}`)).join(' or '), value);
+  }
+  if (typeof value === 'string') {
+    if (values && !values.includes(value)) return `must be one of ${values.join(', ')}`;
+    if (value.length < minLength) return 'must not be empty';
+  }
+  if (typeof value === 'number') {
+    if (value < min) return `must be at least ${min}`;
+    if (value > max) return `must be at most ${max}`;
+  }
+  return undefined;
 }
 
 function secondsFault(value: unknown): string | undefined {

@@ -1,9 +1,9 @@
+import type { Content } from '../content/content.ts';
 import { InvalidEventError, toError } from '../errors.ts';
 import type { Event } from './event.ts';
-import { createEventActions } from './event-actions.ts';
 import { mergeTags } from './event-tags.ts';
 import { CONTENT, EVENT } from './event-shape.ts';
-import { documentOf } from './read-json.ts';
+import { checkDepth, readField } from './read-json.ts';
 
 /**
  * An event from JSON text or from what `JSON.parse` gave. Accepts camelCase and snake_case (camelCase wins), RFC 3339
@@ -20,29 +20,24 @@ export function parseEvent(json: unknown): Event {
  * A content from JSON, in either spelling.
  * @throws InvalidEventError that names the path at fault; `path` is what that path starts with.
  */
-export function parseContent(json: unknown, path = 'content'): NonNullable<Event['content']> {
-  return documentOf(CONTENT)(json, path);
+export function parseContent(json: unknown, path = 'content'): Content {
+  return readContent(json, path);
+}
+
+/** `parseContent` for a request body: also adds to `limitFaults` what the JSON Schema of a content forbids. */
+export function readContent(json: unknown, path: string, limitFaults?: string[]): Content {
+  checkDepth(json, path);
+  return readField(CONTENT, json, path, limitFaults) as Content;
 }
 
 /** `parseEvent` for what is JSON already; `path` is what the path at fault starts with. */
-export function readEvent(json: unknown, path: string): Event {
-  const { tag, ...fields } = documentOf(EVENT)(json, path);
-  if (typeof tag === 'string') {
-    const tags = mergeTags(fields['tags'] as string[] | undefined, tag);
-    if (tags.length > 0) fields['tags'] = tags;
-  }
-  return {
-    ...fields,
-    id: required(fields, 'id', ''),
-    invocationId: required(fields, 'invocationId', ''),
-    author: required(fields, 'author', ''),
-    timestamp: required(fields, 'timestamp', 0),
-    actions: createEventActions(fields['actions'] as object | undefined),
-  };
-}
-
-function required<T>(fields: Record<string, unknown>, key: string, fallback: T): T {
-  return (fields[key] as T | undefined) ?? fallback;
+export function readEvent(json: unknown, path: string, limitFaults?: string[]): Event {
+  checkDepth(json, path);
+  const read = readField(EVENT, json, path, limitFaults) as Event & { tag?: string };
+  if (read.tag === undefined) return read;
+  const { tag, ...event } = read;
+  const tags = mergeTags(event.tags, tag);
+  return tags.length > 0 ? { ...event, tags } : event;
 }
 
 function parseJson(text: string): unknown {

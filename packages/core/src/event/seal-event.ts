@@ -1,7 +1,7 @@
 import { copyField, type JsonWalk } from '../content/json-walk.ts';
 import { InvalidEventError } from '../errors.ts';
 import { type Event, STRUCTURED_OUTPUT } from './event.ts';
-import { STORED_EVENT } from './event-shape.ts';
+import { EVENT } from './event-shape.ts';
 
 /** How to seal. */
 export interface SealEventOptions {
@@ -18,7 +18,7 @@ export interface SealEventOptions {
  */
 export function sealEvent(event: Event, { checkBytes = false }: SealEventOptions = {}): Event {
   const walk: JsonWalk = { freezes: true, toJson: false, checkBytes, reason: undefined, keys: [] };
-  const copy = copyField(event, walk, 0, STORED_EVENT) as Event | undefined;
+  const copy = copyField(event, walk, 0, EVENT) as Event | undefined;
   if (!copy) {
     const path = walk.keys.reduce(
       (at: string, key) => (typeof key === 'number' ? `${at}[${key}]` : `${at}.${key}`),

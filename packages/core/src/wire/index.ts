@@ -1,8 +1,6 @@
-// What an HTTP server takes, read and checked without a schema library, and the wire schemas as JSON Schema.
+// What an HTTP server takes and gives: request bodies, read and checked, and the JSON Schemas of its OpenAPI document.
 
 export { isDeeperThan } from '../content/json-depth.ts';
-export type { OpenApiSchemaName } from '../schemas/open-api-schemas.ts';
-export type { CreateSessionRequest, RunRequest } from './request-bodies.ts';
 export {
   readCreateSessionRequest,
   readPatchSessionRequest,
@@ -11,3 +9,11 @@ export {
 } from './request-bodies.ts';
 export type { WireSchema } from './wire-schemas.ts';
 export { wireSchemas } from './wire-schemas.ts';
+export type {
+  CreateSessionRequest,
+  ErrorBody,
+  OpenApiSchemaName,
+  PatchSessionRequest,
+  RewindSessionRequest,
+  RunRequest,
+} from './wire-shapes.ts';

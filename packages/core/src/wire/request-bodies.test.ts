@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseBody, patchSessionBodySchema, rewindSessionBodySchema, runBodySchema } from '../schemas/index.ts';
-import { createSessionBodySchema } from '../schemas/session-schema.ts';
+import { InvalidRequestError } from '../errors.ts';
 import {
   readCreateSessionRequest,
   readPatchSessionRequest,
@@ -9,87 +8,259 @@ import {
 } from './request-bodies.ts';
 
 const RUN = { appName: 'app', userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [{ text: 'hi' }] } };
-const EVENT = { id: 'i', invocationId: 'e-1', author: 'user', timestamp: 5 };
 const deep = (levels: number): unknown => (levels === 0 ? 0 : [deep(levels - 1)]);
 
-/** What is read, or the message of what is thrown. */
-function outcome(read: () => unknown): unknown {
-  try {
-    return { read: read() };
-  } catch (error) {
-    return { refused: String(error) };
-  }
-}
+describe('the body of a run', () => {
+  test('needs an app, a user and a session; a run that is resumed needs no message', () => {
+    expect(readRunRequest(RUN)).toEqual(RUN);
+    const { newMessage: _, ...resumed } = { ...RUN, invocationId: 'e-1' };
+    expect(readRunRequest(resumed)).toEqual(resumed);
+    for (const key of ['appName', 'userId', 'sessionId']) {
+      const { [key as keyof typeof RUN]: _, ...rest } = RUN;
+      expect(() => readRunRequest(rest)).toThrow(new InvalidRequestError(`${key}: must be a string, is missing`));
+    }
+  });
 
-describe('a body of a run is read as its zod schema reads it', () => {
-  test.each<[unknown]>([
-    ...[undefined, null, [], '{}', 5, {}, { appName: 5, userId: '', sessionId: null, streaming: 'yes' }].map(alone),
-    ...[
-      {},
-      { app_name: 'other', session_id: 'x', new_message: { parts: [{ inline_data: null, text: 'hi' }] } },
-      { streaming: true, stateDelta: { snake_key: 1, nothing: null }, onBusy: 'reject', completionEvent: false },
-      { request_id: 'mine', customMetadata: { trace_id: 'x' }, invocationId: 'e-1', someday: {} },
-      { appName: 5 },
-      { userId: '' },
-      { newMessage: 'hi' },
+  test('is read in snake_case as well, nulls left out, camelCase winning', () => {
+    const body = {
+      app_name: 'app',
+      user_id: 'other',
+      userId: 'u',
+      session_id: 's',
+      new_message: { role: 'user', parts: [{ text: 'hi', inline_data: null }] },
+      streaming: null,
+      state_delta: null,
+      invocation_id: null,
+    };
+    expect(readRunRequest(body)).toEqual(RUN);
+  });
+
+  test('takes every option', () => {
+    const options = {
+      streaming: true,
+      stateDelta: { snake_key: 1, nothing: null },
+      invocationId: 'e-1',
+      requestId: 'mine',
+      customMetadata: { trace_id: 'x' },
+      completionEvent: true,
+      onBusy: 'reject',
+    };
+    expect(readRunRequest({ ...RUN, ...options })).toEqual({ ...RUN, ...options });
+  });
+
+  test('ignores what it does not know', () => {
+    expect(readRunRequest({ ...RUN, functionCallEventId: 'x', someday: {} })).toEqual(RUN);
+  });
+
+  test.each([
+    [{ appName: 5 }, 'appName: must be a string, is the number 5'],
+    [{ userId: '' }, 'userId: must not be empty'],
+    [{ newMessage: 'hi' }, 'newMessage: must be an object, is a string'],
+    [{ newMessage: { parts: 'hi' } }, 'newMessage.parts: must be a list, is a string'],
+    [
       { newMessage: { parts: [{ text: 5 }, { text: 6 }] } },
+      'newMessage.parts[0].text: must be a string, is the number 5',
+    ],
+    [
       { newMessage: { parts: [{ inlineData: { data: '*' } }] } },
+      'newMessage.parts[0].inlineData.data: must be base64 text',
+    ],
+    [
+      { newMessage: { parts: [{ functionCall: { args: 5 } }] } },
+      'newMessage.parts[0].functionCall.args: must be an object, is the number 5',
+    ],
+    [
       { newMessage: { parts: [{ videoMetadata: { fps: 'x' } }] } },
+      'newMessage.parts[0].videoMetadata.fps: must be a number, is a string',
+    ],
+    [
       { newMessage: { parts: [{ functionCall: { partialArgs: [{ nullValue: 'other' }] } }] } },
-      { newMessage: { parts: [{ functionCall: { name: 'f', args: { a: null } }, unknown: { b: 1 } }] } },
-      { newMessage: deep(300) },
-      { streaming: 'true', stateDelta: [], customMetadata: 'x', onBusy: 'wait', requestId: '' },
-    ].map((more) => alone({ ...RUN, ...more })),
-  ])('%j', (body) => {
-    expect(outcome(() => readRunRequest(body))).toEqual(outcome(() => parseBody(runBodySchema, body)));
+      'newMessage.parts[0].functionCall.partialArgs[0].nullValue: must be one of NULL_VALUE',
+    ],
+    [
+      { newMessage: { parts: [{ mediaResolution: 5 }] } },
+      'newMessage.parts[0].mediaResolution: must be a string or an object, is the number 5',
+    ],
+    [{ newMessage: deep(300) }, 'newMessage: is nested deeper than 250 levels'],
+    [{ streaming: 'true' }, 'streaming: must be true or false, is a string'],
+    [{ stateDelta: [] }, 'stateDelta: must be an object, is a list'],
+    [{ customMetadata: 'x' }, 'customMetadata: must be an object, is a string'],
+    [{ onBusy: 'wait' }, 'onBusy: must be one of queue, reject, interrupt'],
+    [{ completionEvent: 1 }, 'completionEvent: must be true or false, is the number 1'],
+    [{ requestId: '' }, 'requestId: must not be empty'],
+  ])('refuses %j', (fault, message) => {
+    expect(() => readRunRequest({ ...RUN, ...fault })).toThrow(new InvalidRequestError(message));
+  });
+
+  test.each([
+    [[], 'a list'],
+    ['{}', 'a string'],
+    [null, 'null'],
+    [undefined, 'missing'],
+  ])('refuses %j for a body', (body, kind) => {
+    expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: must be an object, is ${kind}`));
+  });
+
+  test('is refused with three faults and the number of the others', () => {
+    expect(() => readRunRequest({ streaming: 1 })).toThrow(
+      new InvalidRequestError(
+        'appName: must be a string, is missing; userId: must be a string, is missing; sessionId: must be a string, is missing; and 1 more',
+      ),
+    );
   });
 });
 
-describe('a body that creates a session is read as its zod schema reads it', () => {
-  test.each<[unknown]>([
-    ...[undefined, null, {}, [], 'x', { sessionId: '' }, { state: 5 }, { events: {} }, { session_id: 's' }].map(alone),
-    ...[
-      {},
-      { author: undefined },
-      { timestamp: '2026-01-01T00:00:00Z', tag: 'a;b', usage_metadata: { prompt_token_count: 3 } },
-      { timestamp: 'soon' },
+describe('the content in a body', () => {
+  test('is read in either spelling, nulls left out, unknown fields kept', () => {
+    const newMessage = {
+      role: 'user',
+      parts: [
+        { text: 'hi', thought: null, someday: 1 },
+        { inline_data: { mime_type: 'a/b', data: 'AAA-' } },
+        { function_response: { id: 'c1', name: 'f', response: { snake_key: null } }, thought_signature: 'x' },
+        { video_metadata: { start_offset: '1s', fps: 2 }, mediaResolution: { level: 'LOW' } },
+      ],
+    };
+    expect(readRunRequest({ ...RUN, newMessage }).newMessage).toEqual({
+      role: 'user',
+      parts: [
+        { text: 'hi', someday: 1 },
+        { inlineData: { mimeType: 'a/b', data: 'AAA-' } },
+        { functionResponse: { id: 'c1', name: 'f', response: { snake_key: null } }, thoughtSignature: 'x' },
+        { videoMetadata: { startOffset: '1s', fps: 2 }, mediaResolution: { level: 'LOW' } },
+      ],
+    });
+  });
+
+  test('keeps __proto__ among the keys of the user', () => {
+    const json = '{"parts":[{"functionCall":{"args":{"__proto__":{"admin":true}}}}]}';
+    expect(JSON.stringify(readRunRequest({ ...RUN, newMessage: JSON.parse(json) }).newMessage)).toBe(json);
+  });
+});
+
+describe('the body that creates a session', () => {
+  const EVENT = { id: 'i', invocationId: 'e-1', author: 'user', timestamp: 5 };
+  const NO_ACTIONS = { stateDelta: {}, artifactDelta: {} };
+
+  test.each([undefined, null, {}])('may be %j', (body) => {
+    expect(readCreateSessionRequest(body)).toEqual({});
+  });
+
+  test('takes an id, state and events, in either spelling, and fills in what an event may leave out', () => {
+    const body = {
+      session_id: 's',
+      state: { 'user:snake_key': null },
+      events: [{ invocation_id: 'e-1', author: 'user' }, {}],
+    };
+    expect(readCreateSessionRequest(body)).toEqual({
+      sessionId: 's',
+      state: { 'user:snake_key': null },
+      events: [
+        { id: '', invocationId: 'e-1', author: 'user', timestamp: 0, actions: NO_ACTIONS },
+        { id: '', invocationId: '', author: '', timestamp: 0, actions: NO_ACTIONS },
+      ],
+    });
+  });
+
+  test('takes times, tags and counts as other ADKs write them', () => {
+    const event = {
+      ...EVENT,
+      timestamp: '2026-01-01T00:00:00Z',
+      tag: 'a;b',
+      usage_metadata: { prompt_token_count: 3 },
+    };
+    expect(readCreateSessionRequest({ events: [event] }).events).toEqual([
+      {
+        ...EVENT,
+        timestamp: 1_767_225_600,
+        tags: ['a', 'b'],
+        usageMetadata: { promptTokenCount: 3 },
+        actions: NO_ACTIONS,
+      },
+    ]);
+  });
+
+  test.each([
+    [{ sessionId: '' }, 'sessionId: must not be empty'],
+    [{ state: 5 }, 'state: must be an object, is the number 5'],
+    [{ events: {} }, 'events: must be a list, is an object'],
+    [{ events: ['x'] }, 'events[0]: must be an object, is a string'],
+    [
+      { events: [{}, { content: { parts: [{ text: 1 }] } }] },
+      'events[1].content.parts[0].text: must be a string, is the number 1',
+    ],
+  ])('is refused: %j', (body, message) => {
+    expect(() => readCreateSessionRequest(body)).toThrow(new InvalidRequestError(message));
+  });
+
+  test.each([
+    [{ timestamp: 'soon' }, 'timestamp: must be seconds since the epoch or RFC 3339 text'],
+    [
+      { timestamp: 1_763_705_520_123 },
+      'timestamp: 1763705520123 is past the year 9999; timestamps are in seconds, was this milliseconds?',
+    ],
+    [{ tag: 5 }, 'tag: must be a string, is the number 5'],
+    [
       { usageMetadata: { promptTokenCount: 1.5 } },
+      'usageMetadata.promptTokenCount: must be an integer, is the number 1.5',
+    ],
+    [
+      { usageMetadata: { timing_info: { time_to_first_token_ms: 'x' } } },
+      'usageMetadata.timingInfo.timeToFirstTokenMs: must be a number, is a string',
+    ],
+    [
       { nodeEvent: { eventType: 't', category: 'other', nodeId: 'n' } },
+      'nodeEvent.category: must be one of custom, progress, text',
+    ],
+    [
       { nodeEvent: { eventType: 't', category: 'progress', nodeId: 'n', progress: 101 } },
-      { nodeEvent: { category: 'text', nodeId: 'n' } },
-      { error: { type: 't' } },
-      { alternatives: [{ index: 1.5, content: {} }] },
-      { actions: { stateDelta: { a: null }, artifactDelta: { 'a.txt': 1.5 } } },
+      'nodeEvent.progress: must be at most 100',
+    ],
+    [
+      { nodeEvent: { eventType: 't', category: 'progress', nodeId: 'n', progress: -1 } },
+      'nodeEvent.progress: must be at least 0',
+    ],
+    [{ nodeEvent: { category: 'text', nodeId: 'n' } }, 'nodeEvent.eventType: must be a string, is missing'],
+    [{ error: { type: 't' } }, 'error.message: must be a string, is missing'],
+    [{ alternatives: [{ index: 1.5 }] }, 'alternatives[0].index: must be an integer, is the number 1.5'],
+    [
+      { actions: { artifactDelta: { 'a.txt': 1.5 } } },
+      'actions.artifactDelta.a.txt: must be an integer, is the number 1.5',
+    ],
+    [{ actions: { escalate: 'yes' } }, 'actions.escalate: must be true or false, is a string'],
+    [
       { actions: { requestedToolConfirmations: { c: { hint: 5 } } } },
-      { actions: { compaction: { startTimestamp: 1 } } },
-    ].map((more) => alone({ state: { 'user:k': null }, events: [{ ...EVENT, ...more }] })),
-  ])('%j', (body) => {
-    const here = outcome(() => readCreateSessionRequest(body));
-    expect(here).toEqual(outcome(() => parseBody(createSessionBodySchema, body)));
+      'actions.requestedToolConfirmations.c.hint: must be a string, is the number 5',
+    ],
+    [
+      { actions: { requestedInputs: { c: [{ message: 'Which?' }] } } },
+      'actions.requestedInputs.c[0].key: must be a string, is missing',
+    ],
+  ])('is refused for an event with %j', (change, message) => {
+    expect(() => readCreateSessionRequest({ events: [{ ...EVENT, ...change }] })).toThrow(
+      new InvalidRequestError(`events[0].${message}`),
+    );
   });
 
-  test('keeps __proto__ among the keys of state', () => {
-    const body = JSON.parse('{"state":{"__proto__":{"admin":true}}}') as unknown;
-    expect(JSON.stringify(readCreateSessionRequest(body))).toBe('{"state":{"__proto__":{"admin":true}}}');
+  test('keeps __proto__ among the keys of state and of deltas', () => {
+    const state = '{"state":{"__proto__":{"admin":true}}}';
+    expect(JSON.stringify(readCreateSessionRequest(JSON.parse(state)))).toBe(state);
+    const actions = '{"stateDelta":{"__proto__":1},"artifactDelta":{"__proto__":2}}';
+    const { events } = readCreateSessionRequest(JSON.parse(`{"events":[{"actions":${actions}}]}`));
+    expect(JSON.stringify(events?.[0]?.actions)).toBe(actions);
   });
 });
 
-test.each([{ state_delta: { a: null } }, {}, { stateDelta: null }, { stateDelta: [] }])(
-  'a body that changes a session is read as its zod schema reads it: %j',
-  (body) => {
-    const here = outcome(() => readPatchSessionRequest(body));
-    expect(here).toEqual(outcome(() => parseBody(patchSessionBodySchema, body)));
-  },
-);
+test('the body that changes a session needs a delta', () => {
+  expect(readPatchSessionRequest({ state_delta: { a: null } })).toEqual({ stateDelta: { a: null } });
+  expect(() => readPatchSessionRequest({})).toThrow('stateDelta: must be an object, is missing');
+  expect(() => readPatchSessionRequest({ stateDelta: null })).toThrow('stateDelta: must be an object, is missing');
+  expect(() => readPatchSessionRequest({ stateDelta: [] })).toThrow('stateDelta: must be an object, is a list');
+});
 
-test.each([{ rewind_before_invocation_id: 'e-1' }, {}, { rewindBeforeInvocationId: '' }])(
-  'a body that rewinds a session is read as its zod schema reads it: %j',
-  (body) => {
-    const here = outcome(() => readRewindSessionRequest(body));
-    expect(here).toEqual(outcome(() => parseBody(rewindSessionBodySchema, body)));
-  },
-);
-
-function alone(body: unknown): [unknown] {
-  return [body];
-}
+test('the body that rewinds a session needs an invocation', () => {
+  const body = { rewindBeforeInvocationId: 'e-1', onBusy: 'queue' };
+  expect(readRewindSessionRequest({ rewind_before_invocation_id: 'e-1', on_busy: 'queue' })).toEqual(body);
+  expect(() => readRewindSessionRequest({})).toThrow('rewindBeforeInvocationId: must be a string, is missing');
+  expect(() => readRewindSessionRequest({ rewindBeforeInvocationId: '' })).toThrow('must not be empty');
+});

@@ -1,5 +1,5 @@
-import type { OpenApiSchemaName } from '../schemas/open-api-schemas.ts';
-import schemas from './wire-schemas.json' with { type: 'json' };
+import type { Field } from '../event/field.ts';
+import { type OpenApiSchemaName, WIRE_SHAPES } from './wire-shapes.ts';
 
 /** JSON Schema as far as the wire schemas use it. */
 export interface WireSchema {
@@ -7,8 +7,7 @@ export interface WireSchema {
   readonly $ref?: string;
   readonly description?: string;
   readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
+  readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
@@ -18,11 +17,56 @@ export interface WireSchema {
   readonly additionalProperties?: WireSchema;
 }
 
-/** What `toOpenApiSchemas` gives, written down: the wire schemas for who checks and describes without loading zod. */
-export const wireSchemas: Readonly<Record<OpenApiSchemaName, WireSchema>> = schemas;
+let schemas: Readonly<Record<OpenApiSchemaName, WireSchema>> | undefined;
 
-/** The schema that this one stands for. */
-export function resolveWireSchema(schema: WireSchema): WireSchema {
-  const name = schema.$ref?.slice('#/components/schemas/'.length);
-  return name === undefined ? schema : wireSchemas[name as OpenApiSchemaName];
+/**
+ * The JSON Schema of everything that goes over the wire, for `components.schemas` of an OpenAPI 3.1 document; they refer to each other
+ * there. Written from the shapes by which events and bodies are read.
+ */
+export function wireSchemas(): Readonly<Record<OpenApiSchemaName, WireSchema>> {
+  schemas ??= Object.fromEntries(Object.entries(WIRE_SHAPES).map(([name, shape]) => [name, schemaOf(shape)])) as Record<
+    OpenApiSchemaName,
+    WireSchema
+  >;
+  return schemas;
+}
+
+const TYPES: Readonly<Record<Field['kind'], string | undefined>> = {
+  text: 'string',
+  base64: 'string',
+  flag: 'boolean',
+  number: 'number',
+  integer: 'integer',
+  seconds: 'number',
+  data: 'object',
+  vendor: 'object',
+  map: 'object',
+  shape: 'object',
+  list: 'array',
+  any: undefined,
+};
+
+function schemaOf({ kind, item, fields, required, isOpen, description, limits }: Field): WireSchema {
+  const { types, values, min, max, minLength } = limits ?? {};
+  const type = TYPES[kind] ?? types;
+  const shown = Object.entries(fields ?? {}).filter(([, { isHidden }]) => !isHidden);
+  const properties = Object.fromEntries(shown.map(([name, field]) => [name, referenceTo(field)]));
+  return {
+    ...(type !== undefined && { type }),
+    ...(description !== undefined && { description }),
+    ...(values && { enum: values }),
+    ...(min !== undefined && { minimum: min }),
+    ...(max !== undefined && { maximum: max }),
+    ...(minLength !== undefined && { minLength }),
+    ...(kind === 'list' && item && { items: referenceTo(item) }),
+    ...(kind === 'map' && item && { additionalProperties: referenceTo(item) }),
+    ...(fields && { properties }),
+    ...(required.length > 0 && { required }),
+    ...(fields && isOpen && { additionalProperties: {} }),
+  };
+}
+
+/** A field that is a component itself is referred to. */
+function referenceTo(field: Field): WireSchema {
+  return field.name === undefined ? schemaOf(field) : { $ref: `#/components/schemas/${field.name}` };
 }

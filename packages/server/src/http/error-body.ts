@@ -1,5 +1,5 @@
 import { EventloomError } from '@eventloom/core';
-import type { ErrorBody } from '@eventloom/core/schemas';
+import type { ErrorBody } from '@eventloom/core/wire';
 
 /** What is told of a message, in characters: runs keep what they failed of in a row of a table. */
 const MAX_MESSAGE_CHARS = 64 * 1024;

@@ -8,19 +8,20 @@ type Schema = Readonly<Record<string, unknown>>;
  * way, is said here.
  */
 export function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLimits): Record<string, object> {
-  const { Content, EventActions, PatchSessionBody, RunBody } = wireSchemas;
+  const schemas = wireSchemas();
+  const { Content, CreateSessionBody, Event, EventActions, PatchSessionBody, RunBody } = schemas;
   const contentInput = { $ref: '#/components/schemas/ContentInput' };
   const keysOf = (schema: WireSchema, key: string): Schema => ({
     [key]: { ...schema.properties?.[key], maxProperties: maxBodyKeys },
   });
   return {
-    ...wireSchemas,
+    ...schemas,
     ContentInput: withProperties(Content, { parts: { ...Content.properties?.['parts'], maxItems: maxBodyParts } }),
     EventActionsInput: withProperties(inputOf(EventActions, [], 'Left-out deltas are empty.'), {
       ...keysOf(EventActions, 'stateDelta'),
       removedState: { ...EventActions.properties?.['removedState'], maxItems: maxBodyKeys },
     }),
-    EventInput: withProperties(inputOf(wireSchemas.Event, ['author'], INPUT), {
+    EventInput: withProperties(inputOf(Event, ['author'], INPUT), {
       id: { type: 'string', description: 'Made up when it is left out.' },
       invocationId: { type: 'string', description: 'Made up when it is left out.' },
       author: { type: 'string', minLength: 1, description: "`user`, or the agent's name." },
@@ -32,8 +33,8 @@ export function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: C
       content: contentInput,
       partial: { const: false, description: 'Chunks are not stored.' },
     }),
-    CreateSessionBody: withProperties(wireSchemas.CreateSessionBody, {
-      ...keysOf(wireSchemas.CreateSessionBody, 'state'),
+    CreateSessionBody: withProperties(CreateSessionBody, {
+      ...keysOf(CreateSessionBody, 'state'),
       events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' }, maxItems: maxBodyEvents },
     }),
     PatchSessionBody: withProperties(PatchSessionBody, keysOf(PatchSessionBody, 'stateDelta')),

@@ -64,7 +64,7 @@ test('operations have ids of their own', async () => {
 
 test('the body of a run is described by the schema that checks it', async () => {
   const { components } = await readDocument();
-  const { invocationId } = wireSchemas.RunBody.properties ?? {};
+  const { invocationId } = wireSchemas().RunBody.properties ?? {};
   expect(components.schemas['RunBody']).toMatchObject({ properties: { invocationId } });
   expect(components.schemas['RunBody']).toMatchObject({
     type: 'object',

@@ -1,0 +1,140 @@
+import type { ArtifactVersion } from '../artifact/artifact-service.ts';
+import type { Content } from '../content/content.ts';
+import type { Event } from '../event/event.ts';
+import { ACTIONS, CONTENT, EVENT, PART } from '../event/event-shape.ts';
+import {
+  DATA,
+  described,
+  type Field,
+  FLAG,
+  INTEGER,
+  limited,
+  listOf,
+  oneOf,
+  required,
+  SECONDS,
+  shape,
+  TEXT,
+} from '../event/field.ts';
+import type { SessionJson } from '../session/session.ts';
+import type { OnBusy } from '../session/session-lease.ts';
+
+/** The body of `POST /run` and `POST /run_sse`: a message, or the run to resume, or both when the message answers calls of that run. */
+export interface RunRequest {
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly newMessage?: Content;
+  readonly streaming?: boolean;
+  readonly stateDelta?: Record<string, unknown>;
+  readonly invocationId?: string;
+  readonly requestId?: string;
+  readonly customMetadata?: Record<string, unknown>;
+  readonly completionEvent?: boolean;
+  readonly onBusy?: OnBusy;
+}
+
+/** The body that creates a session; none at all is an empty one. */
+export interface CreateSessionRequest {
+  readonly sessionId?: string;
+  readonly state?: Record<string, unknown>;
+  readonly events?: Event[];
+}
+
+/** The body that changes a session's state. */
+export interface PatchSessionRequest {
+  readonly stateDelta: Record<string, unknown>;
+}
+
+/** The body that takes a session back to before an invocation. */
+export interface RewindSessionRequest {
+  readonly rewindBeforeInvocationId: string;
+  readonly onBusy?: OnBusy;
+}
+
+/** The body of every answer that is an error. */
+export interface ErrorBody {
+  readonly error: string;
+  readonly code: string;
+}
+
+const NAME = limited(TEXT, { minLength: 1 });
+const ON_BUSY = described(oneOf<OnBusy>('queue', 'reject', 'interrupt'), 'What to do when the session is busy.');
+
+/** A body: members that are not known are ignored. */
+const CLOSED = { isOpen: false };
+
+export const RUN_BODY: Field<RunRequest> = shape<RunRequest>(
+  {
+    appName: required(NAME),
+    userId: required(NAME),
+    sessionId: required(NAME),
+    newMessage: CONTENT,
+    streaming: described(FLAG, 'Chunks of the reply as well, as they come.'),
+    stateDelta: described(DATA, 'State to write with the message.'),
+    invocationId: described(NAME, 'The run to resume: one that was cut off, or waits for an answer.'),
+    requestId: described(NAME, "The caller's own id for the request."),
+    customMetadata: described(DATA, 'Put on every event of the run.'),
+    completionEvent: described(FLAG, 'End the stream with a runner.completion event.'),
+    onBusy: ON_BUSY,
+  },
+  CLOSED,
+);
+
+export const CREATE_SESSION_BODY: Field<CreateSessionRequest> = shape<CreateSessionRequest>(
+  { sessionId: NAME, state: DATA, events: listOf(EVENT) },
+  CLOSED,
+);
+
+export const PATCH_SESSION_BODY: Field<PatchSessionRequest> = shape<PatchSessionRequest>(
+  { stateDelta: required(DATA) },
+  CLOSED,
+);
+
+export const REWIND_SESSION_BODY: Field<RewindSessionRequest> = shape<RewindSessionRequest>(
+  { rewindBeforeInvocationId: required(NAME), onBusy: ON_BUSY },
+  CLOSED,
+);
+
+/** The schemas of the OpenAPI document by their names there. */
+export const WIRE_SHAPES = {
+  Part: PART,
+  Content: CONTENT,
+  EventActions: ACTIONS,
+  Event: EVENT,
+  Session: shape<SessionJson>(
+    {
+      id: required(TEXT),
+      appName: required(TEXT),
+      userId: required(TEXT),
+      state: required(DATA),
+      events: required(listOf(EVENT)),
+      lastUpdateTime: required(SECONDS),
+    },
+    CLOSED,
+  ),
+  CreateSessionBody: CREATE_SESSION_BODY,
+  PatchSessionBody: PATCH_SESSION_BODY,
+  RewindSessionBody: REWIND_SESSION_BODY,
+  RunBody: RUN_BODY,
+  ArtifactVersion: shape<ArtifactVersion>(
+    {
+      version: required(limited(INTEGER, { min: 0, max: Number.MAX_SAFE_INTEGER })),
+      canonicalUri: required(TEXT),
+      mimeType: required(TEXT),
+      createTime: required(SECONDS),
+      customMetadata: DATA,
+    },
+    CLOSED,
+  ),
+  ErrorBody: shape<ErrorBody>(
+    {
+      error: required(described(TEXT, 'What is wrong, and where.')),
+      code: required(described(TEXT, 'Stable, upper snake case.')),
+    },
+    CLOSED,
+  ),
+} as const satisfies Readonly<Record<string, Field>>;
+
+/** The names of the wire schemas in OpenAPI. */
+export type OpenApiSchemaName = keyof typeof WIRE_SHAPES;
