@@ -9,6 +9,7 @@ import {
   RunHostLostError,
   type RunPublication,
   type RunRelay,
+  RunRelayError,
 } from '@eventloom/server';
 import type { NumberedEvent } from '@eventloom/server/internal';
 import type { KeptRun, RunStore } from './run-store.ts';
@@ -134,7 +135,7 @@ export class ObjectRunRelay implements RunRelay {
 
   follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
     let isLeft = false;
-    queueMicrotask(() => {
+    const read = (): void => {
       const kept = this.#store.find(key, invocationId);
       for (const { firstSeq, texts } of kept ? this.#store.chunks(kept.pk, afterSeq) : []) {
         if (isLeft) return;
@@ -142,6 +143,16 @@ export class ObjectRunRelay implements RunRelay {
         follower.appended(firstSeq + skipped, texts.slice(skipped));
       }
       if (!isLeft) follower.ended(endOf(kept, key, invocationId));
+    };
+    queueMicrotask(() => {
+      try {
+        read();
+      } catch (cause) {
+        // Nothing called this that could catch it: the follower would wait for ever.
+        this.#host?.report(cause);
+        const message = `the events of run ${invocationId} cannot be read from storage; connect again`;
+        if (!isLeft) follower.ended({ kind: 'lost', error: new RunRelayError(message, { cause }) });
+      }
     });
     return () => void (isLeft = true);
   }

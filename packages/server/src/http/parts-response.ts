@@ -28,7 +28,8 @@ export function streamedResponse(
         if (next.done === true) controller.close();
         else controller.enqueue(encoder.encode(next.value));
       },
-      cancel: () => void parts.return(),
+      // A generator that fails to close rejects the cancellation, which the runtime awaits; ignored it would be an unhandled rejection.
+      cancel: async () => void (await parts.return()),
     },
     { highWaterMark: 0 },
   );

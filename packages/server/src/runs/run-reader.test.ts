@@ -1,5 +1,5 @@
 import { Gate } from '@eventloom/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { RunEventsGoneError } from '../errors.ts';
 import { KEY, readAll, readTexts, say, setUp, shorten, streamOf } from './fixtures/registered-runs.ts';
 
@@ -38,6 +38,64 @@ describe('the writes of a reader', () => {
     platform.advance(3000);
     await expect(stream.getReader().read()).rejects.toMatchObject({ code: 'SLOW_READER' });
     expect(run.followers.size).toBe(0);
+  });
+});
+
+describe('a connection that is cancelled', () => {
+  test('gets nothing from the write that was gathering events', async () => {
+    const { registry, platform } = setUp();
+    const [gate, end] = [new Gate(), new Gate()];
+    const run = registry.start(KEY, streamOf(say('one'), gate, say('two'), end));
+    const reader = registry.read(run, 0).stream.getReader();
+    await reader.read();
+    const next = reader.read();
+    gate.open();
+    await end.reached;
+    await reader.cancel();
+    platform.advance(0);
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(run.followers.size).toBe(0);
+  });
+
+  test('gets no heartbeat, no word of a drain and no end', async () => {
+    const { registry, platform } = setUp({ heartbeatMs: 1000 });
+    const end = new Gate();
+    const run = registry.start(KEY, streamOf(end));
+    const follower = registry.read(run, 0);
+    const reader = follower.stream.getReader();
+    const next = reader.read();
+    follower.probe();
+    await reader.cancel();
+    platform.advance(5000);
+    const drained = registry.drain(1000);
+    follower.say('late');
+    end.open();
+    await drained;
+    expect(await next).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe('a reader whose earlier events cannot be read', () => {
+  const broken = {
+    *[Symbol.iterator]() {
+      yield { seq: 1, text: JSON.stringify(say('one')) };
+      throw new TypeError('the storage failed');
+    },
+  };
+
+  test('ends with an error that is reported, and the run goes on', async () => {
+    const { registry, reported } = setUp();
+    const [gate, end] = [new Gate(), new Gate()];
+    const run = registry.start(KEY, streamOf(gate, say('two'), end));
+    vi.spyOn(run, 'earlier').mockReturnValue(broken[Symbol.iterator]());
+    const told = await readAll(registry.read(run, 0).stream);
+    expect(told.at(-1)).toBe('- INTERNAL');
+    expect(reported).toEqual([new TypeError('the storage failed')]);
+    expect(run.followers.size).toBe(0);
+    gate.open();
+    end.open();
+    await run.ended;
+    expect(run.failure).toBeUndefined();
   });
 });
 

@@ -25,29 +25,34 @@ export class RunReader implements RunFollower {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #run: FollowedRun;
   readonly #host: Pick<RunHost, 'schedule'>;
-  readonly #onClose: (reader: RunReader) => void;
+  readonly #onClose: (reader: RunReader, failure?: unknown) => void;
   readonly #encoder = new TextEncoder();
+  /** Undefined once the stream is closed, failed or cancelled: nothing can be written to it any more. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
   /** The number of the last event that was written. */
   #seq: number;
-  /** What comes before the events of the buffer. */
+  /** Events that come before those of the buffer. */
   #earlier: Iterator<NumberedEvent> | undefined;
-  /** Set while the connection wants more than there was. */
+  /** Set while the connection waits for more than there was. */
   #wanting: (() => void) | undefined;
-  /** True from a write to the end of its tick: what comes meanwhile waits. */
-  #isGathering = false;
+  /** Set from a write to the end of its tick: events that come meanwhile go into the next write. */
+  #cancelGather: (() => void) | undefined;
   #hasWritten = false;
-  /** Set while it is looked whether the connection goes on reading: true when it did. */
+  /** Set while a probe runs: true once the connection has read since. */
   #probed: boolean | undefined;
+  #cancelProbe: (() => void) | undefined;
   #missedBeats = 0;
-  #isClosed = false;
 
-  /** @param afterSeq the number of the last event that this reader has already @throws RunEventsGoneError */
+  /**
+   * @param afterSeq the number of the last event that this reader has already
+   * @param onClose called once, when the stream is closed, failed or cancelled; with the failure when reading the run failed
+   * @throws RunEventsGoneError
+   */
   constructor(
     run: FollowedRun,
     afterSeq: number,
     host: Pick<RunHost, 'schedule'>,
-    onClose: (reader: RunReader) => void,
+    onClose: (reader: RunReader, failure?: unknown) => void,
   ) {
     this.#run = run;
     this.#seq = afterSeq;
@@ -58,7 +63,7 @@ export class RunReader implements RunFollower {
       {
         start: (controller) => void (this.#controller = controller),
         pull: () => this.#pull(),
-        cancel: () => this.#detach(),
+        cancel: () => void this.#close(),
       },
       // Nothing is taken before the connection asks for it: the run's own buffer is the only one.
       { highWaterMark: 0 },
@@ -68,11 +73,11 @@ export class RunReader implements RunFollower {
 
   notify(): void {
     if (!this.#wanting) return;
-    if (this.#isGathering && !this.#run.isEnded) return;
+    if (this.#cancelGather && !this.#run.isEnded) return;
     this.#write();
   }
 
-  /** Says that the connection lives, and finds out whether it does. */
+  /** Sends a heartbeat to a silent connection, and closes one that has not read for `MAX_MISSED_BEATS` beats. */
   beat(): void {
     if (this.#hasWritten) {
       this.#hasWritten = false;
@@ -87,24 +92,25 @@ export class RunReader implements RunFollower {
   }
 
   probe(): void {
-    if (this.#probed !== undefined) return;
+    if (this.#cancelProbe || !this.#controller) return;
     this.#probed = false;
-    if (this.#wanting) this.#enqueue(SSE_HEARTBEAT);
-    this.#host.schedule(PROBE_MS, () => {
-      if (!this.#probed && !this.#isClosed) this.#letGo('the reader took nothing, and others want its place');
+    this.#cancelProbe = this.#host.schedule(PROBE_MS, () => {
+      this.#cancelProbe = undefined;
+      if (!this.#probed) this.#letGo('the reader took nothing, and others want its place');
       this.#probed = undefined;
     });
+    if (this.#wanting) this.#enqueue(SSE_HEARTBEAT);
   }
 
-  /** Says something that is no event of the run. */
+  /** Writes text that is no event of the run. */
   say(text: string): void {
-    if (!this.#isClosed) this.#enqueue(text);
+    this.#enqueue(text);
   }
 
   #pull(): Promise<void> | undefined {
     if (this.#probed === false) this.#probed = true;
     const run = this.#run;
-    if (this.#hasMore && (!this.#isGathering || run.isEnded) && this.#write()) return undefined;
+    if (this.#hasMore && (!this.#cancelGather || run.isEnded) && this.#write()) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wanting = resolve;
     return promise;
@@ -115,8 +121,19 @@ export class RunReader implements RunFollower {
     return isEnded || this.#earlier !== undefined || this.#seq < buffer.lastSeq;
   }
 
-  /** Writes what there is, and ends with the run. False when there is nothing. */
+  /** Writes what there is, and closes the stream at the end of the run. False when there is nothing. Never throws. */
   #write(): boolean {
+    try {
+      return this.#writeEvents();
+    } catch (error) {
+      // Earlier events are read from storage, which can fail. Only this reader ends: its caller is a timer, or the run itself.
+      this.#enqueue(sseNotice(JSON.stringify(errorBody(error))));
+      this.#close(error)?.close();
+      return true;
+    }
+  }
+
+  #writeEvents(): boolean {
     const run = this.#run;
     const { buffer } = run;
     let text = this.#earlierText();
@@ -128,7 +145,7 @@ export class RunReader implements RunFollower {
     this.#seq = seqInAttempt(this.#seq, buffer.firstSeq);
     if (!buffer.hasAllAfter(this.#seq)) {
       this.#enqueue(sseNotice(JSON.stringify(errorBody(tooSlow(run)))));
-      this.#finish();
+      this.#close()?.close();
       return true;
     }
     while (text.length < MAX_WRITE_CHARS) {
@@ -139,7 +156,7 @@ export class RunReader implements RunFollower {
     const isLast = run.isEnded && this.#seq >= buffer.lastSeq;
     if (isLast) text += this.#lastWords();
     if (text !== '') this.#enqueue(text);
-    if (isLast) this.#finish();
+    if (isLast) this.#close()?.close();
     else this.#gather();
     return isLast || text !== '';
   }
@@ -165,37 +182,39 @@ export class RunReader implements RunFollower {
   }
 
   #gather(): void {
-    this.#isGathering = true;
-    this.#host.schedule(0, () => {
-      this.#isGathering = false;
+    this.#cancelGather = this.#host.schedule(0, () => {
+      this.#cancelGather = undefined;
       if (this.#wanting && this.#hasMore) this.#write();
     });
   }
 
   #enqueue(text: string): void {
+    if (!this.#controller) return;
     this.#hasWritten = true;
-    this.#controller?.enqueue(this.#encoder.encode(text));
-    this.#wanting?.();
-    this.#wanting = undefined;
-  }
-
-  #finish(): void {
-    this.#detach();
-    this.#controller?.close();
+    this.#controller.enqueue(this.#encoder.encode(text));
     this.#wanting?.();
     this.#wanting = undefined;
   }
 
   #letGo(why: string): void {
-    this.#detach();
-    this.#controller?.error(new SlowReaderError(why));
+    this.#close()?.error(new SlowReaderError(why));
   }
 
-  #detach(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  /**
+   * Ends this reader: it follows the run no longer, none of its timers is pending, and nothing can be written. It gives the controller,
+   * once, to the caller that closes the stream or makes it fail; a stream that was cancelled is closed already.
+   */
+  #close(failure?: unknown): ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined {
+    const controller = this.#controller;
+    if (!controller) return undefined;
+    this.#controller = undefined;
+    this.#cancelGather?.();
+    this.#cancelProbe?.();
+    this.#wanting?.();
+    this.#wanting = undefined;
     this.#run.unfollow(this);
-    this.#onClose(this);
+    this.#onClose(this, failure);
+    return controller;
   }
 }
 

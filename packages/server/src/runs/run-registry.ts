@@ -24,17 +24,19 @@ export class RunRegistry {
   readonly #limits: ServerLimits;
   readonly #heartbeat: Heartbeat<RunReader>;
   readonly #own: HostedRuns;
+  readonly #report: (error: unknown) => void;
   readonly #mirrors: RunMirrors | undefined;
   #isDraining = false;
 
   /**
-   * @param report told of each failure of a run
+   * @param report told of each failure of a run, and of a reader
    * @param relay the way to the other processes, where there are any
    */
   constructor(platform: Platform, limits: ServerLimits, report: (error: unknown) => void, relay?: RunRelay) {
     this.#platform = platform;
     this.#limits = limits;
     this.#heartbeat = new Heartbeat(platform, limits.heartbeatMs);
+    this.#report = report;
     this.#own = new HostedRuns(platform, limits, report, relay);
     if (!relay) return;
     const { keepRunsMs } = limits;
@@ -120,7 +122,10 @@ export class RunRegistry {
         `the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`,
       );
     }
-    const reader = new RunReader(run, afterSeq, this.#own, (closed) => this.#heartbeat.leave(closed));
+    const reader = new RunReader(run, afterSeq, this.#own, (closed, failure) => {
+      this.#heartbeat.leave(closed);
+      if (failure !== undefined) this.#report(failure);
+    });
     this.#heartbeat.join(reader);
     if (this.#isDraining) reader.say(sseRetry(RECONNECT_AFTER_MS));
     return reader;

@@ -1,0 +1,102 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type ClientRequest, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import type { Readable, Writable } from 'node:stream';
+import { describe, expect, test, vi } from 'vitest';
+
+const ID_HEADER = 'eventloom-invocation-id';
+const SOON = { timeout: 20_000 };
+
+/** A program with the server in it: the first error that nothing catches ends it. */
+interface Program extends Disposable {
+  readonly url: string;
+  /** Runs once more, then lets the program end by itself. */
+  end(): Promise<{ readonly answer: unknown; readonly code: unknown; readonly errors: string }>;
+}
+
+async function startProgram(): Promise<Program> {
+  const path = fileURLToPath(new URL('fixtures/serving-program.ts', import.meta.url));
+  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(process.execPath, [path], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const closed = once(child, 'close');
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  const url = line.trim();
+  return {
+    url,
+    async end() {
+      const answer = await fetch(`${url}/run`, { method: 'POST', body: bodyOf('small', 'last') }).then(
+        ({ status }) => status,
+        String,
+      );
+      child.stdin.end();
+      const [code] = (await closed) as [unknown];
+      return { answer, code, errors };
+    },
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  };
+}
+
+function bodyOf(appName: string, sessionId: string): string {
+  const newMessage = { parts: [{ text: 'hi' }] };
+  return JSON.stringify({ appName, userId: 'ann', sessionId, newMessage, streaming: true });
+}
+
+/** Starts a run over `/run_sse`, and settles when its connection is closed, by whichever side. */
+function readRun(url: string, body: string, act: (client: ClientRequest) => void): Promise<void> {
+  const client = request(`${url}/run_sse`, { method: 'POST', agent: false });
+  const closed = new Promise<void>((resolve) => client.once('close', resolve));
+  client.on('error', () => undefined);
+  act(client);
+  client.end(body);
+  return closed;
+}
+
+/** Reads this many pieces of a stream and drops the connection; none drops it once the request is sent. */
+function hangUpAfter(pieces: number): (client: ClientRequest) => void {
+  return (client) => {
+    let left = pieces;
+    if (pieces === 0) client.once('finish', () => client.destroy());
+    client.once('response', (answer) => {
+      answer.on('error', () => undefined);
+      answer.on('data', () => {
+        if (--left <= 0) client.destroy();
+      });
+    });
+  };
+}
+
+describe('a program with the server in it', { timeout: 60_000 }, () => {
+  test('outlives clients that hang up at any point of a stream', async () => {
+    using program = await startProgram();
+    for (let round = 0; round < 5; round++) {
+      const readers = Array.from({ length: 30 }, (_none, pieces) =>
+        readRun(program.url, bodyOf('small', `${round}-${pieces}`), hangUpAfter(pieces)),
+      );
+      await Promise.all(readers);
+    }
+    expect(await program.end()).toEqual({ answer: 200, code: 0, errors: '' });
+  });
+
+  test('outlives a client that stops reading, whose connection it closes', async () => {
+    using program = await startProgram();
+    const [client, run] = await new Promise<[ClientRequest, string]>((resolve) => {
+      void readRun(program.url, bodyOf('large', 's'), (request) =>
+        request.once('response', ({ headers }) => {
+          resolve([request, `${program.url}/apps/large/users/ann/sessions/s/runs/${String(headers[ID_HEADER])}`]);
+        }),
+      );
+    });
+    // The server takes one reader a run: another one is refused while the first has its place.
+    await vi.waitFor(async () => {
+      const response = await fetch(run);
+      await response.body?.cancel();
+      expect(response.status).not.toBe(429);
+    }, SOON);
+    client.destroy();
+    expect(await program.end()).toMatchObject({ answer: 200, code: 0 });
+  });
+});
