@@ -15,7 +15,10 @@ import type { Terminal } from './terminal.ts';
 /** How long runs in flight may go on when the program is to end. */
 const DRAIN_MS = 10_000;
 
-/** Serves until a signal ends it. Settles with the exit code. */
+/**
+ * Serves until a signal, or an error that nothing caught, ends it: either way the runs in flight are drained first. Settles with the
+ * exit code: 0 after a signal, 1 after an error.
+ */
 export async function start(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
   const { host, port } = settings;
   if (!isLoopbackHost(host) && !line.allowUnauthenticated) {
@@ -43,6 +46,14 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     throw withOption(error);
   }
   const done = Promise.withResolvers<void>();
+  let exitCode = 0;
+  // Unhandled rejections arrive here too. The process goes on only for as long as the drain lasts: the state that the error left
+  // behind is unknown, and runs that do not finish are resumed at the next start.
+  process.on('uncaughtException', (error: unknown) => {
+    exitCode = 1;
+    terminal.warn(`shutting down after an error that nothing caught: ${failureText(error)}`);
+    listening.shutDown().then(done.resolve, done.reject);
+  });
   shutDownOnSignal(listening, done.resolve, (signal) => {
     const running = server.runsInFlight;
     if (running > 0) terminal.warn(endingLine(running, DRAIN_MS, signal));
@@ -58,7 +69,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   for (const runs of left) terminal.warn(runs);
   await done.promise;
   await application.close();
-  return 0;
+  return exitCode;
 }
 
 /** A port that is taken, with how to take another one. */

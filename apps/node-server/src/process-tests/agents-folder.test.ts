@@ -86,15 +86,32 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(/agent late \(.*\): called process\.exit\(\) while it was loaded/);
   });
 
-  test('goes on being served when an agent throws where nobody catches it, which is reported', async () => {
+  test.each([
+    ['throws in a timer', `throw new Error('nobody caught this');`],
+    ['leaves a rejected promise', `void Promise.reject(new Error('nobody caught this'));`],
+  ])('ends with 1 when an agent %s, after a line about it and the run in flight', async (_what, fault) => {
     using folder = temporaryFolder();
-    const thrower = `setTimeout(() => { throw new Error('thrown in a timer'); }); void Promise.reject(new Error('forgotten'));`;
-    writeAgents(folder.path, { 'agents/good/agent.ts': `${ECHO} ${thrower}` });
+    // The model replies in a turn of the event loop behind the error.
+    const reply = `await new Promise((resolve) => setTimeout(() => { setImmediate(() => setImmediate(resolve)); ${fault} })); yield`;
+    writeAgents(folder.path, { 'agents/faulty/agent.ts': ECHO.replace('yield', reply) });
     await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
-    expect((await ask(server.url, 'good')).status).toBe(200);
-    const { code, stderr } = await server.end('SIGTERM');
-    expect([code, stderr]).toEqual([0, expect.stringContaining('thrown in a timer')]);
-    expect(stderr).toContain('forgotten');
+    const response = await ask(server.url, 'faulty');
+    expect([response.status, await response.json()]).toMatchObject([
+      200,
+      [{ content: { parts: [{ text: 'You said hi' }] } }],
+    ]);
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^eventloom: shutting down after an error that nothing caught: Error: nobody caught this\n/);
+  });
+
+  test('is not served when an agent throws while it is loaded, where nothing catches it', async () => {
+    using folder = temporaryFolder();
+    const fault = `setImmediate(() => { throw new Error('nobody caught this'); }); await new Promise(() => undefined);`;
+    writeAgents(folder.path, { 'agents/faulty/agent.ts': `${ECHO} ${fault}` });
+    const args = ['--agents', 'agents', '--port', '0'];
+    const { code, stdout, stderr } = await runProgram(args, { folder: folder.path });
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('nobody caught this')]);
   });
 
   test('says how TypeScript must be written when an agent expects a compiler', async () => {

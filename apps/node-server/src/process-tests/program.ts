@@ -27,6 +27,8 @@ export interface StartedServer extends AsyncDisposable {
   readonly readyLine: string;
   /** What it warned of so far. */
   readonly warnings: string;
+  /** Settles when the program ended, for whatever reason. */
+  readonly ended: Promise<ProgramResult>;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<ProgramResult>;
 }
@@ -87,6 +89,7 @@ export async function startServer(args: readonly string[], options: ProgramOptio
     get warnings() {
       return output.stderr;
     },
+    ended,
     end(signal) {
       child.kill(signal);
       return ended;
