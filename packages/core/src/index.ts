@@ -164,7 +164,7 @@ export type { EffectiveHistory, PlacedCompaction, Summary } from './compaction/e
 export { effectiveEvents, effectiveHistory, rewritesHistory } from './compaction/effective-history.ts';
 export type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
 export type { CompactionScope } from './compaction/compact-session.ts';
-export type { EventsCompactor } from './compaction/events-compactor.ts';
+export { EventsCompactor } from './compaction/events-compactor.ts';
 export type { EventPlace } from './session/event-places.ts';
 export { EventPlaces } from './session/event-places.ts';
 export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';

@@ -1,6 +1,5 @@
 import { createEvent, type Event, getFunctionCalls } from '@eventloom/core';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
-import { ValueSchema } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { answeredRun } from './answered-run.ts';
 import { matchAnswers } from './match-answers.ts';
@@ -26,7 +25,6 @@ test('answers to many calls are matched with a look at each event, not with one 
   const matched = await matchAnswers(
     { role: 'user', parts },
     { events, platform, requestTtlMs: undefined, credentialService: undefined },
-    ValueSchema,
   );
   expect(matched.calls.flatMap(getFunctionCalls).map(({ id }) => id)).toEqual(ids);
   expect(answeredRun(events, ids)).toBeUndefined();
@@ -52,7 +50,6 @@ test('of calls with one id on branches of a run each answer takes the next, a ca
   const { calls } = await matchAnswers(
     { role: 'user', parts: [answer, answer] },
     { events, platform: fixedPlatform(), requestTtlMs: undefined, credentialService: undefined },
-    ValueSchema,
   );
   expect(calls.map(({ id }) => id)).toEqual(['z', 'x']);
 });

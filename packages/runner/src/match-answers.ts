@@ -7,7 +7,6 @@ import {
   InvalidMessageError,
   type Part,
 } from '@eventloom/core';
-import type { ValueSchema } from '@eventloom/tools';
 import { CallIndex } from './call-index.ts';
 import { RequestAnswers, type RequestAnswersParams } from './request-answers.ts';
 
@@ -34,12 +33,11 @@ export interface MatchParams extends RequestAnswersParams {
 export async function matchAnswers(
   message: Content,
   params: MatchParams,
-  Schema: typeof ValueSchema,
   before?: RequestAnswers,
 ): Promise<MatchedMessage> {
   const { invocationId, ...answering } = params;
   const index = new CallIndex(params.events, invocationId);
-  const answers = new RequestAnswers({ ...answering, events: index.events }, Schema, before);
+  const answers = new RequestAnswers({ ...answering, events: index.events }, before);
   const calls: Event[] = [];
   const taken = new Set<Event>();
   const parts: Part[] = [];

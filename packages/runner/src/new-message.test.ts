@@ -1,5 +1,4 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
-import { ValueSchema } from '@eventloom/tools';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './match-answers.ts';
@@ -65,16 +64,12 @@ test.each([
 });
 
 function match(message: Content, events: readonly Event[]): Promise<MatchedMessage> {
-  return matchAnswers(
-    message,
-    {
-      events,
-      platform: fixedPlatform(),
-      requestTtlMs: undefined,
-      credentialService: undefined,
-    },
-    ValueSchema,
-  );
+  return matchAnswers(message, {
+    events,
+    platform: fixedPlatform(),
+    requestTtlMs: undefined,
+    credentialService: undefined,
+  });
 }
 
 function answering(id: string, extras: object = {}): Content {

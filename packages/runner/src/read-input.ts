@@ -1,5 +1,5 @@
 import type { InputRequest } from '@eventloom/core';
-import type { ValueSchema } from '@eventloom/tools';
+import { ValueSchema } from '@eventloom/tools';
 import { failAnswer, parseJson } from './unwrapped-answer.ts';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
@@ -14,12 +14,11 @@ export async function readInput(
   { responseSchema }: InputRequest,
   response: JsonRecord,
   id: string,
-  Schema: typeof ValueSchema,
 ): Promise<{ readonly result: unknown }> {
   const keys = Object.keys(response);
   const value = keys.length === 1 && keys[0] === 'result' ? response['result'] : response;
   if (!responseSchema) return { result: value };
-  const schema = new Schema(responseSchema, `request ${JSON.stringify(id)}`);
+  const schema = new ValueSchema(responseSchema, `request ${JSON.stringify(id)}`);
   const issues = await issuesOf(schema, value);
   if (issues.length === 0) return { result: value };
   // An answer may be an object with nothing but a `result` by itself.

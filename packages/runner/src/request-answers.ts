@@ -13,7 +13,6 @@ import {
   REQUEST_CONFIRMATION,
   type SessionKey,
 } from '@eventloom/core';
-import type { ValueSchema } from '@eventloom/tools';
 import { readInput } from './read-input.ts';
 import { failAnswer, unwrappedAnswer } from './unwrapped-answer.ts';
 
@@ -42,14 +41,12 @@ interface Given {
  */
 export class RequestAnswers {
   readonly #params: RequestAnswersParams;
-  readonly #Schema: typeof ValueSchema;
   readonly #before: RequestAnswers | undefined;
   readonly #given = new Map<string, Given | undefined>();
 
   /** @param before the answers of the message that this one takes the place of: credentials that it took out still count */
-  constructor(params: RequestAnswersParams, Schema: typeof ValueSchema, before?: RequestAnswers) {
+  constructor(params: RequestAnswersParams, before?: RequestAnswers) {
     this.#params = params;
-    this.#Schema = Schema;
     this.#before = before;
   }
 
@@ -75,7 +72,7 @@ export class RequestAnswers {
     const input = inputRequestOf(request);
     // What came too late need not be right.
     if (input) this.#given.set(id, undefined);
-    if (input) return isLate ? stored({}) : readInput(input, response.response ?? {}, id, this.#Schema).then(stored);
+    if (input) return isLate ? stored({}) : readInput(input, response.response ?? {}, id).then(stored);
     const given = unwrappedAnswer(id, response.response ?? {});
     const answer =
       request.name === REQUEST_CONFIRMATION ? confirmationOf(id, given) : this.#take(id, request, given, isLate);

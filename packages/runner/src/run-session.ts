@@ -9,8 +9,9 @@ import {
   type SessionLease,
   type StaleWriterError,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
+import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import type { HeldLease } from './lease-keeper.ts';
+import { restoreArtifacts } from './restore-artifacts.ts';
 import type { Run, RunSupport } from './run.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
@@ -67,11 +68,9 @@ export class RunSession {
   ): Promise<TakenSession> {
     const { sessionService } = this.#runner;
     const { sessions, active } = this.#support;
-    const answered = invocationId === undefined && callIds.length > 0 ? await loadDeferred() : undefined;
+    const findsRun = invocationId === undefined && callIds.length > 0;
     for (let tries = 1; ; tries++) {
-      const resumedId = answered
-        ? await answered.findAnsweredRun(sessionService, this.key, callIds, tries)
-        : invocationId;
+      const resumedId = findsRun ? await findAnsweredRun(sessionService, this.key, callIds, tries) : invocationId;
       const { runConfig, run, canBegin, window, abortSignal } = howFor(resumedId);
       await active.makeWay(this.#name, runConfig.onBusy, 'another run');
       const held = this.#hold(await sessions.acquire(this.key, runConfig, canBegin, abortSignal, run));
@@ -79,7 +78,7 @@ export class RunSession {
       this.#loaded = loaded;
       // A rewind that was cut off left something to do.
       if (Object.hasOwn(loaded.session.state, ARTIFACTS_TO_RESTORE)) await this.#finishRewind(loaded, held.lease);
-      if (!answered || answered.answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
+      if (!findsRun || answeredRun(loaded.session.events, callIds) === resumedId) return { held, loaded };
       await this.giveBack(false);
     }
   }
@@ -98,7 +97,6 @@ export class RunSession {
 
   /** A rewind that was cut off left artifacts as they were: agents see them as they have to be. */
   async #finishRewind({ session, derived }: LoadedSession, lease: SessionLease): Promise<void> {
-    const { restoreArtifacts } = await loadDeferred();
     const covered = coveredUntil(session.events, derived);
     await restoreArtifacts(this.#runner, { session, lease, coveredUntil: covered });
   }

@@ -16,14 +16,13 @@ import {
   ShuttingDownError,
   StreamingMode,
 } from '@eventloom/core';
-import { ValueSchema } from '@eventloom/tools';
-import { loadDeferred } from '#load-deferred';
 import type { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
+import { answeredRun } from './answered-run.ts';
 import { createInvocation } from './create-invocation.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { MatchedMessage } from './match-answers.ts';
+import { matchAnswers, type MatchedMessage } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
 import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { recallSpeaker } from './recall-speaker.ts';
@@ -31,7 +30,7 @@ import type { RequestAnswers } from './request-answers.ts';
 import type { Runner } from './runner.ts';
 import { checkRunParams, type RunAsyncParams, toRunConfig } from './run-params.ts';
 import type { LoadedSession, SessionLoader } from './session-loader.ts';
-import type { ResumedInvocation } from './resume/resume-invocation.ts';
+import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import { RunSession, type TakenSession } from './run-session.ts';
 import { storeMessage } from './store-message.ts';
 
@@ -152,7 +151,7 @@ export class Run {
     abortSignal?.addEventListener('abort', this.#onAbort, { once: true });
     const { held, loaded } = await this.#take();
     const { events } = loaded.session;
-    const resumed = this.#resumedId === undefined ? undefined : await this.#resume(this.#resumedId, events);
+    const resumed = this.#resumedId === undefined ? undefined : this.#resume(this.#resumedId, events);
     let matched = await this.#match(this.#message ?? NO_MESSAGE, events);
     const invocation = createInvocation(this.#runner, {
       invocationId: this.invocationId,
@@ -171,7 +170,7 @@ export class Run {
     const asksPlugins = this.#message && context.plugins.has('onUserMessageCallback');
     const replaced = asksPlugins ? await askForMessage(context, matched.message) : undefined;
     if (replaced) {
-      await this.#checkReplaced(replaced, events);
+      this.#checkReplaced(replaced, events);
       matched = await this.#match(replaced, events, matched.answers);
       if (!resumed) invocation.userContent = matched.message;
     }
@@ -231,13 +230,10 @@ export class Run {
   }
 
   /** What a plugin makes of a message can neither go on with a run that the message did not, nor the other way round. */
-  async #checkReplaced(message: Content, events: readonly Event[]): Promise<void> {
+  #checkReplaced(message: Content, events: readonly Event[]): void {
     const callIds = answeredCallIds(message);
     if (this.#resumedId === undefined ? callIds.length === 0 : callIds.length > 0) return;
-    if (this.#resumedId === undefined) {
-      const { answeredRun } = await loadDeferred();
-      if (answeredRun(events, callIds) === undefined) return;
-    }
+    if (this.#resumedId === undefined && answeredRun(events, callIds) === undefined) return;
     throw new InvalidMessageError('newMessage: what onUserMessageCallback returns must answer the same run, or none');
   }
 
@@ -247,22 +243,17 @@ export class Run {
     before?: RequestAnswers,
   ): MatchedMessage | Promise<MatchedMessage> {
     const isAnswer = message.parts?.some((part) => part.functionResponse) === true;
-    return isAnswer ? this.#matchAnswers(message, events, before) : { message, calls: [], answers: undefined };
-  }
-
-  async #matchAnswers(message: Content, events: readonly Event[], before?: RequestAnswers): Promise<MatchedMessage> {
+    if (!isAnswer) return { message, calls: [], answers: undefined };
     const { platform, requestTtlMs, credentialService } = this.#runner;
     const invocationId = this.#resumedId;
-    const { matchAnswers } = await loadDeferred();
     const params = { events, platform, requestTtlMs, credentialService, invocationId };
-    return matchAnswers(message, params, ValueSchema, before);
+    return matchAnswers(message, params, before);
   }
 
   /** What the run goes on with. What it was begun with counts unless the caller says otherwise. @throws InvalidRequestError InvalidMessageError */
-  async #resume(invocationId: string, events: readonly Event[]): Promise<ResumedInvocation> {
-    const { resumeInvocation } = await loadDeferred();
+  #resume(invocationId: string, events: readonly Event[]): ResumedInvocation {
     try {
-      const resumed = resumeInvocation(this.#runner.agent, events, invocationId, lastSpeaker);
+      const resumed = resumeInvocation(this.#runner.agent, events, invocationId);
       this.#config = { ...resumed.config, ...withoutUndefined(this.#config), resumable: true };
       return resumed;
     } catch (error) {

@@ -8,7 +8,7 @@ import {
   enclosureOf,
   type Event,
   type EventloomError,
-  type EventsCompactor,
+  EventsCompactor,
   type GetSessionConfig,
   type InvocationContext,
   type ListOpenRunsRequest,
@@ -21,16 +21,16 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { Route } from '@eventloom/multi-agent';
-import { loadDeferred } from '#load-deferred';
 import { ActiveRuns } from './active-runs.ts';
 import { answeredCallIds } from './answered-call-ids.ts';
-import type { FindAnsweredRunParams } from './answered-run.ts';
+import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
+import { completionEvent } from './completion-event.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage } from './new-message.ts';
-import type { RewindParams } from './rewind.ts';
+import { rewind, type RewindParams } from './rewind.ts';
 import { Run, type RunOutcome, type RunSupport } from './run.ts';
 import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
-import type { CloseRunParams } from './resume/close-run.ts';
+import { closeRun, type CloseRunParams } from './resume/close-run.ts';
 import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-params.ts';
@@ -87,7 +87,7 @@ export class Runner {
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;
     this.platform = config.platform ?? systemPlatform;
-    this.#compactor = config.eventsCompaction?.summarizer.createCompactor(config.eventsCompaction);
+    this.#compactor = config.eventsCompaction && new EventsCompactor(config.eventsCompaction);
     const cache = new SessionCache(config.sessionCache);
     this.#support = {
       sessions: new SessionLoader(config.sessionService, cache, config),
@@ -148,8 +148,7 @@ export class Runner {
    * @throws ConfigurationError without an artifact service when artifacts were saved; nothing is changed
    * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
    */
-  async rewindAsync(params: RewindParams): Promise<Event> {
-    const { rewind } = await loadDeferred();
+  rewindAsync(params: RewindParams): Promise<Event> {
     return rewind(this, this.#support, params);
   }
 
@@ -163,7 +162,6 @@ export class Runner {
     const key: SessionKey = { appName: this.appName, userId, sessionId };
     const callIds = answeredCallIds(checkNewMessage(newMessage));
     if (callIds.length === 0) return undefined;
-    const { findAnsweredRun } = await loadDeferred();
     return findAnsweredRun(this.sessionService, key, callIds);
   }
 
@@ -184,8 +182,7 @@ export class Runner {
    * @returns the error event; undefined for a run that is over already, was not resumable, or is none of the session's
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
    */
-  async closeRun(params: CloseRunParams): Promise<Event | undefined> {
-    const { closeRun } = await loadDeferred();
+  closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, this.#support, params);
   }
 
@@ -259,21 +256,16 @@ export class Runner {
         await tellPlugins(context, failure);
       }
       isDone = failure === undefined;
-      if (run.config.completionEvent) yield this.#completionOf(run, failure);
+      if (run.config.completionEvent) yield completionEvent(this, run, failure);
       if (failure) throw failure;
     } catch (thrown) {
       const error = toRunError(thrown, run.abortReason);
       if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error))
-        yield this.#completionOf(run, error);
+        yield completionEvent(this, run, error);
       if (!run.isLetGo) throw error;
     } finally {
       if (!isDone) run.stop();
       await run.end(outcome);
     }
-  }
-
-  async #completionOf(run: Run, failure?: EventloomError): Promise<Event> {
-    const { completionEvent } = await loadDeferred();
-    return completionEvent(this, run, failure);
   }
 }

@@ -11,8 +11,9 @@ import {
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import type { ReadSession } from './history-reader.ts';
+import { lacksSomething } from './lacks-something.ts';
+import { readBack } from './read-back.ts';
 import type { CachedEvents, SessionCache } from './session-cache.ts';
 
 /** A session as a run works on it. */
@@ -115,7 +116,7 @@ export class SessionLoader {
     const whole = { ...session, events };
     // What counts after a rewind may be before what is kept.
     const isRewound = session.events.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
-    if (isPartial(whole) && (isRewound || (await loadDeferred()).lacksSomething(events, callIds, invocationId)))
+    if (isPartial(whole) && (isRewound || lacksSomething(events, callIds, invocationId)))
       return this.#loadCold(key, callIds, invocationId);
     return { session: whole, derived, places, isKept: true };
   }
@@ -129,7 +130,7 @@ export class SessionLoader {
     const session = readBy(key, await this.#get(key, window ?? FIRST_PAGE));
     const found =
       !window && isPartial(session)
-        ? await (await loadDeferred()).readBack(session, this.#reader(key, session), callIds, invocationId)
+        ? await readBack(session, this.#reader(key, session), callIds, invocationId)
         : { session, places: undefined };
     return { ...found, derived: new Map(), isKept: !window && session.lastSeq > 0 };
   }

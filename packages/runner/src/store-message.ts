@@ -1,8 +1,9 @@
 import { type Event, type EventActions, type Part, sessionKeyOf } from '@eventloom/core';
-import { loadDeferred } from '#load-deferred';
 import type { MutableInvocation } from './create-invocation.ts';
 import type { EventCommitter } from './event-committer.ts';
 import type { MatchedMessage } from './match-answers.ts';
+import { toBeginning } from './resume/run-beginning.ts';
+import { saveInputBlobs } from './save-input-blobs.ts';
 
 /** Marks a user event as a continuation, so that reading back to the begin of the run does not stop at it. */
 const GOES_ON: Partial<EventActions> = { agentState: { goesOn: true } };
@@ -27,7 +28,6 @@ export async function storeMessage(
   const { runConfig, session, artifactService } = invocation;
   let actions: Partial<EventActions> = { stateDelta, ...(goesOn && GOES_ON) };
   if (runConfig.saveInputBlobsAsArtifacts && !goesOn) {
-    const { saveInputBlobs } = await loadDeferred();
     const { content, artifactDelta } = await saveInputBlobs(
       invocation,
       invocation.userContent ?? message,
@@ -36,10 +36,7 @@ export async function storeMessage(
     invocation.userContent = content;
     actions = { ...actions, artifactDelta };
   }
-  if (runConfig.resumable && !goesOn) {
-    const { toBeginning } = await loadDeferred();
-    actions = { ...actions, agentState: toBeginning(runConfig) };
-  }
+  if (runConfig.resumable && !goesOn) actions = { ...actions, agentState: toBeginning(runConfig) };
   const content = goesOn ? message : (invocation.userContent ?? message);
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
   for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked)) {

@@ -1,6 +1,4 @@
 import type { Event } from '../event/event.ts';
-import { EventsCompactor } from './events-compactor.ts';
-import type { EventsCompactionConfig } from './events-compaction-config.ts';
 
 /** What a summarizer is to put into fewer words. */
 export interface SummarizeEventsRequest {
@@ -29,12 +27,4 @@ export abstract class BaseEventsSummarizer {
    * nothing to summarize: the events stay as they are. What it throws is reported and changes nothing.
    */
   abstract maybeSummarizeEvents(request: SummarizeEventsRequest): Promise<Event | undefined>;
-
-  /**
-   * Creates the compactor that decides when and what to compact, using this summarizer. Called once, by the runner.
-   * @throws ConfigurationError for a config that cannot work
-   */
-  createCompactor(config: EventsCompactionConfig): EventsCompactor {
-    return new EventsCompactor(this, config);
-  }
 }

@@ -5,7 +5,6 @@ import type { Event } from '../event/event.ts';
 import { readNewest } from '../session/read-newest.ts';
 import { sessionKeyOf } from '../session/session.ts';
 import type { BaseSessionService } from '../session/session-service.ts';
-import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 import { type CompactionScope, compactSession } from './compact-session.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
@@ -20,13 +19,11 @@ const MAX_SUMMARIES = 32;
 
 /** Decides at the end of a run whether the session is compacted, and makes the event of it. */
 export class EventsCompactor {
-  readonly #summarizer: BaseEventsSummarizer;
   readonly #config: EventsCompactionConfig;
 
-  /** @throws ConfigurationError */
-  constructor(summarizer: BaseEventsSummarizer, config: EventsCompactionConfig) {
+  /** @throws ConfigurationError for a config that cannot work */
+  constructor(config: EventsCompactionConfig) {
     checkEventsCompactionConfig(config);
-    this.#summarizer = summarizer;
     this.#config = config;
   }
 
@@ -43,7 +40,7 @@ export class EventsCompactor {
     const plan = await this.#plan(context, sessionService);
     if (!plan || plan.events.length === 0) return undefined;
     const { events, startTimestamp, endTimestamp } = plan;
-    const made = await this.#summarizer.maybeSummarizeEvents({ events, abortSignal: context.abortSignal });
+    const made = await this.#config.summarizer.maybeSummarizeEvents({ events, abortSignal: context.abortSignal });
     if (made === undefined) return undefined;
     const compactedContent = made.actions?.compaction?.compactedContent;
     if (!compactedContent?.parts?.length) {

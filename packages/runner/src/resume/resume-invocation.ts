@@ -6,12 +6,10 @@ import {
   InvalidRequestError,
   type RunConfig,
 } from '@eventloom/core';
-import type { lastSpeaker, PickedAgent } from '../pick-agent.ts';
+import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import { eventsOfRun, isRunOver } from './events-of-run.ts';
 import { InvocationLog } from './invocation-log.ts';
 import { configOfBeginning } from './run-beginning.ts';
-
-type LastSpeaker = typeof lastSpeaker;
 
 /** An invocation that goes on. */
 export interface ResumedInvocation {
@@ -26,15 +24,9 @@ export interface ResumedInvocation {
 
 /**
  * Reads from the log what an invocation is to go on with.
- * @param lastSpeaker see pick-agent.ts
  * @throws InvalidRequestError for an invocation that the session does not have, that was not resumable, or that is over
  */
-export function resumeInvocation(
-  root: BaseAgent,
-  events: readonly Event[],
-  invocationId: string,
-  lastSpeaker: LastSpeaker,
-): ResumedInvocation {
+export function resumeInvocation(root: BaseAgent, events: readonly Event[], invocationId: string): ResumedInvocation {
   const own = eventsOfRun(events, invocationId);
   const [first] = own;
   const fail = (fault: string): never => {
@@ -46,7 +38,7 @@ export function resumeInvocation(
   const { branch } = first;
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const before = events.slice(0, events.indexOf(first));
-  const agent = began ? root.findAgent(began.author) : pickAgain(root, first, before, lastSpeaker);
+  const agent = began ? root.findAgent(began.author) : pickAgain(root, first, before);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and there is none of that name`);
   return {
     past: new InvocationLog(own),
@@ -57,7 +49,7 @@ export function resumeInvocation(
 }
 
 /** Before any agent event: picks the agent from the message, or from the history before it. */
-function pickAgain(root: BaseAgent, { content }: Event, before: readonly Event[], lastSpeaker: LastSpeaker): BaseAgent {
+function pickAgain(root: BaseAgent, { content }: Event, before: readonly Event[]): BaseAgent {
   const answered = content?.parts?.[0]?.functionResponse?.id;
   const asking =
     answered === undefined

@@ -1,0 +1,19 @@
+import { Visitor } from 'oxc-parser';
+import { parseModule } from './module-syntax.ts';
+import { isTestFile, type SourceFile } from './repository.ts';
+
+/** Every `import()` in these files, tests left out: where it is, and its specifier. */
+export function dynamicImports(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => !isTestFile(path))
+    .flatMap((file) => {
+      const found: string[] = [];
+      new Visitor({
+        ImportExpression({ source }) {
+          const specifier = source.type === 'Literal' ? String(source.value) : 'an expression';
+          found.push(`${file.path} loads ${specifier}`);
+        },
+      }).visit(parseModule(file).program);
+      return found;
+    });
+}
