@@ -169,7 +169,6 @@ export type { EventPlace } from './session/event-places.ts';
 export { EventPlaces } from './session/event-places.ts';
 export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';
 
-export { addContextCache } from './context-cache/add-context-cache.ts';
 export type { CacheMetadata } from './context-cache/cache-metadata.ts';
 export { isCacheMetadata } from './context-cache/cache-metadata.ts';
 export type { ContextCacheConfig } from './context-cache/context-cache-config.ts';

@@ -151,7 +151,6 @@ export type {
 } from '@eventloom/core';
 export {
   AbortGuard,
-  addContextCache,
   afterCovered,
   AgentError,
   APP_PREFIX,

@@ -1,9 +1,7 @@
 import {
-  addContextCache,
   BaseLlm,
   type BaseLlmConnection,
   EventloomError,
-  type InvocationContext,
   type LlmRequest,
   type LlmResponse,
   ModelError,
@@ -83,10 +81,6 @@ export class Gemini extends BaseLlm {
             client: options.client ?? this.#client,
           })
         : fallbackModel;
-  }
-
-  override prepareRequest(request: LlmRequest, context: InvocationContext): void {
-    addContextCache(request, context);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { addContextCache, BasePlugin, type CacheMetadata, type ContextCacheConfig } from '@eventloom/core';
+import { BasePlugin, type CacheMetadata, type ContextCacheConfig } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, type ScriptedStep, ScriptedModel } from '@eventloom/testing';
@@ -7,11 +7,6 @@ import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
-
-/** A model whose service caches. */
-class CachingModel extends ScriptedModel {
-  override prepareRequest = addContextCache;
-}
 
 /** Notes what requests say of caching. */
 class Watcher extends BasePlugin {
@@ -33,7 +28,7 @@ async function setUp(contextCacheConfig: ContextCacheConfig | undefined, steps: 
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession({ appName: 'app', ...IDS });
   const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
-  const agent = new LlmAgent({ name: 'bot', model: new CachingModel(steps), tools: [look] });
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(steps), tools: [look] });
   const plugin = new Watcher();
   const make = () =>
     new Runner({ appName: 'app', agent, sessionService, platform, plugins: [plugin], contextCacheConfig });

@@ -1,5 +1,4 @@
 import { ConfigurationError } from '../errors.ts';
-import type { InvocationContext } from '../context/invocation-context.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
@@ -33,9 +32,6 @@ export abstract class BaseLlm {
     stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void>;
-
-  /** Adds to a request, when all else is in it, what the model wants of the run. For models that have a service cache, `addContextCache`. */
-  prepareRequest?(request: LlmRequest, context: InvocationContext): void;
 
   /** True when a reply can both call functions and follow `responseJsonSchema`; `set_model_response` stands in otherwise. */
   supportsOutputSchemaWithTools(_model: string): boolean {

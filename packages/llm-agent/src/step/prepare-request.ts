@@ -10,6 +10,7 @@ import { addCodeExecution } from '../code-execution/add-code-execution.ts';
 import { addAgentTransfer } from '../processors/agent-transfer.ts';
 import { addBasicConfig } from '../processors/basic.ts';
 import { addContents } from '../processors/contents.ts';
+import { addContextCache } from '../processors/context-cache.ts';
 import { addIdentity } from '../processors/identity.ts';
 import { addInstructions } from '../processors/instructions.ts';
 import { addOutputSchema } from '../processors/output-schema.ts';
@@ -28,7 +29,7 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addTools,
   addCodeExecution,
   addOutputSchema,
-  (request, { model, context }) => model.prepareRequest?.(request, context),
+  addContextCache,
 ];
 
 /**

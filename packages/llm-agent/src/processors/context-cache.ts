@@ -1,7 +1,5 @@
-import type { InvocationContext } from '../context/invocation-context.ts';
-import { isVisibleOn } from '../event/branch.ts';
-import type { LlmRequest } from '../model/llm-request.ts';
-import { type CacheMetadata, isCacheMetadata } from './cache-metadata.ts';
+import { type CacheMetadata, type InvocationContext, isCacheMetadata, isVisibleOn } from '@eventloom/core';
+import type { RequestProcessor } from './request-processor.ts';
 
 /** What the agent's last replies say of caching, found in the first events of the session, `count` of them. */
 interface CacheInfo {
@@ -11,11 +9,8 @@ interface CacheInfo {
   readonly promptTokens: number | undefined;
 }
 
-/**
- * Tells a request what a model has to know to let its service cache what requests begin with, when the runner has a `contextCacheConfig`. For the
- * `prepareRequest` of such models.
- */
-export function addContextCache(request: LlmRequest, context: InvocationContext): void {
+/** Adds the runner's `contextCacheConfig` and the newest `cacheMetadata` of the agent's replies. Models without a service cache ignore them. */
+export const addContextCache: RequestProcessor = (request, { context }) => {
   const { contextCacheConfig } = context.invocation;
   if (!contextCacheConfig) return;
   const { metadata, promptTokens, invocationId } = cacheInfo(context);
@@ -24,7 +19,7 @@ export function addContextCache(request: LlmRequest, context: InvocationContext)
   if (!metadata) return;
   const isUsedAgain = metadata.invocationsUsed !== undefined && invocationId !== context.invocationId;
   request.cacheMetadata = isUsedAgain ? { ...metadata, invocationsUsed: metadata.invocationsUsed + 1 } : metadata;
-}
+};
 
 /** Looks at the events that came since the last request. What was rewound does no harm: fingerprints tell. */
 function cacheInfo({ agent, branch, session: { events }, invocation: { derived } }: InvocationContext): CacheInfo {
