@@ -1,6 +1,6 @@
 import type { EventloomServer, LiveAdmission, LiveSocket } from '@eventloom/server';
 
-/** What is used of one end of a WebSocket in a Worker. */
+/** The members of a Worker's WebSocket that live runs use. */
 interface WorkerSocket {
   binaryType: string;
   accept(): void;
@@ -13,8 +13,8 @@ interface WorkerSocket {
 declare const WebSocketPair: new () => { readonly 0: WorkerSocket; readonly 1: WorkerSocket };
 
 /**
- * Answers a request for a WebSocket, and holds the call behind it.
- * @param onCall told of the call, with a promise that settles at its end
+ * Upgrades a request for a live run to a WebSocket and serves the run over it.
+ * @param onCall called when the live run starts, with a promise that settles when it ends
  */
 export async function acceptLive(
   request: Request,
@@ -24,7 +24,7 @@ export async function acceptLive(
   return openPair(await server.admitLive(request), onCall);
 }
 
-/** A WebSocket for what was admitted. */
+/** Opens a WebSocket for an admitted live run, and returns the response that carries its other end. */
 export function openPair(admission: LiveAdmission, onCall?: (ended: Promise<void>) => void): Response {
   const { 0: webSocket, 1: socket } = new WebSocketPair();
   socket.binaryType = 'arraybuffer';
@@ -42,13 +42,13 @@ export function openPair(admission: LiveAdmission, onCall?: (ended: Promise<void
   return new Response(null, init);
 }
 
-/** The runtime has no pings of its own, does not say what waits, and cannot make a client wait. */
+/** The runtime sends no pings, does not report how much is buffered, and cannot pause a client: the optional members are absent. */
 function toLiveSocket(socket: WorkerSocket): LiveSocket {
   let isOpen = true;
   const end = (): void => {
     if (!isOpen) return;
     isOpen = false;
-    // The answer to a close of the client; where the runtime has given it already there is nothing to do.
+    // Completes the close handshake that the client started; does nothing if the runtime already has.
     socket.close();
   };
   socket.addEventListener('close', end);

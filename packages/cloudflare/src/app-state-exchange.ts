@@ -1,19 +1,19 @@
 import { isRecord } from '@eventloom/core';
 import type { AppStateChange, PendingAppState } from '@eventloom/sessions/durable-object';
 
-/** What a user's object tells the object of its app: what was written, and how much it knows already. */
+/** The request that a user's object sends to its app's object: changes to store, and the version it already has. */
 export interface AppStateExchange {
-  /** Who delivers: numbers of changes are its own. */
+  /** Identifies the user's object. The `seq` of pending changes counts per sender. */
   readonly sender: string;
   readonly knownVersion: number;
   readonly pending: readonly PendingAppState[];
 }
 
-/** What it is answered. */
+/** The response to an `AppStateExchange`. */
 export interface AppStateAnswer {
-  /** What comes after `knownVersion`, in the order it was written. */
+  /** Changes after `knownVersion`, in the order they were written. */
   readonly changes: readonly AppStateChange[];
-  /** Up to which version these go. */
+  /** The version that the sender has after applying `changes`. */
   readonly version: number;
   readonly hasMore: boolean;
 }

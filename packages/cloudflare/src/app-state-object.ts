@@ -4,7 +4,7 @@ import { type AppStateAnswer, type AppStateExchange, isAppStateExchange } from '
 import type { AppStateChange } from '@eventloom/sessions/durable-object';
 import type { ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 
-/** Characters of changes in one answer, and how many of them at most. */
+/** Limits of one response: characters, and number of changes. */
 const PAGE_CHARS = 1_000_000;
 const PAGE_ROWS = 500;
 
@@ -23,9 +23,10 @@ const TABLES = `
 `;
 
 /**
- * The state that all users of an app share. Their objects deliver what they wrote and learn what others wrote, in one request. A change
- * counts once however often it is delivered: of each sender the last number is kept. Of two changes of a key the one that was made
- * later counts, whichever is delivered first. A removed key keeps its row, so that every object learns of it.
+ * The Durable Object that holds the state all users of an app share. In one request, a user's object delivers its own changes and
+ * receives those of others. A change is applied once however often it is delivered: the last `seq` of each sender is stored. Of two
+ * changes to a key the later write wins, in whatever order they are delivered. A removed key keeps its row, so that every object
+ * receives the removal.
  */
 export class AppStateObject {
   readonly #storage: ObjectStorage;
@@ -35,11 +36,11 @@ export class AppStateObject {
     this.#all(TABLES);
   }
 
-  /** Only other objects have the binding that this answers. */
+  /** Reached only through the binding `EVENTLOOM_APPS`, which only user objects call. */
   async fetch(request: Request): Promise<Response> {
     const exchange: unknown = await request.json();
     if (!isAppStateExchange(exchange))
-      return errorResponse(new InvalidRequestError('body: is no exchange of app state'));
+      return errorResponse(new InvalidRequestError('body: expected an exchange of app state'));
     return Response.json(this.#storage.transactionSync(() => this.#exchange(exchange)));
   }
 
@@ -48,7 +49,7 @@ export class AppStateObject {
     const changes: AppStateChange[] = [];
     let version = knownVersion;
     for (let chars = 0; chars < PAGE_CHARS && changes.length < PAGE_ROWS;) {
-      // One by one: a value takes up to two megabytes of the 128 that an object has.
+      // One row at a time: a value takes up to 2 MB, and an object has 128 MB of memory.
       const [row] = this.#all(
         'SELECT key, value, version FROM eventloom_shared_state WHERE version > CAST(?1 AS INTEGER) ORDER BY version LIMIT 1',
         version,
@@ -69,7 +70,7 @@ export class AppStateObject {
     const nowMs = systemPlatform.now();
     for (const { seq, key, value, writtenMs } of pending) {
       if (seq <= lastSeq) continue;
-      // A clock that is ahead must not keep others from writing.
+      // A sender whose clock is ahead must not block later writes of others.
       this.#write(key, value, Math.min(writtenMs, nowMs), sender);
       lastSeq = seq;
     }
@@ -79,7 +80,7 @@ export class AppStateObject {
 
   #write(key: string, value: string | null, writtenMs: number, sender: string): void {
     const next = '(SELECT coalesce(max(version), 0) + 1 FROM eventloom_shared_state)';
-    // Told anew, because the sender may have passed the newer one by: its own was waiting then.
+    // The newer value gets a new version, so that the sender receives it: it skipped that change while its own was pending.
     const newer = this.#all(
       `UPDATE eventloom_shared_state SET version = ${next}
        WHERE key = ?1 AND (written_ms, sender) > (CAST(?2 AS INTEGER), ?3) RETURNING 1`,

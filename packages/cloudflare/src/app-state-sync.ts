@@ -4,18 +4,18 @@ import { AppStateUnreachableError } from '@eventloom/server';
 import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './app-state-exchange.ts';
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
 
-/** For how long what is known of other users' writes is good enough, and how long a request waits for better. */
+/** How long a replica counts as fresh, and how long a request waits for a refresh. */
 const FRESH_MS = 1000;
 const WAIT_MS = 1000;
-/** Characters of changes in one delivery. */
+/** Characters of pending changes in one request. */
 const DELIVERY_CHARS = 1_000_000;
-/** How long the object of the app may take for one answer. */
+/** Timeout of one request to the app's object. */
 const ANSWER_MS = 10_000;
-/** What could not be delivered is tried again after this time, later and later while that fails. */
+/** Delay before a failed delivery is retried; it grows up to the maximum while deliveries fail. */
 const RETRY_MS = 5000;
 const MAX_RETRY_MS = 300_000;
 
-/** Carries app state between a user's object and the object of the app. One exchange of an app at a time: the next sees its result. */
+/** Synchronizes app state between a user's object and the app's object. Runs one exchange per app at a time. */
 export class AppStateSync {
   readonly #replica: DurableObjectAppState;
   readonly #sender: string;
@@ -28,8 +28,8 @@ export class AppStateSync {
   readonly #failures = new Map<string, { readonly sinceMs: number; readonly againMs: number }>();
 
   /**
-   * @param report told of what failed, once until it works again
-   * @param random numbers from 0 up to 1, for the jitter
+   * @param report called with the first of consecutive failures
+   * @param random returns numbers from 0 up to 1, for the jitter of retries
    */
   constructor(
     replica: DurableObjectAppState,
@@ -47,12 +47,12 @@ export class AppStateSync {
     this.#random = random;
   }
 
-  /** True while something was written here and is not delivered. */
+  /** True while a local change is not delivered. */
   get hasPending(): boolean {
     return this.#replica.pendingApps().length > 0;
   }
 
-  /** When what was written here has to be delivered, if that was not done before; infinite when nothing waits. */
+  /** When the next delivery is due, in milliseconds since the epoch; `Infinity` when nothing is pending. */
   get dueMs(): number {
     const due = this.#replica
       .pendingApps()
@@ -61,14 +61,14 @@ export class AppStateSync {
   }
 
   /**
-   * Learns what others wrote, unless that was done a second ago or fails just now. Waits a second at most: then what is known must do.
-   * Never rejects.
+   * Fetches changes of other users, unless the replica is fresh or the last attempt failed and its retry is not due. Returns after
+   * `WAIT_MS` at the latest, with the replica as it is then. Never rejects.
    */
   async refresh(appName: string): Promise<void> {
     if (this.#platform.now() < (this.#freshUntilMs.get(appName) ?? 0)) return;
     const late = Promise.withResolvers<void>();
     const callOff = this.#platform.schedule(WAIT_MS, () => {
-      // One request waits for an object that does not answer, and not all that come meanwhile.
+      // When the app's object does not answer, one request waits for it, not every request that arrives meanwhile.
       this.#freshUntilMs.set(appName, this.#platform.now() + ANSWER_MS);
       late.resolve();
     });
@@ -76,7 +76,7 @@ export class AppStateSync {
     callOff();
   }
 
-  /** Delivers what waits, except where that fails just now. Never rejects; what could not be delivered still waits. */
+  /** Delivers pending changes of every app whose retry is due. Never rejects; changes that fail to be delivered stay pending. */
   async deliver(): Promise<void> {
     await Promise.all(this.#replica.pendingApps().map(({ appName }) => this.#exchange(appName)));
   }
@@ -96,7 +96,7 @@ export class AppStateSync {
     const now = this.#platform.now();
     const before = this.#failures.get(appName);
     if (!before) this.#report(error);
-    // What waits tells of failures that the object does not remember.
+    // After an eviction the age of the oldest pending change says how long deliveries have failed.
     const waiting = this.#replica.pendingApps().find((app) => app.appName === appName);
     const sinceMs = before?.sinceMs ?? Math.min(now, waiting?.sinceMs ?? now);
     const waitMs = Math.min(Math.max(now - sinceMs, RETRY_MS), MAX_RETRY_MS);

@@ -3,26 +3,27 @@ import type { Runner } from '@eventloom/runner';
 import type { ServerOptions } from '@eventloom/server';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 
-/** Where the agents of a user keep things, and the clock they have: all of it is for the runners of that user. */
+/** The services of one user's object, for the runners of that user. */
 export interface CloudflareServices {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService;
-  /** Its timers do not keep an object in memory that has nothing to do. */
+  /** Its idle timers do not keep the object in memory. */
   readonly platform: Platform;
 }
 
-/** What a server on Cloudflare is made of. What `ServerOptions` has as well means the same here. */
+/** Options of `createCloudflareServer`. Options that `ServerOptions` also has mean the same here. */
 export interface CloudflareServerOptions<Env extends CloudflareBindings> extends Pick<
   ServerOptions,
   'allowUnauthenticated' | 'trustImportedEvents' | 'origins' | 'limits' | 'version' | 'onError' | 'onUnfinishedRuns'
 > {
-  /** The names of the apps: the Worker makes none of them. */
+  /** The names of the apps. The Worker needs them because it creates no runner itself. */
   readonly appNames: readonly string[];
-  /** Makes the apps, over the services of one user: those that `appNames` names. Called once for each object. */
+  /** Creates a runner for each name in `appNames`, over the services of one user. Called once for each object. */
   readonly runners: (env: Env, services: CloudflareServices) => readonly Runner[];
   /**
-   * Makes the hook that says who a request comes from; called once for each environment, so that keys that it loads are kept. Without it
-   * and without `allowUnauthenticated`, only requests to localhost are answered: a deployed Worker refuses everything but its probes.
+   * Creates the hook that authenticates requests. Called once for each environment, so that keys the hook loads are cached. Without
+   * it and without `allowUnauthenticated`, only requests to localhost are answered: a deployed Worker refuses everything but its
+   * probes.
    */
   readonly authenticate?: (env: Env) => NonNullable<ServerOptions['authenticate']>;
 }

@@ -5,7 +5,7 @@ import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { UserObject } from './user-object.ts';
 import { WorkerRouter } from './worker-router.ts';
 
-/** A class of Durable Objects, as a Worker exports it. */
+/** A Durable Object class, as a Worker exports it. */
 export interface ObjectClass<Env> {
   new (
     state: ObjectState,
@@ -16,7 +16,7 @@ export interface ObjectClass<Env> {
   };
 }
 
-/** What a Worker exports. */
+/** The exports of a Worker that serves agents. */
 export interface CloudflareServer<Env> {
   /** The default export. */
   readonly handler: { fetch(request: Request, env: Env): Promise<Response> };
@@ -27,14 +27,14 @@ export interface CloudflareServer<Env> {
 }
 
 /**
- * The server as a Worker: a router without state, a Durable Object for each user of an app, and one for the state of each app. It
+ * Creates the server as a Worker: a stateless router, a Durable Object for each user of an app, and one for the state of each app. It
  * answers the routes of `createServer`. Needs no compatibility flag.
  *
- * A request that names a user costs a request to that user's object and, once a second at most, one to the app's object for what
- * other users wrote under `app:`. Bodies are read in the Worker, up to `limits.maxBodyBytes`.
+ * A request that names a user costs one request to that user's object and, at most once a second, one to the app's object for the
+ * `app:` state that other users wrote. Bodies are read in the Worker, up to `limits.maxBodyBytes`.
  *
- * Nothing is checked before the first request: what cannot work is told to `onError` then, once, and each request is answered with 500, but for
- * those at `/health` and `/livez`: the Worker itself lives.
+ * Options are checked at the first request. If they are invalid, `onError` is called once and every request is answered with 500,
+ * except `/health` and `/livez`, which report on the Worker alone.
  */
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,

@@ -4,16 +4,16 @@ import { isUser } from '@eventloom/server/internal';
 
 const HEADER = 'eventloom-forwarded';
 
-/** What the Worker tells a user's object beside the request. */
+/** Facts about a request that the Worker passes to a user's object in a header. */
 export interface Forwarded {
   readonly appName: string;
-  /** Who the request comes from; undefined where nobody is asked. */
+  /** The authenticated user; undefined when the server has no `authenticate`. */
   readonly user: AuthenticatedUser | undefined;
 }
 
 /**
- * The headers of a request to a user's object. What the client says under the same name is overwritten. The origin stays behind: the
- * Worker has let it in, and adds what its pages are told.
+ * Returns the headers of a request to a user's object. Overwrites a header of the same name that the client sent. Drops `origin`: the
+ * Worker has checked it and adds the CORS headers to the response.
  */
 export function forwardedHeaders(headers: Headers, forwarded: Forwarded): Headers {
   const all = new Headers(headers);
@@ -23,15 +23,16 @@ export function forwardedHeaders(headers: Headers, forwarded: Forwarded): Header
 }
 
 /**
- * Undefined for a request that the Worker did not hand on. Only the Worker has the binding of the object.
- * @throws InvalidRequestError for what another version of the Worker may write
+ * Reads the facts that the Worker added to a request; undefined for a request that the Worker did not forward. The header can be
+ * trusted because only the Worker has the binding of the object.
+ * @throws InvalidRequestError for a value that another version of the Worker may have written
  */
 export function forwardedOf(request: Request): Forwarded | undefined {
   const text = request.headers.get(HEADER);
   if (text === null) return undefined;
   const value: unknown = JSON.parse(decodeURIComponent(text));
   if (isForwarded(value)) return value;
-  throw new InvalidRequestError(`${HEADER}: is not what the Worker writes`);
+  throw new InvalidRequestError(`${HEADER}: expected the value that the Worker writes`);
 }
 
 function isForwarded(value: unknown): value is Forwarded {

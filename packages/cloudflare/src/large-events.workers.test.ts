@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { BUCKET_USER } from './fixtures/bucket-user.ts';
+import { BUCKET_USER } from './fixtures/test-objects.ts';
 import { protocolServer } from './fixtures/protocol-worker.ts';
 
 /** More than two rows take, and more than a run kept of small events once was. */

@@ -1,11 +1,11 @@
 import type { Platform } from '@eventloom/core';
 import type { DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 
-/** When large values are swept that nothing refers to any more. What could not be is tried again later and later. */
+/** Delay before unreferenced large values are deleted; it doubles up to the maximum while deleting fails. */
 const SWEEP_MS = 5000;
 const MAX_SWEEP_MS = 300_000;
 
-/** Says when the large values of an object's sessions are to be swept, and sweeps them. */
+/** Schedules and performs the deletion of large values that no row of an object's sessions refers to. */
 export class LargeValueSweep {
   readonly #sessions: DurableObjectSessionService;
   readonly #platform: Platform;
@@ -13,20 +13,20 @@ export class LargeValueSweep {
   #dueMs = Infinity;
   #waitMs = SWEEP_MS;
 
-  /** @param report told of what failed, once until it works again */
+  /** @param report called with the first of consecutive failures */
   constructor(sessions: DurableObjectSessionService, platform: Platform, report: (error: unknown) => void) {
     this.#sessions = sessions;
     this.#platform = platform;
     this.#report = report;
   }
 
-  /** When there is something to sweep; infinite while there is not. */
+  /** When the next sweep is due, in milliseconds since the epoch; `Infinity` when there is nothing to delete. */
   get dueMs(): number {
     this.#dueMs = this.#sessions.hasLoose ? Math.min(this.#dueMs, this.#platform.now() + this.#waitMs) : Infinity;
     return this.#dueMs;
   }
 
-  /** Sweeps what is due. Never rejects. */
+  /** Deletes unreferenced values, unless a retry is not due yet. Never rejects. */
   async sweep(): Promise<void> {
     if (this.#platform.now() < this.#dueMs && this.#waitMs > SWEEP_MS) return;
     this.#dueMs = Infinity;

@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers';
 import { beforeEach, expect, test } from 'vitest';
-import { objects } from './fixtures/objects-of-tests.ts';
+import { objects } from './fixtures/test-objects.ts';
 import { work } from './fixtures/protocol-runners.ts';
 
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { type Platform, systemPlatform } from '@eventloom/core';
 
 /**
- * The platform of a Durable Object. A pending timer keeps an object in memory, which is paid for: so upkeep that nobody waits for
- * can be done at once when the object comes to rest, and leaves no timer.
+ * The platform of a Durable Object. A pending timer keeps an object in memory, which is billed: so callbacks scheduled as `idle` run
+ * at once when the object has nothing else to do, and leave no timer.
  */
 export class ObjectPlatform implements Platform {
   readonly #upkeep = new Set<() => void>();
@@ -38,7 +38,7 @@ export class ObjectPlatform implements Platform {
     return callOff;
   }
 
-  /** Does the upkeep that waits for its time. What that schedules waits until the next rest. */
+  /** Runs the pending idle callbacks. Those that they schedule wait until the next call. */
   rest(): void {
     const waiting = Array.from(this.#upkeep);
     for (const run of waiting) run();

@@ -4,7 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { afterEach, expect, test } from 'vitest';
 import { createServer, type ServerOptions } from '@eventloom/server';
 import { type NodeServer, serve } from '@eventloom/server/node';
-import { protocolAuthenticate } from './fixtures/protocol-authenticate.ts';
+import { protocolAuthenticate } from './fixtures/protocol-worker.ts';
 import { protocolRunners } from './fixtures/protocol-runners.ts';
 import { type Asked, protocolTranscript } from './fixtures/protocol-transcript.ts';
 import { refusalsTranscript } from './fixtures/refusals-transcript.ts';

@@ -2,7 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import type { Event } from '@eventloom/core';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { objects } from './fixtures/objects-of-tests.ts';
+import { objects } from './fixtures/test-objects.ts';
 import { work, WORK_STEPS, type WorkStep } from './fixtures/protocol-runners.ts';
 import { ask, readOn, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
 

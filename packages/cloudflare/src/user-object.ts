@@ -1,12 +1,12 @@
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
+import { ConfigurationError } from '@eventloom/core';
 import { DEFAULT_LIMITS, type EventloomServer, type ServerLimits } from '@eventloom/server';
 import { createServerOn, isLiveRequest, limitsOver } from '@eventloom/server/internal';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
 import { acceptLive } from './accept-live.ts';
 import { AppStateSync } from './app-state-sync.ts';
-import { checkAppNames } from './check-app-names.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { forwardedOf } from './forwarded.ts';
@@ -175,4 +175,16 @@ export class UserObject<Env extends CloudflareBindings> {
     this.#alarmMs = Math.max(now, dueMs);
     this.#platform.background(this.#storage.setAlarm(this.#alarmMs));
   }
+}
+
+/**
+ * Checks that `runners` made exactly the apps that `appNames` names: the Worker sends requests only for the names in `appNames`.
+ * @throws ConfigurationError when the two differ
+ */
+export function checkAppNames(appNames: readonly string[], runners: readonly { readonly appName: string }[]): void {
+  const made = new Set(runners.map(({ appName }) => appName));
+  if (made.size === appNames.length && appNames.every((appName) => made.has(appName))) return;
+  throw new ConfigurationError(
+    `createCloudflareServer: appNames says ${JSON.stringify(appNames)}, and runners makes ${JSON.stringify([...made])}; name each app in both`,
+  );
 }

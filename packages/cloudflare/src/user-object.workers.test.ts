@@ -1,9 +1,10 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { createCloudflareServer } from './create-cloudflare-server.ts';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
-import { BUCKET_USER } from './fixtures/bucket-user.ts';
+import { BUCKET_USER } from './fixtures/test-objects.ts';
 import { waiting } from './fixtures/protocol-runners.ts';
 import { ask, idOf, objectOf, open, post, sessionOf } from './fixtures/user-client.ts';
 
@@ -161,3 +162,25 @@ test('a run that failed with a message of 3 MB is kept with as much of it as a r
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
   expect((await askAnew(run)).text === whole).toBe(true);
 });
+
+test('an object whose storage fails once while it starts answers the next request', () =>
+  runInDurableObject(env.EVENTLOOM_USERS.getByName(crypto.randomUUID()), async (_instance, state) => {
+    let isAway = true;
+    const storage = new Proxy(state.storage, {
+      get(target, key) {
+        if (key === 'getAlarm' && isAway) return () => Promise.reject(new Error('storage is away'));
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { UserObject } = createCloudflareServer<typeof env>({
+      appNames: [],
+      runners: () => [],
+      allowUnauthenticated: true,
+    });
+    const object = new UserObject({ id: state.id, storage }, env);
+    const ask = () => object.fetch(new Request('http://localhost/health'));
+    await expect(ask()).rejects.toThrow('storage is away');
+    isAway = false;
+    expect((await ask()).status).toBe(200);
+  }));

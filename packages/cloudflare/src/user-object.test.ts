@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { checkAppNames } from './check-app-names.ts';
+import { checkAppNames } from './user-object.ts';
 
 const made = (...appNames: readonly string[]) => appNames.map((appName) => ({ appName }));
 
