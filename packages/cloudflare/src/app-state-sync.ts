@@ -1,8 +1,8 @@
 import type { Platform } from '@eventloom/core';
 import type { DurableObjectAppState } from '@eventloom/sessions/durable-object';
-import { AppStateUnreachableError } from '@eventloom/server';
 import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './app-state-exchange.ts';
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
+import { AppStateUnreachableError } from './errors.ts';
 
 /** How long a replica counts as fresh, and how long a request waits for a refresh. */
 const FRESH_MS = 1000;

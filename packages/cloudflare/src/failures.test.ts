@@ -1,8 +1,10 @@
 import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
+import { errorResponse } from '@eventloom/server/internal';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import { createCloudflareServer } from './create-cloudflare-server.ts';
+import { AppStateUnreachableError, UserObjectError } from './errors.ts';
 import { countedObjects } from './fixtures/counted-objects.ts';
 
 const PATH = 'https://agents.example/apps/app/users/ann/sessions';
@@ -19,6 +21,10 @@ async function answerTo(failure: unknown, method = 'GET'): Promise<{ response: R
   const { bindings } = countedObjects(() => Promise.reject(failure));
   return { response: await handler.fetch(new Request(PATH, { method }), bindings), reported };
 }
+
+test.each([AppStateUnreachableError, UserObjectError])('$code has a status of its own: 503', (ErrorClass) => {
+  expect(errorResponse(new ErrorClass('x')).status).toBe(503);
+});
 
 test('an object that dies under a request is an answer that says so, and is reported', async () => {
   const failure = new TypeError('Durable Object reset because its code was updated.');

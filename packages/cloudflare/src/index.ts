@@ -4,3 +4,5 @@ export type { CloudflareBindings, ObjectNamespace, ObjectState, ObjectStorage } 
 export type { CloudflareServerOptions, CloudflareServices } from './cloudflare-server-options.ts';
 export type { CloudflareServer, ObjectClass } from './create-cloudflare-server.ts';
 export { createCloudflareServer } from './create-cloudflare-server.ts';
+
+export { AppStateUnreachableError, UserObjectError } from './errors.ts';

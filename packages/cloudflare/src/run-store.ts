@@ -2,7 +2,7 @@ import type { SessionKey } from '@eventloom/core';
 import type { ObjectStorage } from './cloudflare-bindings.ts';
 import { type KeptChunk, RunChunks } from './run-chunks.ts';
 
-/** Runs that are kept: the oldest go first. */
+/** Maximum number of stored runs; the oldest are deleted first. */
 const MAX_RUNS = 200;
 
 const TABLES = `
@@ -21,31 +21,31 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS eventloom_kept_run_ends ON eventloom_kept_runs (ended_at);
 `;
 
-/** A run as it is stored. */
+/** A stored run. */
 export interface KeptRun {
   readonly pk: number;
-  /** Of its last attempt, as `lastSeq`: the number of the oldest event; one past the last when there is none. */
+  /** The number of the first stored event of the last attempt; `lastSeq + 1` when it has none. */
   readonly firstSeq: number;
   readonly lastSeq: number;
   /** The number of the first event of the last attempt. */
   readonly beginSeq: number;
-  /** Events up to this number were more than is kept. */
+  /** Events up to this number were deleted because the run exceeded the size limit. */
   readonly goneSeq: number;
   readonly isEnded: boolean;
-  /** True when the object was evicted, or its machine was lost, while the run went on. */
+  /** True when the object was evicted, or its machine failed, while the run was active. */
   readonly isLost: boolean;
   readonly failureText: string | undefined;
 }
 
 /**
- * The events of runs in the SQL storage of a Durable Object, many to a row, kept for a short while. Bounded for each run and in all. The
- * events of an attempt follow each other in number; between two attempts are numbers that nothing has.
+ * Stores the events of runs in the SQL storage of a Durable Object for a short time, many events to a row, bounded per run and in total.
+ * The events of one attempt have consecutive numbers; between two attempts there is a gap.
  */
 export class RunStore {
   readonly #storage: ObjectStorage;
   readonly #chunks: RunChunks;
 
-  /** @param nowMs when the runs that went on are taken to have ended */
+  /** @param nowMs the end time given to runs that were active when the object was evicted */
   constructor(storage: ObjectStorage, nowMs: number) {
     this.#storage = storage;
     this.#chunks = new RunChunks(storage);
@@ -53,7 +53,7 @@ export class RunStore {
     this.#all('UPDATE eventloom_kept_runs SET ended_at = ?1, is_lost = 1 WHERE ended_at IS NULL', nowMs);
   }
 
-  /** A run whose events are numbered from `beginSeq`: it takes the place of what was kept under its name. */
+  /** Adds a run whose events are numbered from `beginSeq`. Replaces a stored run with the same invocation id. @returns its key */
   open({ appName, userId, sessionId }: SessionKey, invocationId: string, beginSeq: number): number {
     return this.#storage.transactionSync(() => {
       this.#delete('invocation_id = ?1', invocationId);
@@ -74,9 +74,8 @@ export class RunStore {
   }
 
   /**
-   * A kept run that goes on, with events from `beginSeq`: what it committed stays, and the pieces of an answer that it did not come to
-   * the end of go.
-   * @returns the ids of the events that stay
+   * Continues a stored run with events from `beginSeq`. Keeps the committed events, and deletes the partial events behind the last of them.
+   * @returns the ids of the events that are kept
    */
   reopen(pk: number, beginSeq: number): ReadonlySet<string> {
     return this.#storage.transactionSync(() => {
@@ -100,7 +99,7 @@ export class RunStore {
     });
   }
 
-  /** Stores the next events of a run. The oldest of what is more than is kept go. */
+  /** Stores the next events of a run. Deletes its oldest events beyond the size limit. */
   append(pk: number, firstSeq: number, texts: readonly string[]): void {
     this.#storage.transactionSync(() => {
       const goneSeq = this.#chunks.append(pk, firstSeq, texts);
@@ -110,7 +109,7 @@ export class RunStore {
     });
   }
 
-  /** What is stored behind an event and before another, in order. The first may hold events before it. */
+  /** Yields the chunks with events after `afterSeq` and before `beforeSeq`, in order. The first may start before that range. */
   chunks(pk: number, afterSeq: number, beforeSeq?: number): Generator<KeptChunk> {
     return this.#chunks.read(pk, afterSeq, beforeSeq);
   }
@@ -148,7 +147,7 @@ export class RunStore {
     this.#storage.transactionSync(() => this.#delete('invocation_id = ?1', invocationId));
   }
 
-  /** Forgets the runs of a session that have ended. */
+  /** Deletes the ended runs of a session. */
   forgetSession({ appName, userId, sessionId }: SessionKey): void {
     this.#storage.transactionSync(() =>
       this.#delete(
@@ -160,12 +159,12 @@ export class RunStore {
     );
   }
 
-  /** Forgets the runs that ended at this time or before. */
+  /** Deletes the runs that ended at `untilMs` or before. */
   sweep(untilMs: number): void {
     this.#storage.transactionSync(() => this.#delete('ended_at <= ?1', untilMs));
   }
 
-  /** When the run ended that ended first; undefined when none has. */
+  /** The earliest end time of a stored run; undefined when none has ended. */
   oldestEndMs(): number | undefined {
     const [row] = this.#all('SELECT min(ended_at) AS ended_at FROM eventloom_kept_runs');
     return typeof row?.['ended_at'] === 'number' ? row['ended_at'] : undefined;

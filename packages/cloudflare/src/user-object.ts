@@ -15,23 +15,23 @@ import { ObjectPlatform } from './object-platform.ts';
 import { ObjectRunRelay } from './object-run-relay.ts';
 import { RunStore } from './run-store.ts';
 
-/** An object without requests is evicted after a minute or two: a run is looked after more often. */
+/** Interval of the alarm while a run is active: an object without requests is evicted after a minute or two. */
 const KEEP_ALIVE_MS = 20_000;
 
-/** An object has 128 MB: less is taken on than in a process of one's own. */
+/** Lower than the defaults of a server process, because an object has 128 MB of memory. */
 const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
   maxKeptChars: 32 * 1024 * 1024,
   maxLiveCalls: 4,
-  // A client that answers no pings is only known to read when it sends something, and may listen for long: more may wait for it.
+  // A client that answers no pings confirms what it has read only by sending something, which may take long: so more may wait for it.
   maxLiveWaitingBytes: 8 * 1024 * 1024,
 };
 
 /**
- * Everything of one user of one app: the sessions, the user's state, the runs and their buffers. Serves the routes that name
- * this user. A run belongs to the object: it goes on when its request ends, and an alarm keeps the object while there is one, or wakes
- * it when it died: then resumable runs go on. The same alarm delivers app state that could not be delivered, and deletes the buffers
- * of runs that ended and large values that nothing refers to any more.
+ * The Durable Object of one user of one app. Holds the sessions, the user's state, the runs and their buffers, and serves the routes
+ * that name this user. A run belongs to the object and continues when its request ends. While a run is active an alarm keeps the object
+ * in memory; after an eviction the alarm wakes the object, which continues resumable runs. The same alarm retries the delivery of app
+ * state, and deletes the buffers of ended runs and large values that no row refers to.
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
@@ -44,9 +44,9 @@ export class UserObject<Env extends CloudflareBindings> {
   readonly #keepRunsMs: number;
   #ready: Promise<void> | undefined;
   #calls = 0;
-  /** When it is looked for unfinished runs again; infinite when there are none. */
+  /** When to look for unfinished runs again; `Infinity` when there are none. */
   #takeUpMs = Infinity;
-  /** When the alarm rings; infinite when none is set. */
+  /** When the alarm rings; `Infinity` when none is set. */
   #alarmMs = Infinity;
 
   constructor({ id, storage }: ObjectState, env: Env, options: CloudflareServerOptions<Env>) {
@@ -69,7 +69,7 @@ export class UserObject<Env extends CloudflareBindings> {
       platform,
       bucket,
       prefix,
-      // An object that dies before a row refers to the value is woken to delete it.
+      // If the object is evicted before a row refers to the value, the alarm wakes it to delete the value.
       onLoose: () => this.#setAlarm(),
     });
     this.#sweep = new LargeValueSweep(sessionService, platform, onError);
@@ -87,16 +87,18 @@ export class UserObject<Env extends CloudflareBindings> {
       platform,
       runners,
       authenticate: authenticate && ((request) => forwardedOf(request)?.user),
-      // What has ended is read from storage, and no timer for it keeps the object in memory.
-      // The alarm looks for unfinished runs, so that no timer does.
+      // No timer keeps the object in memory: ended runs are read from storage, and the alarm looks for unfinished runs.
       limits: { ...limitsOver(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
       relay: this.#relay,
     });
-    // Its failure is told to the first request.
+    // A failure is reported to the first request, which awaits the same promise or tries again.
     this.#begun().catch(() => undefined);
   }
 
-  /** Settles when the runs that the object left when it lost its memory can be followed, or are given up. What fails is tried again. */
+  /**
+   * Settles when the runs that were active before the last eviction are resumed or closed. After a failure, the next caller tries
+   * again.
+   */
   #begun(): Promise<void> {
     return (this.#ready ??= this.#begin().catch((error: unknown) => {
       this.#ready = undefined;
@@ -105,7 +107,7 @@ export class UserObject<Env extends CloudflareBindings> {
   }
 
   async #begin(): Promise<void> {
-    // It may be the alarm that woke the object: one that is to ring is left as it is.
+    // Keeps an alarm that is already set: it may be the one that woke the object.
     this.#alarmMs = (await this.#storage.getAlarm()) ?? Infinity;
     await this.#takeUpRuns();
     this.#setAlarm();
@@ -132,13 +134,13 @@ export class UserObject<Env extends CloudflareBindings> {
     this.#setAlarm();
   }
 
-  /** Goes on with the runs that ended with the memory of the object, or gives them up. */
+  /** Resumes or closes the runs that an eviction interrupted. */
   async #takeUpRuns(): Promise<void> {
     const againMs = await this.#server.takeUpUnfinishedRuns();
     this.#takeUpMs = againMs === undefined ? Infinity : this.#platform.now() + againMs;
   }
 
-  /** Looks after a call while it lasts. What it wrote is delivered at its end. */
+  /** Keeps the object in memory during a live run, and delivers its app state at the end. */
   #hold(ended: Promise<void>): void {
     this.#calls++;
     void ended.then(() => {
@@ -147,12 +149,12 @@ export class UserObject<Env extends CloudflareBindings> {
     });
   }
 
-  /** Runs and calls that go on. */
+  /** The number of active runs and live runs. */
   get #running(): number {
     return this.#relay.running + this.#calls;
   }
 
-  /** Delivers what was written; the alarm is set first, in case that fails. An object without runs comes to rest. */
+  /** Delivers pending app state, after setting the alarm that retries it. Runs idle callbacks when no run is active. */
   #settle(): void {
     this.#setAlarm();
     if (this.#running === 0) this.#platform.rest();
@@ -169,7 +171,7 @@ export class UserObject<Env extends CloudflareBindings> {
       this.#takeUpMs,
       (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs,
     );
-    // An object that rests is not woken before it has something to do. One whose time has come rings, and is set again then.
+    // Moves a future alarm of an idle object to a later time, so that it is not woken early. An alarm that is due rings, and sets the next.
     const isTooSoon = dueMs > this.#alarmMs && dueMs < Infinity && this.#alarmMs > now && !isRunning;
     if (dueMs >= this.#alarmMs && !isTooSoon) return;
     this.#alarmMs = Math.max(now, dueMs);

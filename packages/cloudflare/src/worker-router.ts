@@ -1,11 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import {
-  type AuthenticatedUser,
-  DEFAULT_LIMITS,
-  RateLimitedError,
-  type ServerOptions,
-  UserObjectError,
-} from '@eventloom/server';
+import { type AuthenticatedUser, DEFAULT_LIMITS, RateLimitedError, type ServerOptions } from '@eventloom/server';
 import {
   addRoutes,
   type Call,
@@ -34,19 +28,20 @@ import { Hono } from 'hono/tiny';
 import { openPair } from './accept-live.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
+import { UserObjectError } from './errors.ts';
 import { forwardedHeaders } from './forwarded.ts';
 
 type FrontCall = Call<FrontContext>;
 
-/** Whom a request is about. */
+/** The user and app that a request names. */
 interface Owner {
   readonly appName: string;
   readonly userId: string;
 }
 
 /**
- * Lets requests in as every server does, and hands each on to the object of the user it names. No object is asked for what is refused,
- * and what names no user is answered here. Keeps nothing between requests.
+ * Checks requests as `createServer` does and forwards each to the object of the user it names. A refused request reaches no object;
+ * routes that name no user are answered here. Keeps no state between requests.
  */
 export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #env: Env;
@@ -57,7 +52,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #app = new Hono();
 
   /**
-   * @param report told of what failed, and at once of what cannot work: it is what each request is then refused with
+   * @param report called with every error. Invalid options are reported at once, and every request is then refused with that error.
    */
   constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
     const { appNames, runners: _runners, authenticate, ...shared } = options;
@@ -106,7 +101,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     return isLiveRequest(request) ? this.#handOnCall(request) : this.#app.fetch(request);
   }
 
-  /** Why there is no call is said through a WebSocket too, of this Worker's own. */
+  /** Forwards a live run to the user's object. A refusal is sent over a WebSocket that this Worker opens. */
   async #handOnCall(request: Request): Promise<Response> {
     try {
       guardRequest(request, this.#guard);
@@ -120,7 +115,10 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     }
   }
 
-  /** Who is known is limited by name, everybody else by address. @throws RateLimitedError, and what `identify` throws */
+  /**
+   * Authenticates, then applies the rate limit: by user id, or by address for unauthenticated requests.
+   * @throws RateLimitedError and the errors of `identify`
+   */
   async #identify(request: Request): Promise<AuthenticatedUser | undefined> {
     const address = `address:${request.headers.get('cf-connecting-ip') ?? ''}`;
     let user: AuthenticatedUser | undefined;
@@ -134,7 +132,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     return user;
   }
 
-  /** A limit that fails limits nobody: it is there to save, and not to protect. */
+  /** Allows the request when the rate limiter fails: it limits cost and is no access control. */
   async #limit(key: string): Promise<void> {
     let isAllowed = true;
     try {
@@ -150,7 +148,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     return this.#send(owner, call.request, call.user, body && (await call.bytes()));
   }
 
-  /** The body was read: one that is too large, or has no end, is refused before an object is asked. */
+  /** Takes the body as bytes, already read: a body over the limit is refused before the object receives a request. */
   async #send(
     { appName, userId }: Owner,
     { url, method, headers }: Request,
@@ -164,8 +162,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     } catch (cause) {
       const isOverloaded = cause instanceof Error && 'overloaded' in cause && cause.overloaded === true;
       throw new UserObjectError(
-        'the object of the user did not answer; what was asked for may have been done: look before you ask again',
-        // Done twice, these are not what they are done once.
+        'the object of the user did not answer; the request may have been processed: check before sending it again',
+        // POST and PATCH are not idempotent.
         { cause, retryable: !isOverloaded && method !== 'POST' && method !== 'PATCH' },
       );
     }

@@ -22,7 +22,6 @@ export type {
 
 export {
   AppNotFoundError,
-  AppStateUnreachableError,
   ArtifactNotFoundError,
   BodyTooLargeError,
   ForbiddenError,
@@ -39,6 +38,5 @@ export {
   TooManyReadersError,
   UnauthenticatedError,
   UpgradeRequiredError,
-  UserObjectError,
 } from './errors.ts';
 export { ShuttingDownError } from '@eventloom/core';
