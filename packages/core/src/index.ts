@@ -12,16 +12,15 @@ export type {
   PartialArg,
   VendorValue,
 } from './content/content.ts';
-export { contentText } from './content/content-text.ts';
-export { decodeBase64, encodeBase64, isBase64 } from './content/base64.ts';
+export { callsToRun, contentText } from './content/content.ts';
+export { decodeBase64, encodeBase64, isBase64, joinBytes } from './content/bytes.ts';
 export type { CopyJsonOptions, JsonFault } from './content/copy-json.ts';
 export type { JsonObject, JsonValue } from './content/json.ts';
 export { copyJson } from './content/copy-json.ts';
-export { joinBytes } from './content/join-bytes.ts';
 export { getOwn, setOwn, isRecord } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
-export { getStructuredOutput, STRUCTURED_OUTPUT } from './event/event.ts';
+export { getStructuredOutput, ObjectType, objectTypeOf, stringifyContent, STRUCTURED_OUTPUT } from './event/event.ts';
 export type {
   EventActions,
   EventCompaction,
@@ -29,9 +28,9 @@ export type {
   InputRequest,
   ToolConfirmation,
 } from './event/event-actions.ts';
-export { createEventActions, isEmptyActions, mergeEventActions } from './event/event-actions.ts';
+export { createEventActions, isEmptyActions, leavesAgent, mergeEventActions } from './event/event-actions.ts';
 export type { EventParams, EventParams as CreateEventParams } from './event/create-event.ts';
-export { createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
+export { cloneEvent, createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
 export {
   getFunctionCalls,
   getFunctionResponses,
@@ -41,16 +40,11 @@ export {
   isOutputMismatch,
   isRunnerCompletion,
 } from './event/event-predicates.ts';
-export { stringifyContent } from './event/stringify-content.ts';
-export { EventTag } from './event/event-tag.ts';
-export { hasTag, withTag } from './event/event-tags.ts';
-export { cloneEvent } from './event/clone-event.ts';
-export { beginsResumableRun } from './event/begins-resumable-run.ts';
-export { hasBeginOfRun } from './event/has-begin-of-run.ts';
+export { EventTag, hasTag, withTag } from './event/event-tags.ts';
+export { beginsResumableRun, hasBeginOfRun, RUN_ABANDONED } from './event/run-events.ts';
 export { newestEntries, newestFirst } from './event/newest-first.ts';
 export type { SealEventOptions } from './event/seal-event.ts';
 export { sealEvent } from './event/seal-event.ts';
-export { ObjectType, objectTypeOf } from './event/object-type.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
 export { serializeEvent } from './event/serialize-event.ts';
 export { parseContent, parseEvent } from './event/parse-event.ts';
@@ -59,13 +53,23 @@ export { fromExecutionView, groupByExecution, toExecutionView } from './event/ex
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './event/branch.ts';
 export { hideTransfers, isTransfer, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
-export { leavesAgent } from './event/leaves-agent.ts';
-export { RUN_ABANDONED } from './event/run-abandoned.ts';
-export { INTERRUPTED_CALL } from './tool/interrupted-call.ts';
-export { SET_MODEL_RESPONSE } from './tool/set-model-response.ts';
+export {
+  INTERRUPTED_CALL,
+  SET_MODEL_RESPONSE,
+  askedCallId,
+  isPersonRequest,
+  REQUEST_CONFIRMATION,
+  REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL,
+  REQUEST_CREDENTIAL as REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT,
+  REQUEST_INPUT as REQUEST_INPUT_FUNCTION_CALL_NAME,
+  TASK_COMPLETED,
+} from './tool/reserved-calls.ts';
 
-export { checkKnown } from './agent/check-known.ts';
-export { firstAnswer } from './agent/first-answer.ts';
+export type { OptionNames } from './agent/options.ts';
+export { checkKnown } from './agent/options.ts';
+export { firstAnswer, toList } from './agent/agent-callbacks.ts';
 export { checkStateDelta, State } from './state/state.ts';
 export type { StateScope, StateWrite } from './state/state-scope.ts';
 export {
@@ -86,13 +90,8 @@ export type {
   SingleAgentCallback,
   SingleAgentErrorCallback,
 } from './agent/agent-callbacks.ts';
-export type { BaseAgentConfig } from './agent/base-agent.ts';
-export { BaseAgent } from './agent/base-agent.ts';
-export type { RunDescription, RunQuery } from './agent/run-description.ts';
-export { isBaseAgent } from './agent/is-base-agent.ts';
-export type { TransferRules } from './agent/transfer-rules.ts';
-export { closeAll } from './agent/close-all.ts';
-export { toList } from './agent/to-list.ts';
+export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
+export { BASE_AGENT_OPTIONS, BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
 export type { RunConfig } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
 
@@ -117,24 +116,14 @@ export type {
   ResponseScheduling,
   RunAsyncToolRequest,
   ToolProcessLlmRequest,
+  FunctionDeclaration,
 } from './tool/base-tool.ts';
 export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
-export type { FunctionDeclaration } from './tool/function-declaration.ts';
 export type { InputRequestParams } from './tool/input-request.ts';
 export { inputOf, inputRequestOf, inputRequestPart, toInputRequest } from './tool/input-request.ts';
 export { jsonSchemaSource, standardToJson } from './tool/standard-schema.ts';
-export {
-  askedCallId,
-  isPersonRequest,
-  REQUEST_CONFIRMATION,
-  REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
-  REQUEST_CREDENTIAL,
-  REQUEST_CREDENTIAL as REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
-  REQUEST_INPUT,
-  REQUEST_INPUT as REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from './tool/tool-request.ts';
 
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';
 export type { CredentialKey, SaveCredentialRequest } from './credential/credential-service.ts';
@@ -169,13 +158,10 @@ export type { EventPlace } from './session/event-places.ts';
 export { EventPlaces } from './session/event-places.ts';
 export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';
 
-export type { CacheMetadata } from './context-cache/cache-metadata.ts';
-export { isCacheMetadata } from './context-cache/cache-metadata.ts';
-export type { ContextCacheConfig } from './context-cache/context-cache-config.ts';
-export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS } from './context-cache/context-cache-config.ts';
+export type { CacheMetadata, ContextCacheConfig } from './model/context-cache.ts';
+export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from './model/context-cache.ts';
 
-export { BasePlanner } from './planner/base-planner.ts';
-export { isBasePlanner } from './planner/is-base-planner.ts';
+export { BasePlanner, isBasePlanner } from './planner/base-planner.ts';
 
 export type { ModelResolver } from './model/base-llm.ts';
 export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
@@ -185,7 +171,6 @@ export { errorAdvice } from './live/error-advice.ts';
 export { isLiveMedia } from './live/is-live-media.ts';
 export type { LiveRequest } from './live/live-request.ts';
 export type { LiveRequestQueueOptions } from './live/base-live-request-queue.ts';
-export { TASK_COMPLETED } from './tool/task-completed.ts';
 export { BaseLiveRequestQueue } from './live/base-live-request-queue.ts';
 export { Fifo } from './live/fifo.ts';
 export type { LiveRunHost, RunLiveParams } from './live/run-live-params.ts';
@@ -206,7 +191,6 @@ export { ResponseAggregator } from './model/response-aggregator.ts';
 export { checkName } from './session/check-name.ts';
 export { checkToolCall } from './session/check-tool-call.ts';
 export { checkStoredKeys, inField, toStoredEvent } from './session/stored-checks.ts';
-export { callsToRun } from './content/calls-to-run.ts';
 export { readNewest } from './session/read-newest.ts';
 export type {
   Session,
@@ -253,8 +237,7 @@ export type {
   LoadArtifactRequest,
   SaveArtifactRequest,
 } from './artifact/artifact-service.ts';
-export { BaseArtifactService } from './artifact/artifact-service.ts';
-export { ARTIFACTS_TO_RESTORE } from './artifact/artifacts-to-restore.ts';
+export { ARTIFACTS_TO_RESTORE, BaseArtifactService } from './artifact/artifact-service.ts';
 export { artifactUri, checkArtifactName, isUserArtifact } from './artifact/artifact-name.ts';
 export type {
   AddEventsToMemoryRequest,
@@ -270,10 +253,8 @@ export { BasePlugin } from './plugin/base-plugin.ts';
 export type { PluginHook } from './plugin/plugin-manager.ts';
 export { PluginManager } from './plugin/plugin-manager.ts';
 
-export type { DurableObjectStorage } from './platform/durable-object-storage.ts';
-export type { Platform } from './platform/platform.ts';
-export { systemPlatform } from './platform/platform.ts';
-export { reportTo, reportUnlessStopped } from './platform/report-to.ts';
+export type { DurableObjectStorage, Platform } from './platform/platform.ts';
+export { reportTo, reportUnlessStopped, systemPlatform } from './platform/platform.ts';
 
 export type { EventloomErrorOptions, LiveConnectionErrorOptions, ModelErrorOptions } from './errors.ts';
 export {

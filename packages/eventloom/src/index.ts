@@ -148,6 +148,7 @@ export type {
   TransferRules,
   UsageMetadata,
   VendorValue,
+  OptionNames,
 } from '@eventloom/core';
 export {
   AbortGuard,
@@ -180,6 +181,7 @@ export {
   callsToRun,
   checkArtifactName,
   checkContextCacheConfig,
+  BASE_AGENT_OPTIONS,
   checkKnown,
   checkName,
   checkRunConfig,

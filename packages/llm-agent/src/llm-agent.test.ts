@@ -64,8 +64,8 @@ test.each([
   ['the name of the user', { name: 'user' }, 'is reserved'],
   ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model or a model object'],
   ['a model that is none', { model: {} }, 'model must be'],
-  ['an unknown option', { temperature: 1 }, 'agent "bot": has no option temperature; it has name, '],
-  ['a misspelt option', { instructions: '' }, 'agent "bot": has no option instructions; it has instruction'],
+  ['an unknown option', { temperature: 1 }, 'agent "bot": has no option "temperature"; it has name, '],
+  ['a misspelt option', { instructions: '' }, 'agent "bot": has no option "instructions"; it has instruction'],
   ['a sub-agent that is none', { subAgents: [{}] }, 'agent "bot": subAgents must be agents'],
   [
     'tools as an option of the model',

@@ -180,7 +180,7 @@ test.each([
   ['no name', { appName: '' }, 'appName must be a text that is not empty'],
   ['no agent', { agent: {} }, 'agent must be an agent'],
   ['no session service', { sessionService: undefined }, 'sessionService must be a session service'],
-  ['an unknown option', { memory: {} }, 'has no option memory; it has memoryService'],
+  ['an unknown option', { memory: {} }, 'has no option "memory"; it has memoryService'],
   [
     'an endless lease',
     { leaseTtlMs: Infinity },

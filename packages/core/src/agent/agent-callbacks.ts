@@ -4,7 +4,6 @@ import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
 import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
-import { firstAnswer } from './first-answer.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -84,3 +83,25 @@ function* callbackEvent(context: CallbackContext, content: Content | undefined):
     actions: context.actions,
   });
 }
+
+type Callback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
+
+/** Calls callbacks in order and returns the first result that is not undefined. */
+export async function firstAnswer<P, R extends object>(
+  callbacks: readonly Callback<P, R>[],
+  params: P,
+): Promise<R | undefined> {
+  for (const callback of callbacks) {
+    const answer = await callback(params);
+    if (answer) return answer;
+  }
+  return undefined;
+}
+
+/** Returns one value, a list or undefined as a new list. */
+export function toList<T>(value: T | readonly T[] | undefined): readonly T[] {
+  if (value === undefined) return EMPTY;
+  return Array.isArray(value) ? [...(value as readonly T[])] : [value as T];
+}
+
+const EMPTY: readonly never[] = [];

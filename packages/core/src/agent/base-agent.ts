@@ -10,13 +10,11 @@ import {
   runWithCallbacks,
   type SingleAgentCallback,
   type SingleAgentErrorCallback,
+  toList,
 } from './agent-callbacks.ts';
-import { indexSubAgents } from './agent-tree.ts';
-import { closeAll } from './close-all.ts';
-import type { RunDescription, RunQuery } from './run-description.ts';
+import type { OptionNames } from './options.ts';
 import { runResumable } from './run-resumable.ts';
-import { toList } from './to-list.ts';
-import type { TransferRules } from './transfer-rules.ts';
+import { describeKind } from '../content/json.ts';
 
 /** What every agent is made of. */
 export interface BaseAgentConfig {
@@ -30,6 +28,16 @@ export interface BaseAgentConfig {
   readonly afterAgentCallback?: AfterAgentCallback;
   readonly onAgentErrorCallback?: OnAgentErrorCallback;
 }
+
+/** The option names of every agent, for the check of an agent class that has more. */
+export const BASE_AGENT_OPTIONS: OptionNames<BaseAgentConfig> = {
+  name: true,
+  description: true,
+  subAgents: true,
+  beforeAgentCallback: true,
+  afterAgentCallback: true,
+  onAgentErrorCallback: true,
+};
 
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
 const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
@@ -202,4 +210,75 @@ function completedEvent(event: Event, context: InvocationContext): Event {
     ...(author ? { author } : {}),
     ...(timestamp ? { timestamp } : {}),
   });
+}
+
+/** True for agents, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isBaseAgent(value: unknown): value is BaseAgent {
+  return typeof value === 'object' && value !== null && '~eventloom.agent' in value;
+}
+
+/**
+ * Indexes all descendants of an agent, given its sub-agents, by name.
+ * @throws ConfigurationError for a sub-agent that is no agent or has a parent already, and for a name that two agents have
+ */
+export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): ReadonlyMap<string, BaseAgent> {
+  const owner = `agent "${name}"`;
+  const byName = new Map<string, BaseAgent>();
+  const add = (agent: BaseAgent): void => {
+    if (agent.name === name || byName.has(agent.name)) {
+      throw new ConfigurationError(`${owner}: two agents of its tree have the name "${agent.name}"; names are unique`);
+    }
+    byName.set(agent.name, agent);
+    for (const below of agent.subAgents) add(below);
+  };
+  for (const agent of subAgents) {
+    if (!isBaseAgent(agent))
+      throw new ConfigurationError(`${owner}: subAgents must be agents, one is ${describeKind(agent)}`);
+    if (agent.parentAgent) {
+      throw new ConfigurationError(
+        `${owner}: sub-agent "${agent.name}" has the parent "${agent.parentAgent.name}" already; make an agent for each place`,
+      );
+    }
+    add(agent);
+  }
+  return byName;
+}
+
+/** The agents to which an agent's model and tools may transfer, besides its sub-agents. */
+export interface TransferRules {
+  readonly toParent: boolean;
+  readonly toPeers: boolean;
+}
+
+/** The run to describe, and its events. */
+export interface RunQuery {
+  /** The events of a session, in order, or those of one run. */
+  readonly events: readonly Event[];
+  readonly invocationId: string;
+}
+
+/** A graph agent's description of a run, as JSON. */
+export interface RunDescription {
+  readonly graph: {
+    readonly name: string;
+    readonly nodes: readonly { readonly name: string; readonly kind: string }[];
+    readonly edges: readonly { readonly from: string; readonly to: string; readonly route?: string }[];
+  };
+  /** The runs of the graph in this run of the runner, in the order in which they began. */
+  readonly runs: readonly object[];
+  /** A Mermaid flow chart with the path of the latest run highlighted. */
+  readonly mermaid: string;
+}
+
+/** Closes all, one after the other, even if some throw. @throws the first error */
+export async function closeAll(all: Iterable<{ close(): Promise<void> | void }>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const each of all) {
+    try {
+      await each.close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,7 +1,7 @@
 import { LIVE_OPTIONS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
-import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './option-checks.ts';
+import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
 
 /** How model replies come: whole (`none`), or chunk by chunk as well (`sse`). Live runs are `bidi`, said or not; others cannot be. */
 export const StreamingMode = { NONE: 'none', SSE: 'sse', BIDI: 'bidi' } as const;

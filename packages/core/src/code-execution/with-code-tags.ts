@@ -1,7 +1,5 @@
-import type { Event } from '../event/event.ts';
-import { EventTag } from '../event/event-tag.ts';
-import { mergeTags } from '../event/event-tags.ts';
-import { ObjectType } from '../event/object-type.ts';
+import { type Event, ObjectType } from '../event/event.ts';
+import { EventTag, mergeTags } from '../event/event-tags.ts';
 
 /**
  * The event with a tag for the code and one for the results it holds. One that ends with either, and with no answer, is also of

@@ -2,7 +2,7 @@ import type { InvocationContext } from '../context/invocation-context.ts';
 import { RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { HistoryPointer } from '../event/event-actions.ts';
-import { reportTo } from '../platform/report-to.ts';
+import { reportTo } from '../platform/platform.ts';
 import { type EventPlace, EventPlaces } from '../session/event-places.ts';
 import { effectiveHistory } from './effective-history.ts';
 

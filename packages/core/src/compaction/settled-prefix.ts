@@ -1,8 +1,7 @@
 import { enclosureOf } from '../event/branch.ts';
-import type { Event } from '../event/event.ts';
+import { type Event, ObjectType } from '../event/event.ts';
 import { getFunctionCalls, getFunctionResponses } from '../event/event-predicates.ts';
-import { ObjectType } from '../event/object-type.ts';
-import { beginsResumableRun } from '../event/begins-resumable-run.ts';
+import { beginsResumableRun } from '../event/run-events.ts';
 
 /** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
 const WAITS_FOR_INVOCATIONS = 10;

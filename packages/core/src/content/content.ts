@@ -99,3 +99,28 @@ export interface CodeExecutionResult {
   output?: string;
   id?: string;
 }
+
+/** The text of a content without its thoughts, parts joined as they are. Empty when there is none. */
+export function contentText(content: Content | undefined): string {
+  let text = '';
+  for (const part of content?.parts ?? []) {
+    if (part.text !== undefined && part.thought !== true) text += part.text;
+  }
+  return text;
+}
+
+/**
+ * The calls of a reply that are for the agent to run. A model whose service runs tools itself (remote MCP servers) tells of a call
+ * and of its response in one reply: such a call is over.
+ */
+export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
+  const open: FunctionCall[] = [];
+  for (const { functionCall, functionResponse } of parts) {
+    if (functionCall) open.push(functionCall);
+    if (!functionResponse) continue;
+    const { id, name } = functionResponse;
+    const at = open.findIndex((call) => (id ? call.id === id : call.name === name));
+    if (at >= 0) open.splice(at, 1);
+  }
+  return open;
+}

@@ -2,7 +2,7 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import type { RunConfig } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import type { ContextCacheConfig } from '../context-cache/context-cache-config.ts';
+import type { ContextCacheConfig } from '../model/context-cache.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
 import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';

@@ -1,6 +1,5 @@
 import type { Content } from '../content/content.ts';
-import type { State } from '../state/state.ts';
-import { StateReader } from '../state/state-reader.ts';
+import { type State, StateReader } from '../state/state.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
 /** State to read and not to write. */

@@ -1,3 +1,9 @@
+import { copyJson } from '../content/copy-json.ts';
+import { isRecord, type JsonObject } from '../content/json.ts';
+import { ConfigurationError } from '../errors.ts';
+import { checkName } from '../session/check-name.ts';
+import { readVendor } from '../event/read-json.ts';
+
 /** OAuth 2 and OpenID Connect. */
 export interface OAuth2Auth {
   clientId?: string;
@@ -54,4 +60,59 @@ export interface AuthConfig {
   readonly exchangedAuthCredential?: AuthCredential | undefined;
   /** Under which the user's credential is kept: tools that name the same key share it. */
   readonly credentialKey: string;
+}
+
+/** The members of `oauth2` that clients may see; all others are treated as secrets. */
+const PUBLIC_OAUTH2 = ['clientId', 'authUri', 'state', 'redirectUri', 'audience'];
+
+/** The public part of an auth config, for clients; see `BaseCredentialService.describe`. */
+export function toPublicAuthConfig(authConfig: unknown): AuthConfig {
+  const { authScheme, credentialKey, rawAuthCredential, exchangedAuthCredential } = isRecord(authConfig)
+    ? authConfig
+    : {};
+  checkName('authConfig.credentialKey', credentialKey);
+  return {
+    authScheme: toScheme(authScheme),
+    credentialKey: String(credentialKey),
+    ...(rawAuthCredential === undefined ? {} : { rawAuthCredential: toPublicCredential(rawAuthCredential) }),
+    ...(exchangedAuthCredential === undefined
+      ? {}
+      : { exchangedAuthCredential: toPublicCredential(exchangedAuthCredential) }),
+  };
+}
+
+function toScheme(authScheme: unknown): AuthConfig['authScheme'] {
+  const copied = copyJson(authScheme);
+  if ('value' in copied && isRecord(copied.value)) {
+    const { type } = copied.value;
+    if (typeof type === 'string') return { ...copied.value, type };
+  }
+  throw new ConfigurationError('authConfig.authScheme: must be a security scheme with a type, as JSON');
+}
+
+function toPublicCredential(credential: unknown): AuthCredential {
+  const { authType, oauth2, http } = isRecord(credential) ? credential : {};
+  return {
+    authType: String(authType),
+    ...(isRecord(oauth2) ? { oauth2: textsOf(oauth2, PUBLIC_OAUTH2) } : {}),
+    ...(isRecord(http) ? { http: textsOf(http, ['scheme']) } : {}),
+  };
+}
+
+function textsOf(source: Readonly<Record<string, unknown>>, keys: readonly string[]): JsonObject {
+  const texts: JsonObject = {};
+  for (const key of keys) {
+    const value = source[key];
+    if (typeof value === 'string') texts[key] = value;
+  }
+  return texts;
+}
+
+/** The credential in a client's answer; see `BaseCredentialService.readAnswer`. */
+export function readCredential(answer: Readonly<Record<string, unknown>>): AuthCredential | undefined {
+  const given = readVendor(answer, '');
+  const { exchangedAuthCredential } = given;
+  const credential = isRecord(exchangedAuthCredential) ? exchangedAuthCredential : given;
+  const { authType } = credential;
+  return typeof authType === 'string' ? { ...credential, authType } : undefined;
 }

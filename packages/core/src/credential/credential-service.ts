@@ -1,6 +1,4 @@
-import type { AuthConfig, AuthCredential } from './auth-config.ts';
-import { toPublicAuthConfig } from './public-auth-config.ts';
-import { readCredential } from './read-credential.ts';
+import { type AuthConfig, type AuthCredential, toPublicAuthConfig, readCredential } from './auth-config.ts';
 
 /** Names a user's credential. Ids and keys are data: any text without NUL, at most 256 bytes. */
 export interface CredentialKey {

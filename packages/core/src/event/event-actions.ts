@@ -129,3 +129,8 @@ function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string,
     if (Object.hasOwn(source, key)) setOwn(target, key, source[key] as T);
   }
 }
+
+/** True when what tools did ends the agent's turn: a result is the answer as it is, or control goes to another agent. */
+export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
+  return skipSummarization === true || transferToAgent !== undefined;
+}

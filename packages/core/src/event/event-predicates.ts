@@ -1,7 +1,6 @@
 import type { FunctionCall, FunctionResponse } from '../content/content.ts';
-import type { Event } from './event.ts';
+import { type Event, ObjectType } from './event.ts';
 import { OutputSchemaError } from '../errors.ts';
-import { ObjectType } from './object-type.ts';
 
 /** The function calls of an event, in order. */
 export function getFunctionCalls(event: Event): FunctionCall[] {

@@ -1,5 +1,6 @@
 import type { ErrorInfo, LlmResponse } from '../model/llm-response.ts';
 import type { EventActions } from './event-actions.ts';
+import { contentText } from '../content/content.ts';
 
 /**
  * The one thing that flows: user input, model output, tool calls and results, state changes, control signals, errors.
@@ -54,4 +55,33 @@ export const STRUCTURED_OUTPUT: unique symbol = Symbol.for('eventloom.structured
 /** The value parsed from the model's answer by `outputSchema`, when the event is fresh from the run that made it. */
 export function getStructuredOutput(event: Event): unknown {
   return event[STRUCTURED_OUTPUT];
+}
+
+/** The values of `event.object` that this project writes. The set is open: others pass through. */
+export const ObjectType = {
+  error: 'error',
+  chatCompletion: 'chat.completion',
+  chatCompletionChunk: 'chat.completion.chunk',
+  toolResponse: 'tool.response',
+  agentTransfer: 'agent.transfer',
+  codeExecution: 'postprocessing.code_execution',
+  graphNodeCustom: 'graph.node.custom',
+  graphNodeStart: 'graph.node.start',
+  graphNodeComplete: 'graph.node.complete',
+  graphNodeError: 'graph.node.error',
+  runnerCompletion: 'runner.completion',
+  runnerEnd: 'runner.end',
+} as const;
+
+/** The event's kind, derived where the event does not say it. */
+export function objectTypeOf(event: Event): string {
+  if (event.object !== undefined) return event.object;
+  if (event.errorCode !== undefined || event.error !== undefined) return ObjectType.error;
+  if (event.content?.parts?.some((part) => part.functionResponse)) return ObjectType.toolResponse;
+  return event.partial === true ? ObjectType.chatCompletionChunk : ObjectType.chatCompletion;
+}
+
+/** The text of an event without its thoughts, parts joined as they are. Empty when it has none. */
+export function stringifyContent(event: Event): string {
+  return contentText(event.content);
 }

@@ -1,4 +1,4 @@
-import { isBase64 } from '../content/base64.ts';
+import { isBase64 } from '../content/bytes.ts';
 import type { VendorValue } from '../content/content.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 

@@ -1,6 +1,5 @@
 import type { Part } from '../content/content.ts';
-import type { Event } from './event.ts';
-import { ObjectType } from './object-type.ts';
+import { type Event, ObjectType } from './event.ts';
 
 /** The tool by which a model hands the conversation to another agent. */
 export const TRANSFER_TO_AGENT = 'transfer_to_agent';

@@ -1,5 +1,4 @@
-import { checkKnown } from '../agent/check-known.ts';
-import { checkOptions } from '../agent/option-checks.ts';
+import { checkKnown, checkOptions } from '../agent/options.ts';
 import { ConfigurationError } from '../errors.ts';
 import { LIVE_CHECKS, LIVE_OPTIONS } from './live-run-config.ts';
 import type { LiveRunHost, RunLiveParams } from './run-live-params.ts';

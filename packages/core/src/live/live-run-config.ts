@@ -1,4 +1,4 @@
-import { type Checks, ofType, record } from '../agent/option-checks.ts';
+import { type Checks, ofType, record } from '../agent/options.ts';
 
 /** How the model answers in a live run: it speaks or it writes. */
 export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;

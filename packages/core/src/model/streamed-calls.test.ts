@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FunctionCall, Part } from '../content/content.ts';
-import { StreamedCalls } from './streamed-calls.ts';
+import { StreamedCalls, parseJsonPath } from './streamed-calls.ts';
 
 /** What comes of the pieces: the whole calls, in order. */
 function gather(...pieces: (FunctionCall | Part)[]): (Part | undefined)[] {
@@ -122,4 +122,16 @@ test('a piece that names a key of a list is dropped: its length is not the model
   ];
   const [part] = gather({ name: 'f', partialArgs: pieces });
   expect(part?.functionCall?.args).toEqual({ a: [1, 3] });
+});
+
+test.each([
+  ['$', []],
+  ['$.city', ['city']],
+  ['$.days[0].max_temp', ['days', 0, 'max_temp']],
+  ['$[\'a.b\']["c d"][12]', ['a.b', 'c d', 12]],
+  ["$['it\\'s'].x", ["it's", 'x']],
+  ["$['0']", ['0']],
+  ['$.__proto__.x', ['__proto__', 'x']],
+])('the path %s is read as its keys', (path, keys) => {
+  expect(parseJsonPath(path)).toEqual(keys);
 });

@@ -1,6 +1,5 @@
 import { setOwn } from '../content/json.ts';
 import type { FunctionCall, Part, PartialArg } from '../content/content.ts';
-import { parseJsonPath } from './json-path.ts';
 
 /** Gathers function calls whose arguments are streamed in pieces (`partialArgs`, `willContinue`), one call after the other. */
 export class StreamedCalls {
@@ -66,3 +65,13 @@ function keyWithin(target: object, key: string | number): string | undefined {
 function pieceValue(piece: PartialArg): unknown {
   return piece.stringValue ?? piece.numberValue ?? piece.boolValue ?? null;
 }
+
+/** The keys of a JSON path (RFC 9535) of names and indices: `$.a['b c'][0]` gives `a`, `b c`, 0. */
+export function parseJsonPath(path: string): (string | number)[] {
+  return Array.from(path.matchAll(SEGMENT), ([, name, index, single, double]) => {
+    if (index !== undefined) return Number(index);
+    return name ?? (single ?? double ?? '').replace(/\\(.)/g, '$1');
+  });
+}
+
+const SEGMENT = /\.([^.[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/g;

@@ -1,9 +1,9 @@
 import type { FunctionCall, Part } from '../content/content.ts';
 import { getOwn } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { EventActions } from '../event/event-actions.ts';
+import type { EventActions, ToolConfirmation } from '../event/event-actions.ts';
 import { inputRequestPart } from '../tool/input-request.ts';
-import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '../tool/tool-request.ts';
+import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import { publicAuthConfigs } from '../context/recorded-actions.ts';
 
@@ -35,4 +35,27 @@ export function personRequests(
     ]),
     each(actions.requestedInputs, (wishes, { id }) => wishes.map((wish) => inputRequestPart(wish, newId(), id))),
   ];
+}
+
+type Response = Readonly<Record<string, unknown>> | undefined;
+
+/** The person's confirmation in the response to a request call; undefined when they declined, or the call asks for something else. */
+export function confirmationOf({ name, args }: FunctionCall, response: Response): ToolConfirmation | undefined {
+  if (name !== REQUEST_CONFIRMATION || response?.['confirmed'] !== true) return undefined;
+  const told = args?.['toolConfirmation'] as ToolConfirmation | undefined;
+  const { payload } = response;
+  return { hint: told?.hint ?? '', confirmed: true, ...(payload === undefined ? {} : { payload }) };
+}
+
+/**
+ * The response of a tool that is not run because of the person's response to the request call: they refused, or responded too late.
+ * Undefined when the tool is to be run, and while there is no response.
+ */
+export function refusalOf({ name }: FunctionCall, response: Response): { error: string } | undefined {
+  if (!response) return undefined;
+  if (response['expired'] === true) return { error: 'This tool call was not run: it was answered too late.' };
+  if (name === REQUEST_CONFIRMATION)
+    return response['confirmed'] === true ? undefined : { error: 'This tool call is rejected.' };
+  if (name !== REQUEST_CREDENTIAL || response['provided'] === true) return undefined;
+  return { error: 'This tool call was not run: no credential was given.' };
 }

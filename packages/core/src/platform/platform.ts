@@ -1,4 +1,5 @@
 import { uuidV4, uuidV7 } from './uuid.ts';
+import { RunAbortedError, toError } from '../errors.ts';
 
 /**
  * What the runtime takes from the world around it: the clock, ids, timers and work that outlives a request. It is handed to the
@@ -38,3 +39,21 @@ export const systemPlatform: Platform = {
     });
   },
 };
+
+/** Reports an error that cannot change the outcome of the work any more, through `platform.background`. */
+export function reportTo(platform: Platform, error: unknown): void {
+  platform.background(Promise.reject(toError(error)));
+}
+
+/** Like `reportTo`, but ignores errors that only say that the work was aborted. */
+export function reportUnlessStopped(platform: Platform, error: unknown): void {
+  if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') reportTo(platform, error);
+}
+
+/** The part of `ctx.storage` of a Durable Object with SQLite that drivers use. */
+export interface DurableObjectStorage {
+  readonly sql: {
+    exec(query: string, ...bindings: (null | number | string | Uint8Array)[]): { toArray(): Record<string, unknown>[] };
+  };
+  transactionSync<T>(work: () => T): T;
+}

@@ -1,8 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
 import { createLlmRequest } from '../model/llm-request.ts';
-import { BaseTool, isBaseTool } from './base-tool.ts';
-import type { FunctionDeclaration } from './function-declaration.ts';
+import { BaseTool, isBaseTool, type FunctionDeclaration } from './base-tool.ts';
 
 class Lookup extends BaseTool {
   override _getDeclaration(): FunctionDeclaration {

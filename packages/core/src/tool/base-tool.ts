@@ -2,7 +2,7 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
-import type { FunctionDeclaration } from './function-declaration.ts';
+import type { VendorValue } from '../content/content.ts';
 
 /** One call of a tool. */
 export interface RunAsyncToolRequest {
@@ -114,4 +114,17 @@ export abstract class BaseTool {
 /** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseTool(value: unknown): value is BaseTool {
   return typeof value === 'object' && value !== null && '~eventloom.tool' in value;
+}
+
+/** What a model is told of a tool: a twin of @google/genai's type of the same name. */
+export interface FunctionDeclaration {
+  name?: string;
+  description?: string;
+  /** The arguments as JSON Schema. */
+  parametersJsonSchema?: unknown;
+  /** The arguments in the vendor's own schema dialect, instead. */
+  parameters?: object;
+  responseJsonSchema?: unknown;
+  response?: object;
+  behavior?: VendorValue;
 }

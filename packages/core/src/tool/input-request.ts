@@ -4,7 +4,7 @@ import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { InputRequest } from '../event/event-actions.ts';
 import { standardToJson } from './standard-schema.ts';
-import { REQUEST_INPUT } from './tool-request.ts';
+import { REQUEST_INPUT } from './reserved-calls.ts';
 
 /** What a person is asked for. */
 export interface InputRequestParams {

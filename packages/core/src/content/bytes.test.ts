@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InvalidRequestError } from '../errors.ts';
-import { decodeBase64, encodeBase64, isBase64 } from './base64.ts';
+import { decodeBase64, encodeBase64, isBase64, joinBytes } from './bytes.ts';
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
@@ -69,4 +69,13 @@ test.each([
 ])('refuses %j, which is no base64', (text) => {
   expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
   expect(isBase64(text)).toBe(false);
+});
+
+test('pieces stand one after the other, in bytes of their own', () => {
+  const pieces = [Uint8Array.of(1, 2), new Uint8Array(), Uint8Array.of(0, 3, 0).subarray(1, 2)];
+  const whole = joinBytes(pieces);
+  expect(whole).toEqual(Uint8Array.of(1, 2, 3));
+  pieces[0]?.fill(9);
+  expect(whole).toEqual(Uint8Array.of(1, 2, 3));
+  expect(joinBytes([])).toEqual(new Uint8Array());
 });

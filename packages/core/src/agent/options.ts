@@ -1,10 +1,37 @@
 import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 
-/** What a value must be, or undefined when it is that. */
-export type Check = (value: unknown) => string | undefined;
+/**
+ * The option names of `T`, as an object. The compiler refuses a missing name and a name that `T` does not have:
+ *
+ *     const OPTIONS: OptionNames<RetryConfig> = { maxAttempts: true, retryOn: true };
+ */
+export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
 
-/** A check for each option there is. */
+/**
+ * Checks the names of given options.
+ * @param owner starts the message of the error, e.g. `agent "helper"`
+ * @throws ConfigurationError for an option that is not in `known`
+ */
+export function checkKnown(
+  owner: string,
+  known: Readonly<Record<string, true>> | ReadonlySet<string>,
+  given: object,
+): void {
+  const names = known instanceof Set ? known : new Set(Object.keys(known));
+  for (const name in given) {
+    if (names.has(name)) continue;
+    const all = [...names];
+    // Suggests the names that begin alike, else all of them.
+    const [meant = all.join(', ')] = all.filter((option) => name.startsWith(option) || option.startsWith(name));
+    throw new ConfigurationError(`${owner}: has no option "${name}"; it has ${meant}`);
+  }
+}
+
+/** Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. */
+type Check = (value: unknown) => string | undefined;
+
+/** A check for each option of `T`. */
 export type Checks<T> = { readonly [K in keyof Required<T>]: Check };
 
 export function oneOf(...allowed: string[]): Check {
@@ -30,7 +57,11 @@ export function record(value: unknown): string | undefined {
   return isRecord(value) ? undefined : 'an object';
 }
 
-/** @param path names the options in messages @throws ConfigurationError for a value that makes no sense, and for an unknown option */
+/**
+ * Checks the names and values of given options; undefined values pass.
+ * @param path names the options in messages
+ * @throws ConfigurationError for an unknown option, and for an invalid value
+ */
 export function checkOptions(path: string, checks: Readonly<Record<string, Check>>, options: object): void {
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined) continue;

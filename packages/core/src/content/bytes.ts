@@ -48,3 +48,14 @@ function toBinary(digits: string): string | undefined {
     return undefined;
   }
 }
+
+/** The bytes of all pieces, one after the other. */
+export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Part } from '../content/content.ts';
 import { createEvent } from './create-event.ts';
 import type { Event } from './event.ts';
-import { hasBeginOfRun } from './has-begin-of-run.ts';
+import { hasBeginOfRun } from './run-events.ts';
 
 const event = (invocationId: string, author: string, part: Part, agentState?: Record<string, unknown>): Event =>
   createEvent({ invocationId, author, content: { parts: [part] }, ...(agentState ? { actions: { agentState } } : {}) });

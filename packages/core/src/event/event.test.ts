@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createErrorEvent, createEvent } from './create-event.ts';
-import { objectTypeOf } from './object-type.ts';
+import { objectTypeOf, stringifyContent } from './event.ts';
 
 test('an event that says its kind is of that kind', () => {
   expect(objectTypeOf(createEvent({ object: 'preprocessing.planning', errorCode: 'x' }))).toBe(
@@ -17,4 +17,14 @@ test('the kind of any other follows from what it carries', () => {
   expect(objectTypeOf(createEvent({ content: response, partial: true }))).toBe('tool.response');
   expect(objectTypeOf(createEvent({ content: text, partial: true }))).toBe('chat.completion.chunk');
   expect(objectTypeOf(createEvent({ content: text }))).toBe('chat.completion');
+});
+
+test('joins the text of an event and leaves thoughts out', () => {
+  const parts = [{ text: 'Hm.', thought: true }, { text: 'It is ' }, { functionCall: { name: 'f' } }, { text: '4.' }];
+  expect(stringifyContent(createEvent({ content: { role: 'model', parts } }))).toBe('It is 4.');
+});
+
+test('is empty for an event without text', () => {
+  expect(stringifyContent(createEvent())).toBe('');
+  expect(stringifyContent(createEvent({ content: { parts: [{ functionCall: { name: 'f' } }] } }))).toBe('');
 });

@@ -1,0 +1,25 @@
+import { enclosureOf } from './branch.ts';
+import { EventTag, hasTag } from './event-tags.ts';
+import type { Event } from './event.ts';
+
+/** The `errorCode` of the event that ends an abandoned run: see `Runner.closeRun`. */
+export const RUN_ABANDONED = 'RUN_ABANDONED';
+
+/**
+ * True for the message event that began a resumable run. The run is open until one of its events has the object `runner.end`. False for an
+ * imported event.
+ */
+export function beginsResumableRun(event: Event): boolean {
+  const { author, actions } = event;
+  return author === 'user' && actions.agentState?.['resumable'] === true && !hasTag(event, EventTag.imported);
+}
+
+/**
+ * True when `events`, the newest of a session in order, include the message that began the run. A message that only continues a run has
+ * `goesOn` in its `agentState`.
+ */
+export function hasBeginOfRun(events: readonly Event[], invocationId: string): boolean {
+  const first = events.find((event) => event.invocationId === invocationId);
+  // The request to an agent that runs as a tool or a node is a user event too, inside an enclosed branch.
+  return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['goesOn'];
+}
