@@ -172,6 +172,7 @@ export { isLiveMedia } from './live/is-live-media.ts';
 export type { LiveRequest } from './live/live-request.ts';
 export type { LiveRequestQueueOptions } from './live/base-live-request-queue.ts';
 export { BaseLiveRequestQueue } from './live/base-live-request-queue.ts';
+export type { LiveRun } from './live/live-run.ts';
 export { Fifo } from './live/fifo.ts';
 export type { LiveRunHost, RunLiveParams } from './live/run-live-params.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';

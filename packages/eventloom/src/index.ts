@@ -84,6 +84,7 @@ export type {
   LiveConnectionErrorOptions,
   LiveLlmResponse,
   LiveRequest,
+  LiveRun,
   LiveRequestQueueOptions,
   LiveRunConfig,
   LiveRunHost,
@@ -374,12 +375,10 @@ export type {
 } from '@eventloom/multi-agent';
 export {
   AgentTool,
-  driveAgent,
   EXIT_LOOP,
   exitLoop,
   LoopAgent,
   ParallelAgent,
-  Route,
   SequentialAgent,
   transferInstruction,
   transferTargets,

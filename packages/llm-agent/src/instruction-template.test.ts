@@ -39,6 +39,7 @@ function contextOf(state: Record<string, unknown>): InvocationContext {
     models: undefined,
     derived: new Map(),
     recordToolCall: async () => undefined,
+    runAgent: (started) => started.agent.runIn(started),
   }).forAgent(new Silent({ name: 'bot' }));
 }
 

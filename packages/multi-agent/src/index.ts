@@ -2,13 +2,11 @@
 
 export type { AgentToolConfig } from './agent-tool.ts';
 export { AgentTool } from './agent-tool.ts';
-export { driveAgent } from './drive-agent.ts';
 export { exitLoop, exitLoop as EXIT_LOOP } from './exit-loop-tool.ts';
 export type { LoopAgentConfig } from './loop-agent.ts';
 export { LoopAgent } from './loop-agent.ts';
 export type { ParallelAgentConfig } from './parallel-agent.ts';
 export { ParallelAgent } from './parallel-agent.ts';
-export { Route } from './route.ts';
 export type { SequentialAgentConfig } from './sequential-agent.ts';
 export { SequentialAgent } from './sequential-agent.ts';
 export { transferInstruction, transferTargets } from './transfer-targets.ts';

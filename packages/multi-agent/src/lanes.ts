@@ -1,18 +1,21 @@
 import {
   type AbortGuard,
+  type AgentPlace,
+  type BaseAgent,
   type Event,
   type InvocationContext,
   reportUnlessStopped,
   RunAbortedError,
 } from '@eventloom/core';
-import { Route } from './route.ts';
 
 /** How long agents that were told to stop may take. */
 const GRACE_MS = 5000;
 
-/** What a lane came up with: its next event, or none when it is at its end. */
+type Events = AsyncGenerator<Event, void, void>;
+
+/** The next event of a lane; none at its end. */
 interface Arrival {
-  readonly lane: Route;
+  readonly lane: Events;
   readonly event: Event | undefined;
 }
 
@@ -20,7 +23,7 @@ interface Arrival {
 export class Lanes {
   readonly #context: InvocationContext;
   readonly #abort: AbortGuard;
-  readonly #open = new Set<Route>();
+  readonly #open = new Set<Events>();
   readonly #arrived: Arrival[] = [];
   #taken = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -38,29 +41,24 @@ export class Lanes {
   }
 
   /** Starts an agent. */
-  open(context: InvocationContext): void {
-    const lane = new Route(context);
+  open(agent: BaseAgent, place: AgentPlace): void {
+    const lane = this.#context.runAgent(agent, place);
     this.#open.add(lane);
     this.goOn(lane);
   }
 
   /** Asks a lane for its next event: the one before is committed. */
-  goOn(lane: Route): void {
-    lane.events.next().then(
+  goOn(lane: Events): void {
+    lane.next().then(
       (step) => {
-        if (this.#failure) return;
-        try {
-          this.#arrive({ lane, event: lane.eventOf(step) });
-        } catch (error) {
-          this.#fail(error, lane);
-        }
+        if (!this.#failure) this.#arrive({ lane, event: step.done ? undefined : step.value });
       },
-      (error: unknown) => this.#fail(error, lane),
+      (error: unknown) => this.#fail(error),
     );
   }
 
   /** Forgets a lane that is at its end. */
-  close(lane: Route): void {
+  close(lane: Events): void {
     this.#open.delete(lane);
   }
 
@@ -89,9 +87,8 @@ export class Lanes {
     this.#waiting = undefined;
   }
 
-  #fail(error: unknown, lane: Route): void {
+  #fail(error: unknown): void {
     if (this.#failure) return;
-    lane.noteFailure(error);
     this.#failure = { error };
     this.#abort.abort(new RunAbortedError('another agent of the same parallel agent failed', { cause: error }));
     this.#waiting?.reject(error);
@@ -104,8 +101,8 @@ export class Lanes {
     const { platform } = this.#context;
     this.#failure ??= { error: undefined };
     this.#abort.abort(new RunAbortedError('the parallel agent was stopped'));
-    const closing = Array.from(this.#open, ({ events }) =>
-      events.return().then(undefined, (error: unknown) => {
+    const closing = Array.from(this.#open, (lane) =>
+      lane.return().then(undefined, (error: unknown) => {
         // What stops says that it was stopped; anything else is news.
         reportUnlessStopped(platform, error);
       }),

@@ -8,7 +8,6 @@ import {
 } from '@eventloom/core';
 import { checkAgentOptions, checkCount } from './check-agent-options.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
-import { Route } from './route.ts';
 
 /** What a loop agent is made of. */
 export interface LoopAgentConfig extends BaseAgentConfig {
@@ -61,18 +60,10 @@ export class LoopAgent extends BaseAgent {
           yield context.createEvent({ actions: { agentState: checkpoint } });
         }
         isResumed = false;
-        const route = new Route(context.forAgent(child));
-        try {
-          for (const part of route) {
-            for await (const event of part) {
-              // Before it is yielded: an outer loop hears of it next, and it is this one that ends.
-              isLeft = escalates(event, enclosure) || isLeft;
-              yield event;
-            }
-          }
-        } catch (error) {
-          route.noteFailure(error);
-          throw error;
+        for await (const event of context.runAgent(child)) {
+          // Before it is yielded: an outer loop sees it next, and it is this one that ends.
+          isLeft = escalates(event, enclosure) || isLeft;
+          yield event;
         }
         if (isLeft || context.isEnded || context.isPaused) return;
       }

@@ -37,7 +37,7 @@ export class ParallelAgent extends BaseAgent {
     let begun = 0;
     const begin = (): void => {
       const child = this.subAgents[begun++];
-      if (child) lanes.open(context.forAgent(child, { branch: branchBelow(branch, child.name), abort }));
+      if (child) lanes.open(child, { branch: branchBelow(branch, child.name), abort });
     };
     try {
       const atOnce = Math.min(this.maxConcurrency ?? Infinity, this.subAgents.length);

@@ -7,7 +7,6 @@ import {
 } from '@eventloom/core';
 import { checkAgentOptions } from './check-agent-options.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
-import { Route } from './route.ts';
 import { taskCompleted, TASK_COMPLETED_INSTRUCTION } from './task-completed-tool.ts';
 
 /** What a sequential agent is made of. */
@@ -39,14 +38,7 @@ export class SequentialAgent extends BaseAgent {
         yield context.createEvent({ actions: { agentState: { [CURRENT_SUB_AGENT]: child.name } } });
       isResumed = false;
       context.throwIfAborted();
-      const route = new Route(context.forAgent(child));
-      try {
-        // Not `driveAgent`: a generator less on the way of every chunk.
-        for (const part of route) yield* part;
-      } catch (error) {
-        route.noteFailure(error);
-        throw error;
-      }
+      yield* context.runAgent(child);
       if (context.isEnded || context.isPaused) return;
     }
   }
@@ -58,13 +50,7 @@ export class SequentialAgent extends BaseAgent {
   ): AsyncGenerator<Event, void, void> {
     const place = { tools: [taskCompleted], instructions: [TASK_COMPLETED_INSTRUCTION] };
     for (const child of this.subAgents) {
-      const route = new Route(context.forAgent(child, place));
-      for (;;) {
-        yield* route.events;
-        const announcement = route.handOver();
-        if (!announcement) break;
-        yield announcement;
-      }
+      yield* context.runAgent(child, place);
       if (context.isEnded || (queue.isClosed && queue.chars === 0)) return;
     }
   }

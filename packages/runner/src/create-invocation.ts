@@ -1,56 +1,54 @@
 import {
-  type AbortGuard,
-  type BaseLiveRequestQueue,
-  ConfigurationError,
   type Content,
   type Invocation,
-  type InvocationPast,
-  type RunConfig,
+  InvocationContext,
+  type MessageAnswers,
+  type MessageWithAnswers,
   sessionKeyOf,
-  type SessionLease,
 } from '@eventloom/core';
-import { driveAgent } from '@eventloom/multi-agent';
-import type { EventCommitter } from './event-committer.ts';
+import { AgentDriver } from './agent-driver.ts';
+import { EventCommitter } from './event-committer.ts';
+import { checkNewMessage } from './new-message.ts';
+import { RequestAnswers } from './request-answers.ts';
+import type { RunControl } from './run-control.ts';
+import { type LockedRun, matchContent } from './run-plan.ts';
+import type { RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
-import type { LoadedSession } from './session-loader.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
-/** What one invocation has of its own. */
-export interface InvocationParams {
-  readonly invocationId: string;
-  readonly loaded: LoadedSession;
-  readonly lease: SessionLease;
-  readonly runConfig: RunConfig;
-  /** Undefined in a live run. */
-  readonly userContent: Content | undefined;
-  readonly liveRequestQueue: BaseLiveRequestQueue | undefined;
-  readonly readMessage: NonNullable<Invocation['readMessage']>;
-  readonly past: InvocationPast | undefined;
-  readonly abort: AbortGuard;
-  /** The committer of the run's events, once there is one. */
-  readonly committer: () => EventCommitter | undefined;
+/** What all agents of a run share, while the user's message may still be replaced. */
+export interface CreatedInvocation {
+  readonly invocation: Invocation & { userContent: Content | undefined };
+  /** The context that the first agent is started from. */
+  readonly context: InvocationContext;
+  readonly committer: EventCommitter;
 }
 
-/** The invocation while its message may still be replaced. */
-export type MutableInvocation = Invocation & { userContent: Content | undefined };
-
-/** What is the same for all agents of a run. */
-export function createInvocation(runner: Runner, params: InvocationParams): MutableInvocation {
+/** @param message the user's message; undefined in a live run */
+export function createInvocation(
+  runner: Runner,
+  start: RunStart,
+  run: LockedRun,
+  control: RunControl,
+  message: Content | undefined,
+): CreatedInvocation {
   const { agent, platform, pluginManager, sessionService } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig } = runner;
-  const { invocationId, lease, runConfig, userContent, liveRequestQueue, readMessage, past, abort } = params;
-  const { session, derived } = params.loaded;
-  return {
-    invocationId,
+  const { session, derived } = run.loaded;
+  const { lease } = run.session;
+  const invocation: CreatedInvocation['invocation'] = {
+    invocationId: run.invocationId,
     rootAgent: agent,
     session,
     derived,
-    past,
-    runConfig,
-    userContent,
-    liveRequestQueue,
-    readMessage,
-    abort,
+    past: run.resumed?.past,
+    runConfig: run.config,
+    userContent: run.resumed?.userContent ?? message,
+    liveRequestQueue: start.kind === 'live' ? start.queue : undefined,
+    live: control.live,
+    readMessage: async (content: Content, before?: MessageAnswers): Promise<MessageWithAnswers> =>
+      matchContent(runner, run, checkNewMessage(content), before instanceof RequestAnswers ? before : undefined),
+    abort: control.abortGuard,
     platform,
     plugins: pluginManager,
     artifactService,
@@ -58,13 +56,12 @@ export function createInvocation(runner: Runner, params: InvocationParams): Muta
     credentialService,
     models,
     contextCacheConfig,
-    driveAgent,
-    runSubInvocation: (parent, request) => {
-      const committer = params.committer();
-      if (!committer) throw new ConfigurationError('runSubInvocation: agents run when the message is stored');
-      return runSubInvocation(parent, request, committer);
-    },
+    runAgent: (context) => new AgentDriver(context),
+    runSubInvocation: (parent, request) => runSubInvocation(parent, request, committer),
     recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
-    listToolCalls: (id) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId: id }),
+    listToolCalls: (invocationId) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId }),
   };
+  const context = InvocationContext.create(invocation);
+  const committer = new EventCommitter({ context, held: run.session.held, sessionService });
+  return { invocation, context, committer };
 }

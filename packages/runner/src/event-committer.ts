@@ -20,8 +20,6 @@ export interface EventCommitterParams {
   readonly context: InvocationContext;
   readonly held: HeldLease;
   readonly sessionService: BaseSessionService;
-  /** Author of events that name none. */
-  readonly agentName: string;
   /** The committer of the run, for one of a sub-invocation. */
   readonly outer?: EventCommitter | undefined;
 }
@@ -31,10 +29,11 @@ const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentT
 
 /** Completes the events of one run and stores them under its lease. */
 export class EventCommitter {
+  /** The author of events that name none: the agent that the run starts with. */
+  agentName: string;
   readonly #context: InvocationContext;
   readonly #held: HeldLease;
   readonly #service: BaseSessionService;
-  readonly #agentName: string;
   readonly #config: RunConfig;
   readonly #platform: Platform;
   readonly #invocationId: string;
@@ -46,11 +45,11 @@ export class EventCommitter {
   /** What sub-invocations changed, if any changed anything. */
   #innerChanges: InnerChanges | undefined;
 
-  constructor({ context, held, sessionService, agentName, outer }: EventCommitterParams) {
+  constructor({ context, held, sessionService, outer }: EventCommitterParams) {
     this.#context = context;
     this.#held = held;
     this.#service = sessionService;
-    this.#agentName = agentName;
+    this.agentName = context.agent.name;
     this.#config = context.runConfig;
     this.#platform = context.platform;
     this.#invocationId = context.invocationId;
@@ -67,7 +66,6 @@ export class EventCommitter {
       context,
       held: this.#held,
       sessionService: this.#service,
-      agentName: context.agent.name,
       outer,
     });
   }
@@ -87,7 +85,7 @@ export class EventCommitter {
 
   async #commitAsAsked(event: Event): Promise<Event> {
     const context = this.#context;
-    const changed = await context.untilLetGo(
+    const changed = await context.whileConnected(
       context.plugins.first('onEventCallback', { invocationContext: context, event }),
     );
     return this.#store(changed ? this.complete(withIdentityOf(event, changed)) : event);
@@ -103,12 +101,18 @@ export class EventCommitter {
 
   #isOnlyStreamed(event: Event): boolean {
     if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) return true;
-    return this.#context.liveRequestQueue?.isOnlyStreamed(event) === true;
+    return this.#context.invocation.live?.isOnlyStreamed(event) === true;
   }
 
   /** Stores an event that the runtime makes. */
   appendNew(params: EventParams): Promise<Event> {
     return this.append(this.#stamp(this.#context.createEvent(params)));
+  }
+
+  /** Stores that a resumable run is over: everything is done, and nothing is waited for. */
+  async storeEnd(): Promise<void> {
+    const { appName: author } = this.#context;
+    await this.appendNew({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
   }
 
   /** Stores a complete event. What it signals to those who drive agents counts from then on. */
@@ -155,7 +159,7 @@ export class EventCommitter {
   complete(event: Event): Event {
     if (typeof event !== 'object' || event === null) {
       throw new InvalidEventError(
-        `agent "${this.#agentName}" yielded ${event === null ? 'null' : typeof event}, not an event`,
+        `agent "${this.agentName}" yielded ${event === null ? 'null' : typeof event}, not an event`,
       );
     }
     const isComplete =
@@ -169,7 +173,7 @@ export class EventCommitter {
       ...event,
       id: event.id || this.#platform.newEventId(),
       invocationId: this.#invocationId,
-      author: event.author || this.#agentName,
+      author: event.author || this.agentName,
       timestamp: event.timestamp || this.#platform.now() / 1000,
       executionId: event.executionId ?? this.#invocationId,
       actions: createEventActions(event.actions),

@@ -7,7 +7,6 @@ import {
   type Event,
   type OnBusy,
   reportTo,
-  RUN_CONFIG_DEFAULTS,
   RunAbortedError,
   type SessionLease,
   SessionNotFoundError,
@@ -16,7 +15,6 @@ import {
 } from '@eventloom/core';
 import { checkRestorable, restoreArtifacts } from './restore-artifacts.ts';
 import { planRewind } from './rewind-plan.ts';
-import type { RunSupport } from './run.ts';
 import type { Runner } from './runner.ts';
 
 /** What a rewind is given. */
@@ -40,25 +38,24 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RewindParams>([
 ]);
 
 /** Takes a session back to before an invocation; see `Runner.rewindAsync`. */
-export async function rewind(runner: Runner, support: RunSupport, params: RewindParams): Promise<Event> {
+export async function rewind(runner: Runner, params: RewindParams): Promise<Event> {
   checkParams(params);
-  const { userId, sessionId, onBusy = RUN_CONFIG_DEFAULTS.onBusy, abortSignal } = params;
-  const { appName, platform, sessionService } = runner;
-  const { sessions, keeper, active } = support;
-  await active.makeWay(`${userId}\0${sessionId}`, onBusy, 'a rewind');
-  const lease = await sessions.acquire({ appName, userId, sessionId }, { onBusy }, false, abortSignal);
+  const { userId, sessionId, onBusy, abortSignal } = params;
   let lost: StaleWriterError | undefined;
-  const held = { lease, renewedMs: platform.now(), onLost: (error: StaleWriterError) => void (lost = error) };
-  keeper.hold(held);
+  const session = await runner.sessions.lock({
+    key: { appName: runner.appName, userId, sessionId },
+    purpose: 'a rewind',
+    onBusy,
+    abortSignal,
+    onLost: (error) => void (lost = error),
+  });
   try {
-    return await commitRewind(runner, params, lease, () => {
+    return await commitRewind(runner, params, session.lease, () => {
       if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
       if (lost) throw lost;
     });
   } finally {
-    keeper.letGo(held);
-    // The lease runs out by itself; the rewind is what it is.
-    await sessionService.releaseLease(lease).catch((error: unknown) => reportTo(platform, error));
+    await session.unlock();
   }
 }
 

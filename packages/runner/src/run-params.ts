@@ -31,8 +31,6 @@ export interface RunAsyncParams {
   readonly runConfig?: RunConfig | undefined;
   /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
-  /** Called once, when the run has its session and what it is told is stored. */
-  readonly onBegin?: (() => void) | undefined;
   /**
    * Aborts the run, which then throws RunAbortedError. A resumable run can still be resumed, and is no open run any more; with a
    * ShuttingDownError as the reason it is one, and a server that starts goes on with it.
@@ -47,7 +45,6 @@ const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
   'newMessage',
   'invocationId',
   'replay',
-  'onBegin',
   'stateDelta',
   'runConfig',
   'customMetadata',
@@ -65,7 +62,6 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
   const { invocationId, newMessage, stateDelta } = params;
   checkType('invocationId', invocationId, 'string');
   checkType('replay', params.replay, 'boolean');
-  checkType('onBegin', params.onBegin, 'function');
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
   if (newMessage === undefined && stateDelta !== undefined)

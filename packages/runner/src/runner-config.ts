@@ -16,6 +16,7 @@ import {
   type ModelResolver,
   type Platform,
 } from '@eventloom/core';
+import type { SessionCacheOptions } from './session-cache.ts';
 
 /** What a runner is made of. */
 export interface RunnerConfig {
@@ -61,7 +62,7 @@ export interface RunnerConfig {
   /** Which of a session's events runs read that do not say it themselves: see `RunConfig.getSessionConfig`. Default: all that count. */
   readonly getSessionConfig?: GetSessionConfig | undefined;
   /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
-  readonly sessionCache?: { readonly maxSessions?: number; readonly maxEvents?: number } | undefined;
+  readonly sessionCache?: SessionCacheOptions | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([

@@ -5,46 +5,28 @@ import {
   type BaseMemoryService,
   type BaseSessionService,
   closeAll,
-  enclosureOf,
   type Event,
-  type EventloomError,
   EventsCompactor,
   type GetSessionConfig,
-  type InvocationContext,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
   type Platform,
   PluginManager,
-  RunAbortedError,
   type RunLiveParams,
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
-import { Route } from '@eventloom/multi-agent';
-import { ActiveRuns } from './active-runs.ts';
-import { answeredCallIds } from './answered-call-ids.ts';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
-import { completionEvent } from './completion-event.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
 import { checkNewMessage } from './new-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
-import { Run, type RunOutcome, type RunSupport } from './run.ts';
-import { isUntold, tellFailure, tellPlugins, toRunError } from './run-failure.ts';
+import { run } from './run.ts';
+import { RunControl } from './run-control.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
-import { storeEnd, storeFailedEnd } from './resume/store-end.ts';
 import { EventRunStream, type RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-params.ts';
+import { answeredCallIds, type RunInput } from './run-start.ts';
 import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
-import { SessionCache } from './session-cache.ts';
-import { SessionLoader } from './session-loader.ts';
-
-/** Replays the stored events of a resumed run, without those of agents that are called as tools. */
-function* replayOf({ invocation: { past } }: InvocationContext): Generator<Event, void, void> {
-  for (const event of past?.events ?? []) {
-    const isYielded = event.author !== 'user' && enclosureOf(event.branch) === '' && !event.actions.compaction;
-    if (isYielded) yield event;
-  }
-}
+import { SessionLocks } from './session-locks.ts';
 
 /**
  * Runs an agent in sessions. One runner serves any number of runs at once; runs of one session follow each other.
@@ -68,8 +50,10 @@ export class Runner {
   readonly resumable: boolean;
   /** What goes for runs that do not say which of the session's events they read. */
   readonly getSessionConfig: GetSessionConfig | undefined;
-  readonly #support: RunSupport;
-  readonly #compactor: EventsCompactor | undefined;
+  /** For the run loop. */
+  readonly sessions: SessionLocks;
+  /** For the run loop. */
+  readonly compactor: EventsCompactor | undefined;
 
   /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
   constructor(config: RunnerConfig) {
@@ -87,13 +71,8 @@ export class Runner {
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;
     this.platform = config.platform ?? systemPlatform;
-    this.#compactor = config.eventsCompaction && new EventsCompactor(config.eventsCompaction);
-    const cache = new SessionCache(config.sessionCache);
-    this.#support = {
-      sessions: new SessionLoader(config.sessionService, cache, config),
-      keeper: new LeaseKeeper(config.sessionService, this.platform),
-      active: new ActiveRuns(),
-    };
+    this.compactor = config.eventsCompaction && new EventsCompactor(config.eventsCompaction);
+    this.sessions = new SessionLocks(this, config);
   }
 
   /**
@@ -107,8 +86,7 @@ export class Runner {
    * session, and otherwise, after an error event, the error that ended the run (AgentError around what is not Eventloom's own).
    */
   runAsync(params: RunAsyncParams): RunStream {
-    const invocationId = params?.invocationId ?? `e-${this.platform.newUuid()}`;
-    return new EventRunStream(invocationId, (onId) => this.#run(params, invocationId, onId));
+    return this.#start({ method: 'runAsync', params }, params?.invocationId);
   }
 
   /**
@@ -119,8 +97,12 @@ export class Runner {
    * Throws as `runAsync` does, and LiveConnectionError when the service refuses the connection or too many in a row are lost.
    */
   runLive(params: RunLiveParams): RunStream {
-    const invocationId = `e-${this.platform.newUuid()}`;
-    return new EventRunStream(invocationId, (onId) => this.#run(params, invocationId, onId, params));
+    return this.#start({ method: 'runLive', params });
+  }
+
+  #start(input: RunInput, invocationId = `e-${this.platform.newUuid()}`): RunStream {
+    const control = new RunControl(this, invocationId, input.params?.abortSignal);
+    return new EventRunStream(control, run(this, input, control));
   }
 
   /** As `runAsync`, all events at once. */
@@ -149,7 +131,7 @@ export class Runner {
    * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
    */
   rewindAsync(params: RewindParams): Promise<Event> {
-    return rewind(this, this.#support, params);
+    return rewind(this, params);
   }
 
   /**
@@ -183,89 +165,11 @@ export class Runner {
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
-    return closeRun(this, this.#support, params);
+    return closeRun(this, params);
   }
 
   /** Closes the agent's toolsets and the plugins, all of them, and then throws what the first threw that failed. No run may be under way. */
   close(): Promise<void> {
     return closeAll([this.agent, ...this.pluginManager.plugins]);
-  }
-
-  async *#run(
-    params: RunAsyncParams,
-    invocationId: string,
-    onId: (invocationId: string) => void,
-    live?: RunLiveParams,
-  ): AsyncGenerator<Event, void, undefined> {
-    const run = new Run(this, this.#support, params, invocationId, live);
-    let outcome: RunOutcome = 'untold';
-    let isDone = false;
-    let hasBegun = false;
-    try {
-      const scope = await run.begin();
-      hasBegun = true;
-      onId(run.invocationId);
-      outcome = 'cut off';
-      const { context, committer } = scope;
-      params.onBegin?.();
-      if (params.replay) yield* replayOf(context);
-      const { plugins } = context;
-      const route = new Route(context.forAgent(scope.picked.agent, { branch: scope.picked.branch }));
-      let failure: EventloomError | undefined;
-      try {
-        const instead = plugins.has('beforeRunCallback')
-          ? await context.untilLetGo(plugins.first('beforeRunCallback', { invocationContext: context }))
-          : undefined;
-        if (instead) {
-          const author = scope.picked.agent.name;
-          yield await committer.commit(context.createEvent({ author, content: { role: 'model', ...instead } }));
-        } else {
-          let isOver = false;
-          try {
-            while (!context.isEnded || context.progress.endsItself) {
-              const next = await run.pull(route.events, context);
-              run.pulled();
-              if (next.done === true) {
-                const announcement = context.isEnded ? undefined : route.handOver();
-                if (!announcement) break;
-                yield await committer.commit(announcement);
-                continue;
-              }
-              const { value } = next;
-              const event = committer.isForwarded(value) ? committer.complete(value) : await committer.commit(value);
-              if (event.partial !== true || run.isStreaming) yield event;
-            }
-            isOver = true;
-          } finally {
-            if (!isOver) await run.stopAgent(route.events);
-          }
-          if (context.isEnded) await route.events.return(undefined);
-        }
-        if (plugins.has('afterRunCallback')) {
-          await context.untilLetGo(plugins.all('afterRunCallback', { invocationContext: context }));
-        }
-        if (context.isResumable && !context.isPaused) await storeEnd(scope);
-        outcome = 'over';
-        await this.#compactor?.compactSession(scope, this.sessionService);
-      } catch (thrown) {
-        const failed = context.progress.failedAt(thrown) ?? route.context;
-        failure = toRunError(thrown, run.abortReason, failed);
-        const event = await tellFailure(scope, failure, thrown, failed);
-        if (!isUntold(failure)) outcome = context.isResumable && !(await storeFailedEnd(scope)) ? 'untold' : 'over';
-        if (event) yield event;
-        await tellPlugins(context, failure);
-      }
-      isDone = failure === undefined;
-      if (run.config.completionEvent) yield completionEvent(this, run, failure);
-      if (failure) throw failure;
-    } catch (thrown) {
-      const error = toRunError(thrown, run.abortReason);
-      if (!hasBegun && run.config.completionEvent && RunAbortedError.isInstance(error))
-        yield completionEvent(this, run, error);
-      if (!run.isLetGo) throw error;
-    } finally {
-      if (!isDone) run.stop();
-      await run.end(outcome);
-    }
   }
 }

@@ -10,6 +10,14 @@ export interface CachedEvents {
   readonly places: EventPlaces | undefined;
 }
 
+/** Limits of what a runner remembers of its sessions between runs. */
+export interface SessionCacheOptions {
+  /** Default 1,000. */
+  readonly maxSessions?: number;
+  /** Events of all these sessions together. Default 250,000. */
+  readonly maxEvents?: number;
+}
+
 /**
  * The events of recent sessions, so that a turn reads none of them again. Bounded by sessions and by events; the least recently
  * used goes first. An entry is taken out while a run works on it.
@@ -20,10 +28,7 @@ export class SessionCache {
   readonly #maxEvents: number;
   #eventCount = 0;
 
-  constructor({
-    maxSessions = 1000,
-    maxEvents = 250_000,
-  }: { readonly maxSessions?: number; readonly maxEvents?: number } = {}) {
+  constructor({ maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
     this.#maxSessions = maxSessions;
     this.#maxEvents = maxEvents;
   }

@@ -4,17 +4,17 @@ import {
   type EventPlaces,
   type GetSessionConfig,
   RUN_CONFIG_DEFAULTS,
-  type RunConfig,
   sealEvent,
   type Session,
   type SessionKey,
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
-import type { ReadSession } from './history-reader.ts';
 import { lacksSomething } from './lacks-something.ts';
+import type { ReadSession } from './history-reader.ts';
 import { readBack } from './read-back.ts';
-import type { CachedEvents, SessionCache } from './session-cache.ts';
+import { type CachedEvents, SessionCache, type SessionCacheOptions } from './session-cache.ts';
+import type { LockRequest } from './session-locks.ts';
 
 /** A session as a run works on it. */
 export interface LoadedSession {
@@ -33,12 +33,12 @@ export interface LoadedSession {
 export interface SessionLoaderOptions {
   readonly autoCreateSession?: boolean | undefined;
   readonly leaseTtlMs?: number | undefined;
+  readonly sessionCache?: SessionCacheOptions | undefined;
 }
 
 const DEFAULT_LEASE_TTL_MS = 15_000;
 /** What is read first of a session that this process does not know. */
 const FIRST_PAGE: GetSessionConfig = { numRecentEvents: 100 };
-const NO_RUN = {};
 
 /** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
 export class SessionLoader {
@@ -49,30 +49,26 @@ export class SessionLoader {
 
   constructor(
     service: BaseSessionService,
-    cache: SessionCache,
-    { autoCreateSession = false, leaseTtlMs = DEFAULT_LEASE_TTL_MS }: SessionLoaderOptions,
+    { autoCreateSession = false, leaseTtlMs = DEFAULT_LEASE_TTL_MS, sessionCache }: SessionLoaderOptions,
   ) {
     this.#service = service;
-    this.#cache = cache;
+    this.#cache = new SessionCache(sessionCache);
     this.#autoCreate = autoCreateSession;
     this.#ttlMs = leaseTtlMs;
   }
 
-  /**
-   * Takes the session, for a run if one is named. One that does not exist is made when the runner is to and the message can begin a
-   * session. @throws SessionNotFoundError @throws SessionBusyError @throws RunAbortedError
-   */
-  acquire(
-    key: SessionKey,
-    runConfig: Pick<RunConfig, 'onBusy' | 'busyWaitMs'>,
-    canBegin: boolean,
-    abortSignal: AbortSignal | undefined,
-    run: Pick<AcquireLeaseRequest, 'invocationId' | 'resumable'> = NO_RUN,
-  ): Promise<SessionLease> {
-    const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs: waitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfig;
-    const request: AcquireLeaseRequest = { ...key, ...run, ttlMs: this.#ttlMs, onBusy, waitMs, abortSignal };
+  /** Takes the session's lease. @throws SessionNotFoundError SessionBusyError RunAbortedError */
+  acquire({ key, run, onBusy, busyWaitMs, mayCreate = false, abortSignal }: LockRequest): Promise<SessionLease> {
+    const request: AcquireLeaseRequest = {
+      ...key,
+      ...run,
+      ttlMs: this.#ttlMs,
+      onBusy: onBusy ?? RUN_CONFIG_DEFAULTS.onBusy,
+      waitMs: busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
+      abortSignal,
+    };
     const lease = this.#service.acquireLease(request);
-    return this.#autoCreate && canBegin ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
+    return this.#autoCreate && mayCreate ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
   }
 
   async #create(request: AcquireLeaseRequest, error: unknown): Promise<SessionLease> {

@@ -1,55 +1,86 @@
-import { type Event, type EventActions, type Part, sessionKeyOf } from '@eventloom/core';
-import type { MutableInvocation } from './create-invocation.ts';
-import type { EventCommitter } from './event-committer.ts';
+import {
+  type BaseArtifactService,
+  ConfigurationError,
+  type Content,
+  type Event,
+  type EventActions,
+  type Invocation,
+  type Part,
+  sessionKeyOf,
+  setOwn,
+} from '@eventloom/core';
+import type { CreatedInvocation } from './create-invocation.ts';
 import type { MatchedMessage } from './match-answers.ts';
 import { toBeginning } from './resume/run-beginning.ts';
-import { saveInputBlobs } from './save-input-blobs.ts';
 
-/** Marks a user event as a continuation, so that reading back to the begin of the run does not stop at it. */
-const GOES_ON: Partial<EventActions> = { agentState: { goesOn: true } };
+/** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
+const CONTINUES: Partial<EventActions> = { agentState: { goesOn: true } };
 
-/** How a message is stored. */
-export interface StoreMessage {
-  /** True for answers with which a run goes on. */
-  readonly goesOn: boolean;
+/** A message to be stored. */
+export interface MessageToStore {
+  readonly matched: MatchedMessage;
   /** State that is written together with the message. */
-  readonly stateDelta: Record<string, unknown>;
-  /** Where a message goes that is no answer. */
+  readonly stateDelta: Readonly<Record<string, unknown>>;
+  /** The branch of a message that answers no call. */
   readonly branch: string | undefined;
 }
 
-/** Stores the message of a run, or the answers to its calls: those to calls on one branch are one event, which is seen there. */
+/**
+ * Stores the message that a run starts with, or the answers that it goes on with. Answers to calls on one branch become one event on
+ * that branch. Credentials among them are handed to the credential service, and never stored in an event.
+ */
 export async function storeMessage(
-  invocation: MutableInvocation,
-  committer: EventCommitter,
-  { message, calls, answers }: MatchedMessage,
-  { goesOn, stateDelta, branch: picked }: StoreMessage,
+  { invocation, committer }: CreatedInvocation,
+  { matched, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
-  const { runConfig, session, artifactService } = invocation;
-  let actions: Partial<EventActions> = { stateDelta, ...(goesOn && GOES_ON) };
-  if (runConfig.saveInputBlobsAsArtifacts && !goesOn) {
-    const { content, artifactDelta } = await saveInputBlobs(
-      invocation,
-      invocation.userContent ?? message,
-      artifactService,
-    );
+  const { runConfig, session, artifactService, past } = invocation;
+  const { calls, answers } = matched;
+  let content = matched.message;
+  let actions: Partial<EventActions> = past ? { stateDelta, ...CONTINUES } : { stateDelta };
+  if (!past && runConfig.saveInputBlobsAsArtifacts) {
+    const saved = await saveInputBlobs(invocation, content, artifactService);
+    content = saved.content;
     invocation.userContent = content;
-    actions = { ...actions, artifactDelta };
+    actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (runConfig.resumable && !goesOn) actions = { ...actions, agentState: toBeginning(runConfig) };
-  const content = goesOn ? message : (invocation.userContent ?? message);
+  if (!past && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
-  for (const [branch, parts] of partsByBranch(content.parts ?? [], calls, picked)) {
+  for (const [place, parts] of partsByBranch(content.parts ?? [], calls, branch)) {
     const event = { author: 'user', content: { ...content, parts }, actions };
-    await committer.appendNew(branch === undefined ? event : { ...event, branch });
-    actions = GOES_ON;
+    await committer.appendNew(place === undefined ? event : { ...event, branch: place });
+    actions = CONTINUES;
   }
 }
 
+/** Saves each piece of inline data as an artifact, and replaces it in the message by a line of text. */
+async function saveInputBlobs(
+  { session, invocationId }: Invocation,
+  message: Content,
+  artifactService: BaseArtifactService | undefined,
+): Promise<{ readonly content: Content; readonly artifactDelta: Record<string, number> }> {
+  if (!artifactService) {
+    throw new ConfigurationError('runConfig.saveInputBlobsAsArtifacts: the runner has no artifactService');
+  }
+  const artifactDelta: Record<string, number> = {};
+  const parts: Part[] = [];
+  for (const [index, part] of (message.parts ?? []).entries()) {
+    if (!part.inlineData) {
+      parts.push(part);
+      continue;
+    }
+    const filename = `artifact_${invocationId}_${index}`;
+    const version = await artifactService.saveArtifact({ ...sessionKeyOf(session), filename, artifact: part });
+    setOwn(artifactDelta, filename, version);
+    parts.push({ text: `Uploaded file: ${filename}. It is saved as an artifact.` });
+  }
+  return { content: { ...message, parts }, artifactDelta };
+}
+
 /**
- * The parts of a message by the branches that they are for, in order: a function response is for the branch of its call.
- * @param calls the event with the call of each part; empty for a message that is no answer
- * @param branch where a message goes that is none
+ * Groups the parts of a message by branch, in order: a function response belongs to the branch of its call.
+ *
+ * @param calls the event with the call of each part; empty for a message that answers none
+ * @param branch the branch of a message that answers none
  */
 function partsByBranch(
   parts: Part[],

@@ -7,7 +7,7 @@ import {
   StreamingMode,
   type SubInvocation,
 } from '@eventloom/core';
-import { Route } from '@eventloom/multi-agent';
+import { AgentDriver } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 
 /**
@@ -33,23 +33,19 @@ export async function* runSubInvocation(
     const said = { author: 'user', content: request.userContent };
     await inTurn(() => own.appendNew(said));
   }
-  const route = new Route(context.forAgent(request.agent));
-  let isOver = false;
+  const driver = new AgentDriver(context.forAgent(request.agent));
   try {
-    while (!context.isEnded) {
-      const event = route.eventOf(await route.events.next());
-      if (!event) break;
+    for (let step = await driver.next(); !step.done; step = await driver.next()) {
+      const event = step.value;
       // Nobody may be waiting any more: an aborted run does not wait for a tool.
       context.throwIfAborted();
       const waits = event.partial !== true && !event.nodeEvent && !context.progress.isCommitted(event);
       const committed = waits ? await inTurn(() => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
-    isOver = true;
     if (context.isPaused) request.onPause?.();
   } finally {
-    // An agent that fails is over; one that is left, or ends its invocation, is closed.
-    if (!isOver || context.isEnded) await route.events.return();
+    await driver.return();
   }
 }
 
@@ -82,6 +78,7 @@ function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn 
     userContent,
     // An agent that is called as a tool is told and answers in text, also in a live run.
     liveRequestQueue: undefined,
+    live: undefined,
     inTurn: inTurn ?? invocation.inTurn,
     session: { ...session, events: [] },
     derived: new Map(),

@@ -44,6 +44,7 @@ function toolContext(toolConfirmation?: ToolConfirmation): ToolContext {
     models: undefined,
     derived: new Map(),
     recordToolCall: async () => undefined,
+    runAgent: (started) => started.agent.runIn(started),
   });
   return new ToolContext({ invocationContext, functionCallId: 'c1', toolConfirmation });
 }

@@ -162,14 +162,13 @@ export abstract class BaseAgent {
   }
 
   /**
-   * Runs the agent, live in a live run, as a part of the one whose context is given, and then whomever it hands over to, until somebody hands over to
-   * nobody.
-   * @param place where the agent stands, as far as it differs from the parent's place
+   * Runs the agent within the run of another agent, and then each agent that control is transferred to. The same as
+   * `parentContext.runAgent(this, place)`.
+   *
+   * @param place what differs from the parent's position in the run
    */
   runAsync(parentContext: InvocationContext, place?: AgentPlace): AsyncGenerator<Event, void, void> {
-    const context = parentContext.forAgent(this, place);
-    const { driveAgent } = context.invocation;
-    return driveAgent ? driveAgent(context) : this.runIn(context);
+    return parentContext.runAgent(this, place);
   }
 
   /**
@@ -185,7 +184,7 @@ export abstract class BaseAgent {
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const queue = context.liveRequestQueue;
-    queue?.checkAgent(this, context.invocation.rootAgent);
+    context.invocation.live?.checkAgent(this, context.invocation.rootAgent);
     const events = (queue && this.runLiveImpl?.(context, queue)) ?? this.runAsyncImpl(context);
     // The runner completes the events of the agent that a run begins with.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;

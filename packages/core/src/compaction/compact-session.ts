@@ -41,7 +41,7 @@ export async function compactSession(
   // A window that somebody chose may lack what a summary has to tell of.
   if (runConfig.getSessionConfig && session.events.length < session.lastSeq) return;
   try {
-    const event = await context.untilLetGo(compact());
+    const event = await context.whileConnected(compact());
     if (!event) return;
     const { events } = session;
     const places = loaded.places ?? FROM_THE_BEGIN;

@@ -181,6 +181,16 @@ export class InvocationContext {
   }
 
   /**
+   * Runs an agent, live in a live run, and then each agent that control is transferred to, until one ends without a transfer. A failure
+   * is recorded as that of the innermost agent that threw.
+   *
+   * @param place what differs from this context's own position in the run
+   */
+  runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
+    return this.invocation.runAgent(this.forAgent(agent, place));
+  }
+
+  /**
    * Runs an agent as a world of its own: it sees what it is told and what it says itself, and nobody else sees its events, which
    * are stored in this session. Services, plugins, the abort, the lease and the limit of model calls are those of this run; state
    * is shared. Yields each event once it is stored, and goes on when it is asked for the next. In a run that is resumed, a call that
@@ -286,9 +296,9 @@ export class InvocationContext {
     return this.#abort.until(work);
   }
 
-  /** As `untilAborted`; in a live run whose client hung up, for a minute at most. For what applications do. */
-  untilLetGo<T>(work: Promise<T>): Promise<T> {
-    return this.liveRequestQueue?.until(work, this) ?? this.untilAborted(work);
+  /** Waits for application code as `untilAborted` does; in a live run whose client has left, for a minute at most. */
+  whileConnected<T>(work: Promise<T>): Promise<T> {
+    return this.invocation.live?.until(work, this) ?? this.untilAborted(work);
   }
 
   /** An abort for a part of what this agent does, to be given to the agents of that part. `dropAbort` it when the part is over. */

@@ -6,6 +6,7 @@ import type { ContextCacheConfig } from '../model/context-cache.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
 import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
+import type { LiveRun } from '../live/live-run.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -38,8 +39,10 @@ export interface Invocation {
   readonly runConfig: RunConfig;
   /** The message that set the invocation off. */
   readonly userContent: Content | undefined;
-  /** What the client says in a live run; absent in others. */
+  /** The client's input of a live run; absent in other runs. */
   readonly liveRequestQueue?: BaseLiveRequestQueue | undefined;
+  /** The live side of a live run; absent in other runs and in the sub-invocations of a live run. */
+  readonly live?: LiveRun | undefined;
   /**
    * Checks what the client says in a live run as a message that begins a run is checked, and matches its answers with their calls.
    * @param before of the message that this one takes the place of
@@ -73,9 +76,9 @@ export interface Invocation {
   readonly inTurn?: InTurn | undefined;
   /** Told of each event that is stored of an agent that is run as a world of its own, before its reader has it. */
   readonly onStored?: ((event: Event) => void) | undefined;
-  /** Runs the context's agent and then whomever it hands over to. Without one, nobody is handed over to. */
-  readonly driveAgent?: ((context: InvocationContext) => AsyncGenerator<Event, void, void>) | undefined;
-  /** Runs an agent as a world of its own; see `InvocationContext.runSubInvocation`. */
+  /** Runs the agent of a context, and then each agent that control is transferred to. */
+  readonly runAgent: (context: InvocationContext) => AsyncGenerator<Event, void, void>;
+  /** Runs an agent in a sub-invocation; see `InvocationContext.runSubInvocation`. */
   readonly runSubInvocation?:
     | ((parent: InvocationContext, request: SubInvocation) => AsyncGenerator<Event, void, void>)
     | undefined;

@@ -9,6 +9,7 @@ import { Fifo } from './fifo.ts';
 import { isLiveMedia } from './is-live-media.ts';
 import { isResumptionUpdate } from './is-resumption-update.ts';
 import type { LiveRequest } from './live-request.ts';
+import type { LiveRun } from './live-run.ts';
 import type { LiveRunHost, RunLiveParams } from './run-live-params.ts';
 
 /** Options of a queue. */
@@ -21,7 +22,7 @@ const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
 /** What a request counts for beside what it says. */
 const OVERHEAD_CHARS = 64;
 /** What a run gets to store what was said so far, when another one takes its session over. */
-const MAKE_WAY_MS = 2000;
+const YIELD_SESSION_MS = 2000;
 
 interface Waiting {
   readonly request: LiveRequest;
@@ -34,7 +35,7 @@ interface Waiting {
  *
  * It brings along what runs agents live: who makes no queue has nothing of that in its bundle. Made by `new LiveRequestQueue()`.
  */
-export abstract class BaseLiveRequestQueue {
+export abstract class BaseLiveRequestQueue implements LiveRun {
   /** What may wait, as in the options. */
   readonly maxChars: number;
   /** What is said here, once more for each tool that listens to it, by the id of its call: there from the call to its end. */
@@ -161,21 +162,21 @@ export abstract class BaseLiveRequestQueue {
   }
 
   /** Another run is about to take the session over. Settles when what was said so far is stored, or after two seconds. */
-  async makeWay(platform: Platform): Promise<void> {
+  async yieldSession(platform: Platform): Promise<void> {
     this.#left ??= Promise.withResolvers();
     this.#leaving.resolve();
-    const callOff = platform.schedule(MAKE_WAY_MS, this.#left.resolve);
+    const callOff = platform.schedule(YIELD_SESSION_MS, this.#left.resolve);
     await this.#left.promise;
     callOff();
   }
 
   /** Settles when the run is to make way for another one. */
-  whenToMakeWay(): Promise<void> {
+  whenToYieldSession(): Promise<void> {
     return this.#leaving.promise;
   }
 
   /** What was said so far is stored. */
-  madeWay(): void {
+  sessionYielded(): void {
     this.#left?.resolve();
   }
 
@@ -201,7 +202,7 @@ export abstract class BaseLiveRequestQueue {
   abstract until<T>(work: Promise<T>, context: InvocationContext): Promise<T>;
 
   /** True when the run was let go of, because the client hung up and something did not settle. It ends without an error. */
-  abstract get isLetGo(): boolean;
+  abstract get clientDisconnected(): boolean;
 
   /** True for an event of the run that its reader gets and no session: raw media, and handles of the service's. */
   isOnlyStreamed(event: Event): boolean {

@@ -42,6 +42,7 @@ function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, u
     models: undefined,
     derived,
     recordToolCall: async () => undefined,
+    runAgent: (started) => started.agent.runIn(started),
   }).forAgent(agent);
 }
 

@@ -80,7 +80,7 @@ export class LiveFlow {
     this.#patience = patience;
     this.#saving = saving;
     this.#recordings = recordings;
-    void queue.whenToMakeWay().then(() => this.#ending.end('takenOver'));
+    void queue.whenToYieldSession().then(() => this.#ending.end('takenOver'));
     this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
     this.#input = new LiveInput({
       context,

@@ -22,10 +22,10 @@ export class LiveRequestQueue extends BaseLiveRequestQueue {
   #patience: Patience | undefined;
   /** Connections that were about to be made. */
   #attempts = 0;
-  #isLetGo = false;
+  #clientDisconnected = false;
 
-  override get isLetGo(): boolean {
-    return this.#isLetGo;
+  override get clientDisconnected(): boolean {
+    return this.#clientDisconnected;
   }
 
   override createInput(): LiveRequestQueue {
@@ -50,7 +50,7 @@ export class LiveRequestQueue extends BaseLiveRequestQueue {
     let isWaiting = true;
     void this.whenClosed().then(() => {
       if (!isWaiting || this.chars > 0) return;
-      this.#isLetGo = true;
+      this.#clientDisconnected = true;
       hangingUp.abort(new DOMException('the client hung up', 'AbortError'));
     });
     try {
@@ -65,13 +65,13 @@ export class LiveRequestQueue extends BaseLiveRequestQueue {
       context,
       queue: this,
       graceMs: GRACE_MS,
-      onOver: () => (this.#isLetGo = true),
+      onOver: () => (this.#clientDisconnected = true),
       countSigns: () => this.#attempts,
     });
     try {
       return await this.#patience.until(work, 'a callback, a plugin, a model or an agent of the application');
     } catch (error) {
-      throw this.#isLetGo ? new RunAbortedError('the client hung up', { cause: error }) : error;
+      throw this.#clientDisconnected ? new RunAbortedError('the client hung up', { cause: error }) : error;
     }
   }
 }

@@ -24,7 +24,7 @@ export async function* runLive(
     emitted.close();
     flow.stop();
     await running.catch(() => undefined);
-    context.liveRequestQueue?.madeWay();
+    context.liveRequestQueue?.sessionYielded();
   }
   // Whoever takes the session over ends the run.
   if ((await running) === 'takenOver') await context.untilAborted(Promise.withResolvers<never>().promise);

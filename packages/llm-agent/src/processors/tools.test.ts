@@ -39,6 +39,7 @@ async function offered(...tools: ToolUnion[]): Promise<string[]> {
     models: undefined,
     derived: new Map(),
     recordToolCall: async () => undefined,
+    runAgent: (started) => started.agent.runIn(started),
   }).forAgent(agent);
   const request = createLlmRequest();
   await addTools(request, { agent, model, context }, createEventActions());

@@ -11,12 +11,9 @@ import {
   ObjectType,
   type OnBusy,
   RUN_ABANDONED,
-  RUN_CONFIG_DEFAULTS,
-  type SessionKey,
   sessionKeyOf,
   type SessionLease,
 } from '@eventloom/core';
-import type { RunSupport } from '../run.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { eventsOfRun, isRunOver } from './events-of-run.ts';
@@ -45,32 +42,27 @@ const PARAMS: ReadonlySet<string> = new Set<keyof CloseRunParams>([
 ]);
 
 /** Gives up a run that did not come to its end; see `Runner.closeRun`. */
-export async function closeRun(
-  runner: Runner,
-  { sessions, keeper, active }: RunSupport,
-  params: CloseRunParams,
-): Promise<Event | undefined> {
+export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkParams(params);
-  const { userId, sessionId, invocationId, reason, onBusy = RUN_CONFIG_DEFAULTS.onBusy, abortSignal } = params;
-  const { appName, platform, sessionService } = runner;
-  const key: SessionKey = { appName, userId, sessionId };
-  const name = `${userId}\0${sessionId}`;
-  await active.makeWay(name, onBusy, 'the closing of a run');
-  // Open until it is closed: should this process end meanwhile, somebody else goes on.
-  const lease = await sessions.acquire(key, { onBusy }, false, abortSignal, { invocationId, resumable: true });
-  // A lease that is lost is noticed by the next append.
-  const held = { lease, renewedMs: platform.now(), onLost: () => undefined };
-  keeper.hold(held);
+  const { userId, sessionId, invocationId, reason, onBusy, abortSignal } = params;
+  const session = await runner.sessions.lock({
+    key: { appName: runner.appName, userId, sessionId },
+    purpose: 'the closing of a run',
+    onBusy,
+    abortSignal,
+    // The run stays open until it is closed: if this process ends meanwhile, another one resumes it.
+    run: { invocationId, resumable: true },
+    // The next append notices it.
+    onLost: () => undefined,
+  });
   let isClosed = false;
   try {
-    const loaded = await sessions.load(key, name, undefined, [], invocationId);
-    const told = await storeClosing(runner, lease, loaded, invocationId, reason);
-    sessions.keep(name, loaded);
+    const loaded = await session.read({ invocationId });
+    const told = await storeClosing(runner, session.lease, loaded, invocationId, reason);
     isClosed = true;
     return told;
   } finally {
-    keeper.letGo(held);
-    await sessionService.releaseLease(lease, { leaveOpen: !isClosed });
+    await session.unlock(!isClosed);
   }
 }
 

@@ -216,18 +216,21 @@ describe('a run that is resumed', () => {
   test('tells what it said before, when it is asked to', async () => {
     const gate = new Gate();
     gate.open();
-    let begun = 0;
     const { runner, params } = await left(halting(gate));
-    const events = await runner.run({ ...params, replay: true, onBegin: () => begun++ });
+    const stream = runner.runAsync({ ...params, replay: true });
+    const started = stream.whenStarted();
+    const events: Event[] = [];
+    for await (const event of stream) events.push(event);
     expect(textsOf(events)).toEqual(['one', 'one', 'two']);
-    expect(begun).toBe(1);
+    expect(await started).toBe(true);
   });
 
-  test('does not begin when it does not get its session', async () => {
+  test('does not start when it does not get its session', async () => {
     const { runner, params, sessionService } = await left(halting(new Gate()));
     const lease = await sessionService.acquireLease(KEY);
-    const onBegin = () => expect.unreachable();
-    await expect(runner.run({ ...params, onBegin, runConfig: { onBusy: 'reject' } })).rejects.toThrow(SessionBusyError);
+    const stream = runner.runAsync({ ...params, runConfig: { onBusy: 'reject' } });
+    await expect(stream.next()).rejects.toThrow(SessionBusyError);
+    expect(await stream.whenStarted()).toBe(false);
     await sessionService.releaseLease(lease);
     expect((await runner.listOpenRuns()).runs).toMatchObject([{ attempts: 0 }]);
   });

@@ -79,17 +79,13 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
     }
     return runs.start(
       key,
-      (abortSignal, onBegin) =>
-        runner.runAsync({
-          userId,
-          sessionId,
-          newMessage,
-          invocationId,
-          stateDelta,
-          runConfig,
-          abortSignal,
-          onBegin: () => onBegin(runner.resumable || invocationId !== undefined),
-        }),
+      (abortSignal, onBegin) => {
+        const params = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal };
+        const stream = runner.runAsync(params);
+        const isResumable = runner.resumable || invocationId !== undefined;
+        void stream.whenStarted().then((isStarted) => isStarted && onBegin(isResumable));
+        return stream;
+      },
       invocationId === undefined ? undefined : { invocationId },
     );
   }

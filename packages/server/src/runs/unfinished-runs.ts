@@ -166,7 +166,11 @@ export class UnfinishedRuns {
     try {
       const hosted = this.#params.runs.start(
         key,
-        (abortSignal, onBegin) => runner.runAsync({ ...params, abortSignal, onBegin: () => onBegin(true) }),
+        (abortSignal, onBegin) => {
+          const stream = runner.runAsync({ ...params, abortSignal });
+          void stream.whenStarted().then((isStarted) => isStarted && onBegin(true));
+          return stream;
+        },
         { invocationId, isUnasked: true },
       );
       this.#resumed++;

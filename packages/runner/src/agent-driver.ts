@@ -1,0 +1,164 @@
+import {
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  ObjectType,
+  reportUnlessStopped,
+  RUN_CONFIG_DEFAULTS,
+  TRANSFER_TAG,
+} from '@eventloom/core';
+
+type Events = AsyncGenerator<Event, void, void>;
+type Step = IteratorResult<Event, void>;
+
+const DONE: Step = { done: true, value: undefined };
+
+/**
+ * Drives an agent, and then each agent that control is transferred to: one after the other, none inside another. A generator of their
+ * events, and of an announcement for every transfer.
+ *
+ * A transfer is data: a committed event of an agent's execution has `transferToAgent`, and when that execution has ended, the
+ * agent of that name goes on in its place and on its branch. In the call tree, the agent that transferred is its parent.
+ *
+ * Ends early when the invocation is ended. Throws what an agent throws, ConfigurationError for a transfer to an agent that the tree does not
+ * have, HandOverLimitError for more than `runConfig.maxLlmCalls` transfers without a model call, and RunAbortedError.
+ *
+ * It is no generator function, because every generator between a model and the reader costs each chunk a few promises.
+ */
+export class AgentDriver implements Events {
+  #context: InvocationContext;
+  #events: Events | undefined;
+  /** True while an agent works on its next event, false while its generator waits at a yield. */
+  #isWorking = false;
+  #isDone = false;
+  #transfersSinceModelCall = 0;
+  #llmCalls = 0;
+
+  /** @param context the context of the agent to start with */
+  constructor(context: InvocationContext) {
+    this.#context = context;
+    // In a resumed run, agents may have ended already, and control is with the one that they transferred to.
+    while (this.#context.past?.isOver && this.#takeTransfer() !== undefined);
+  }
+
+  /** The context of the agent that has control. */
+  get context(): InvocationContext {
+    return this.#context;
+  }
+
+  /** True from the first `next` until the last agent has ended. */
+  get isRunning(): boolean {
+    return this.#events !== undefined && !this.#isDone;
+  }
+
+  next(): Promise<Step> {
+    if (this.#isDone) return Promise.resolve(DONE);
+    const { isEnded, progress } = this.#context;
+    if (isEnded && !progress.endsItself) return this.return();
+    this.#events ??= start(this.#context);
+    this.#isWorking = true;
+    return this.#events.next().then(this.#onStep, this.#onFailure);
+  }
+
+  async return(): Promise<Step> {
+    this.#isDone = true;
+    await this.#events?.return();
+    return DONE;
+  }
+
+  async throw(error: unknown): Promise<Step> {
+    this.#isDone = true;
+    await this.#events?.return();
+    throw error;
+  }
+
+  /**
+   * Closes the agent that has control. Its failure to close is reported to the platform: it must not replace the
+   * reason why the run ended. An agent that is stuck is not waited for.
+   */
+  async close(): Promise<void> {
+    const closing = this.return().catch((error: unknown) =>
+      reportUnlessStopped(this.#context.invocation.platform, error),
+    );
+    if (!this.#isWorking) await closing;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  readonly #onStep = (step: Step): Step => {
+    this.#isWorking = false;
+    return step.done === true ? this.#transfer() : step;
+  };
+
+  readonly #onFailure = (error: unknown): never => {
+    this.#isWorking = false;
+    this.#isDone = true;
+    const context = this.#context;
+    // An agent that was aborted is not the one that failed.
+    if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
+    throw error;
+  };
+
+  /** Gives control to the agent that the one that ended transferred to. Its announcement comes first; without one, this is the end. */
+  #transfer(): Step {
+    const from = this.#context;
+    try {
+      const name = this.#takeTransfer();
+      if (name !== undefined) {
+        this.#countTransfer(from);
+        const content = { role: 'model', parts: [{ text: `Transferring control to agent: ${name}` }] };
+        return {
+          done: false,
+          value: from.createEvent({ content, object: ObjectType.agentTransfer, tags: [TRANSFER_TAG] }),
+        };
+      }
+    } catch (error) {
+      return this.#onFailure(error);
+    }
+    this.#isDone = true;
+    return DONE;
+  }
+
+  /** Moves control to the target of the transfer, if the agent that ended asked for one, and returns the target's name. */
+  #takeTransfer(): string | undefined {
+    const from = this.#context;
+    const name = from.progress.takeTransfer(from.executionId);
+    if (name === undefined || from.isEnded) return undefined;
+    from.throwIfAborted();
+    const target = from.invocation.rootAgent.findAgent(name);
+    if (!target) {
+      throw new ConfigurationError(
+        `agent "${from.agent.name}": asked to hand over to "${name}", and there is no agent of that name in its tree`,
+      );
+    }
+    this.#context = from.forAgent(target);
+    this.#events = undefined;
+    return name;
+  }
+
+  #countTransfer({ progress, runConfig }: InvocationContext): void {
+    if (progress.llmCalls !== this.#llmCalls) this.#transfersSinceModelCall = 0;
+    this.#llmCalls = progress.llmCalls;
+    const limit = runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls;
+    progress.checkHandOvers(++this.#transfersSinceModelCall, limit);
+  }
+}
+
+function start(context: InvocationContext): Events {
+  return context.progress.isTurnDue() ? startAfterYielding(context) : context.agent.runIn(context);
+}
+
+/**
+ * Gives the event loop a turn first. Agents that are started again and again and wait for nothing would otherwise block the process,
+ * and could not be aborted.
+ */
+async function* startAfterYielding(context: InvocationContext): Events {
+  await context.untilAborted(new Promise<void>((resolve) => void context.platform.schedule(0, resolve)));
+  yield* context.agent.runIn(context);
+}
