@@ -21,3 +21,62 @@ export const allowedEdges: AllowedEdges = {
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
+  runner: ['tools'],
+  server: ['llm-agent', 'runner'],
+  cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
+  eventloom: 'all',
+};
+
+/** Edges of manifests and of import statements together. Test files and devDependencies make no edge. */
+export function packageGraph(packages: readonly Workspace[]): PackageGraph {
+  const shortNames = new Map(packages.map(({ folder, manifest }) => [manifest.name, shortName(folder)]));
+  return new Map(
+    packages.map(({ folder, manifest, files }) => {
+      const sources = files.filter(({ path }) => !isTestFile(path));
+      const used = [
+        ...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies }),
+        ...sources.flatMap(importedSpecifiers).map(packageOf),
+      ];
+      const targets = used.flatMap((name) => shortNames.get(name) ?? []);
+      return [shortName(folder), new Set(targets.filter((target) => target !== shortName(folder)))];
+    }),
+  );
+}
+
+export function unlistedPackages(graph: PackageGraph, allowed: AllowedEdges): string[] {
+  return [...graph.keys()].filter((name) => !(name in allowed));
+}
+
+export function forbiddenEdges(graph: PackageGraph, allowed: AllowedEdges): string[] {
+  return [...graph].flatMap(([from, targets]) => {
+    const mayImport = allowed[from] ?? [];
+    if (mayImport === 'all') return [];
+    return [...targets].filter((to) => to !== 'core' && !mayImport.includes(to)).map((to) => `${from} → ${to}`);
+  });
+}
+
+/** Each package that can be reached from itself. */
+export function packagesInCycles(graph: PackageGraph): string[] {
+  return [...graph.keys()].filter((start) => {
+    const reached = new Set<string>();
+    const open = [...(graph.get(start) ?? [])];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (reached.has(next)) continue;
+      reached.add(next);
+      open.push(...(graph.get(next) ?? []));
+    }
+    return reached.has(start);
+  });
+}
+
+/** `@scope/name/deep` → `@scope/name`; `name/deep` → `name`. */
+export function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function shortName(folder: string): string {
+  return folder.replace('packages/', '');
+}
