@@ -73,7 +73,7 @@ export class Stage {
   }
 
   /** The session as it is stored; undefined before anything was said in it. */
-  session(sessionId = 'first'): Promise<Session | undefined> {
+  async session(sessionId = 'first'): Promise<Session | undefined> {
     const { appName, sessionService } = this.#runner;
     return sessionService.getSession({ appName, userId: 'you', sessionId });
   }

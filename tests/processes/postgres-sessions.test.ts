@@ -116,7 +116,7 @@ test('the lease of a process that crashed runs out, another one goes on, and the
   await service.appendEvent({ session, event: eventOf('after'), lease });
   const late = service.appendEvent({ session, event: eventOf('late'), lease: old });
   await expect(late).rejects.toThrow(StaleWriterError);
-  await expect(service.renewLease(old)).rejects.toThrow(StaleWriterError);
+  await expect(async () => service.renewLease(old)).rejects.toThrow(StaleWriterError);
   await service.releaseLease(old);
   await service.renewLease(lease);
   const stored = await read('session');

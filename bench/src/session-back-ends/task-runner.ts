@@ -134,12 +134,15 @@ export class TaskRunner {
     return turn(runner, sessionId, start === 'cold with a window' ? WINDOW : undefined);
   }
 
-  #settled(written: Promise<unknown>): Promise<unknown> {
+  #settled(written: unknown): unknown {
     const settle = this.#settle;
-    return settle ? written.then(() => settle()) : written;
+    return settle ? Promise.resolve(written).then(() => settle()) : written;
   }
 
-  async #repeat(count: number, run: () => Promise<unknown>): Promise<void> {
-    for (let index = 0; index < count; index++) await run();
+  async #repeat(count: number, run: () => unknown): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      const answer = run();
+      if (answer instanceof Promise) await answer;
+    }
   }
 }

@@ -192,6 +192,7 @@ export { ResponseAggregator } from './model/response-aggregator.ts';
 export { checkName } from './session/check-name.ts';
 export { checkToolCall } from './session/check-tool-call.ts';
 export { checkStoredKeys, inField, toStoredEvent } from './session/stored-checks.ts';
+export type { MaybePromise } from './session/maybe-promise.ts';
 export { readNewest } from './session/read-newest.ts';
 export type {
   Session,

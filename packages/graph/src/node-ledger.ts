@@ -29,11 +29,11 @@ export class NodeLedger {
   }
 
   /** Writes that a call begins, or, with a response, that it is finished: of its actions what is not temporary. */
-  record(call: string, response?: JsonObject, actions?: Partial<EventActions>): Promise<void> {
+  async record(call: string, response?: JsonObject, actions?: Partial<EventActions>): Promise<void> {
     const { context } = this.#graph;
     const { invocation, invocationId } = context;
     const changed = actions && recordedActions(context, actions);
-    return invocation.recordToolCall({
+    await invocation.recordToolCall({
       invocationId,
       callId: this.#graph.ledgerId(call),
       name: this.#nodeName,

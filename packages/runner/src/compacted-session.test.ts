@@ -24,7 +24,7 @@ async function setUp(extra: readonly Event[] = []) {
   const platform = fixedPlatform();
   const sessionService = new CountingService({ platform });
   const session = await sessionService.createSession(KEY);
-  const append = (event: Event): Promise<Event> => sessionService.appendEvent({ session, event });
+  const append = async (event: Event): Promise<Event> => sessionService.appendEvent({ session, event });
   for (let turn = 1; turn <= 100; turn++) {
     const extras = { timestamp: turn, invocationId: `e-${turn}` };
     await append(userEvent(`u${turn}`, { ...extras, id: `u${turn}` }));

@@ -124,7 +124,7 @@ export class EventCommitter {
     return changes ? stored.then((told) => changes.toldIn(told, this.#context.session.state)) : stored;
   }
 
-  #append(given: Event): Promise<Event> {
+  async #append(given: Event): Promise<Event> {
     const timestamp = afterCovered(given.timestamp, this.#coveredUntil);
     const event = timestamp === given.timestamp ? given : { ...given, timestamp };
     // The append renews the lease; that it may be a little later than the event was made does no harm.

@@ -3,6 +3,7 @@ import {
   type BaseSessionService,
   type EventPlaces,
   type GetSessionConfig,
+  type MaybePromise,
   RUN_CONFIG_DEFAULTS,
   sealEvent,
   type Session,
@@ -139,7 +140,7 @@ export class SessionLoader {
     };
   }
 
-  #get(key: SessionKey, config?: GetSessionConfig): Promise<Session | undefined> {
+  #get(key: SessionKey, config?: GetSessionConfig): MaybePromise<Session | undefined> {
     return this.#service.getSession({ ...key, config });
   }
 

@@ -47,7 +47,7 @@ describe('DriverSessionService', () => {
   test('refuses an event whose id or time cannot be stored', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ appName: 'app', userId: 'user' });
-    const append = (params: EventParams): Promise<Event> =>
+    const append = async (params: EventParams): Promise<Event> =>
       service.appendEvent({ session, event: createEvent({ author: 'user', ...params }) });
     for (const id of ['a\0b', 'x'.repeat(257)])
       await expect(append({ id })).rejects.toBeInstanceOf(InvalidRequestError);
@@ -55,6 +55,24 @@ describe('DriverSessionService', () => {
       await expect(append({ timestamp })).rejects.toBeInstanceOf(InvalidEventError);
     }
     expect(session.events).toEqual([]);
+  });
+
+  test('answers what a run asks for at once when its driver does', async () => {
+    const service = new InMemorySessionService();
+    const key = { appName: 'app', userId: 'user', sessionId: 'session' };
+    const session = await service.createSession(key);
+    const lease = await service.acquireLease(key);
+    const call = { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' } as const;
+    const answers = [
+      service.getSession(key),
+      service.appendEvent({ session, event: createEvent({ author: 'user' }), lease }),
+      service.recordToolCall(lease, call),
+      service.listToolCalls({ ...key, invocationId: 'e-1' }),
+      service.renewLease(lease),
+      service.releaseLease(lease),
+    ];
+    expect(answers.filter((answer) => answer instanceof Promise)).toEqual([]);
+    expect(answers[3]).toEqual([call]);
   });
 
   test('keeps one sealed copy of an in-memory event, and gives that one to all', async () => {

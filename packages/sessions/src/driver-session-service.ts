@@ -16,6 +16,7 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
   type ListToolCallsRequest,
+  type MaybePromise,
   type Platform,
   type ReleaseLeaseOptions,
   type Session,
@@ -34,11 +35,12 @@ import { exportSession } from './export-session.ts';
 import { planImport } from './import-plan.ts';
 import { listOpenRuns } from './list-open-runs.ts';
 import { listSessions } from './list-sessions.ts';
-import type { AppendOutcome, MaybePromise, SessionDriver } from './session-driver.ts';
+import type { AppendOutcome, SessionDriver } from './session-driver.ts';
 import { busyError, existsError, notFoundError, staleError } from './errors.ts';
 import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
+import { whenReady } from './when-ready.ts';
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
@@ -78,12 +80,10 @@ export class DriverSessionService extends BaseSessionService {
     return toSession({ ...created, appName, userId, sessionId, updatedAtMs: nowMs, lastSeq: 0, events: [] });
   }
 
-  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+  override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
     const { appName, userId, sessionId, config } = request;
     this.#names.check(appName, userId, sessionId);
-    let stored = this.#driver.readSession(request, toEventWindow(config));
-    if (stored instanceof Promise) stored = await stored;
-    return stored && toSession(stored);
+    return whenReady(this.#driver.readSession(request, toEventWindow(config)), (stored) => stored && toSession(stored));
   }
 
   override listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -120,7 +120,7 @@ export class DriverSessionService extends BaseSessionService {
     this.#leases.wake(request);
   }
 
-  override async appendEvent(request: AppendEventRequest): Promise<Event> {
+  override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
     const { session, event, lease } = request;
     if (event.partial === true) return event;
     const { appName, userId, id: sessionId } = session;
@@ -130,21 +130,22 @@ export class DriverSessionService extends BaseSessionService {
     checkName('event.id', plan.event.id);
     if (lease && !isLeaseOf(lease, session)) throw staleError(lease);
     if (!lease && this.#leases.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
-    let outcome = this.#append(session, plan, nowMs, lease);
-    if (outcome instanceof Promise) outcome = await outcome;
-    if (outcome.status === 'busy') return this.#appendInTurn(session, plan);
-    return this.#settleAppend(session, plan, outcome, nowMs, lease);
+    return whenReady(this.#append(session, plan, nowMs, lease), (outcome) =>
+      outcome.status === 'busy'
+        ? this.#appendInTurn(session, plan)
+        : this.#settleAppend(session, plan, outcome, nowMs, lease),
+    );
   }
 
   override acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
     return this.#leases.acquire(request);
   }
 
-  override renewLease(lease: SessionLease): Promise<void> {
+  override renewLease(lease: SessionLease): MaybePromise<void> {
     return this.#leases.renew(lease);
   }
 
-  override releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): Promise<void> {
+  override releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): MaybePromise<void> {
     return this.#leases.release(lease, options);
   }
 
@@ -152,19 +153,19 @@ export class DriverSessionService extends BaseSessionService {
     return listOpenRuns(this.#driver, request);
   }
 
-  override async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void> {
-    let live = this.#driver.recordToolCall(lease, checkToolCall(entry));
-    if (live instanceof Promise) live = await live;
-    if (!live) throw staleError(lease);
+  override recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void> {
+    return whenReady(this.#driver.recordToolCall(lease, checkToolCall(entry)), (isLive) => {
+      if (!isLive) throw staleError(lease);
+    });
   }
 
-  override async listToolCalls(request: ListToolCallsRequest): Promise<ToolLedgerEntry[]> {
+  override listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]> {
     this.#names.check(request.appName, request.userId, request.sessionId);
     checkName('invocationId', request.invocationId);
     return this.#driver.listToolCalls(request, request.invocationId);
   }
 
-  /** Somebody holds the session: append under a lease of one's own, when it is one's turn. */
+  /** Appends to a session that is held or waited for: waits for a lease, and appends under it. */
   async #appendInTurn(session: Session, plan: AppendPlan): Promise<Event> {
     const key = sessionKeyOf(session);
     const lease = await this.#leases.acquire(key);
@@ -200,12 +201,12 @@ export class DriverSessionService extends BaseSessionService {
           showAppend(session, plan, outcome.seq, nowMs);
           return plan.event;
         }
-        return this.#catchUp(session, outcome.seq).then(() => {
+        return whenReady(this.#catchUp(session, outcome.seq), () => {
           showTemp(session, plan);
           return plan.event;
         });
       case 'duplicate':
-        return this.#catchUp(session, outcome.lastSeq).then(() => outcome.event);
+        return whenReady(this.#catchUp(session, outcome.lastSeq), () => outcome.event);
       case 'missing':
         throw notFoundError(sessionKeyOf(session));
       case 'stale':
@@ -214,11 +215,12 @@ export class DriverSessionService extends BaseSessionService {
     }
   }
 
-  async #catchUp(session: Session, seq: number): Promise<void> {
+  #catchUp(session: Session, seq: number): MaybePromise<void> {
     if (session.lastSeq >= seq) return;
     const window = { ...ALL_EVENTS, afterSeq: session.lastSeq };
-    const stored = await this.#driver.readSession(sessionKeyOf(session), window);
-    if (stored) showStored(session, stored);
+    return whenReady(this.#driver.readSession(sessionKeyOf(session), window), (stored) => {
+      if (stored) showStored(session, stored);
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 // Session services that need no runtime beyond web standards, and the seam for storage of one's own.
 
+export type { MaybePromise } from '@eventloom/core';
 export type { InMemorySessionServiceOptions } from './in-memory-session-service.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
 export type { DriverSessionServiceOptions } from './driver-session-service.ts';
@@ -18,7 +19,6 @@ export type {
   EventAppend,
   EventWindow,
   ListedSession,
-  MaybePromise,
   SessionBackground,
   SessionCreation,
   SessionDriver,

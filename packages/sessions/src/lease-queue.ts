@@ -1,7 +1,6 @@
-import type { Platform, SessionKey } from '@eventloom/core';
+import type { MaybePromise, Platform, SessionKey } from '@eventloom/core';
 import { LeaseWaiter } from './lease-waiter.ts';
 import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
-import type { MaybePromise } from './session-driver.ts';
 import { abortedError, busyError, fullLineError } from './errors.ts';
 
 /** How many may wait for one session in this process. */

@@ -1,9 +1,15 @@
-import type { Event, LeaveOpen, OpenRun, SessionKey, SessionLease, StateWrite, ToolLedgerEntry } from '@eventloom/core';
+import type {
+  Event,
+  LeaveOpen,
+  MaybePromise,
+  OpenRun,
+  SessionKey,
+  SessionLease,
+  StateWrite,
+  ToolLedgerEntry,
+} from '@eventloom/core';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import type { OpenRunPage } from './open-run-page.ts';
-
-/** An answer given at once by a back end that can (node:sqlite, Durable Object storage), or later by one that cannot. */
-export type MaybePromise<T> = T | Promise<T>;
 
 /** One stored state key, without its prefix. The value is the reader's own: changing it changes nothing stored. */
 export interface StateEntry {

@@ -2,6 +2,7 @@ import {
   type AcquireLeaseRequest,
   checkName,
   InvalidRequestError,
+  type MaybePromise,
   type Platform,
   type ReleaseLeaseOptions,
   type SessionKey,
@@ -12,6 +13,7 @@ import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
 import type { SessionDriver } from './session-driver.ts';
 import { abortedError, busyError, notFoundError, staleError } from './errors.ts';
 import type { SessionNames } from './session-names.ts';
+import { whenReady } from './when-ready.ts';
 
 const DEFAULT_TTL_MS = 30_000;
 const DEFAULT_WAIT_MS = 60_000;
@@ -78,15 +80,13 @@ export class SessionLeases {
   }
 
   /** @throws StaleWriterError */
-  async renew(lease: SessionLease): Promise<void> {
-    let live = this.#driver.renewLease(lease, this.#platform.now());
-    if (live instanceof Promise) live = await live;
-    if (!live) throw staleError(lease);
+  renew(lease: SessionLease): MaybePromise<void> {
+    return whenReady(this.#driver.renewLease(lease, this.#platform.now()), (isLive) => {
+      if (!isLive) throw staleError(lease);
+    });
   }
 
-  async release(lease: SessionLease, { leaveOpen = false }: ReleaseLeaseOptions = {}): Promise<void> {
-    const released = this.#driver.releaseLease(lease, leaveOpen);
-    if (released instanceof Promise) await released;
-    this.#queue.wake(lease);
+  release(lease: SessionLease, { leaveOpen = false }: ReleaseLeaseOptions = {}): MaybePromise<void> {
+    return whenReady(this.#driver.releaseLease(lease, leaveOpen), () => this.#queue.wake(lease));
   }
 }

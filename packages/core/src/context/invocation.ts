@@ -11,6 +11,7 @@ import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
+import type { MaybePromise } from '../session/maybe-promise.ts';
 import type { Session, SessionKey } from '../session/session.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
@@ -66,9 +67,9 @@ export interface Invocation {
   /** What is stored of the invocation, when it is resumed. */
   readonly past?: InvocationPast | undefined;
   /** Writes to the session's tool ledger under the run's lease. */
-  readonly recordToolCall: (entry: ToolLedgerEntry) => Promise<void>;
+  readonly recordToolCall: (entry: ToolLedgerEntry) => MaybePromise<void>;
   /** What the session's tool ledger has of an invocation. */
-  readonly listToolCalls?: ((invocationId: string) => Promise<readonly ToolLedgerEntry[]>) | undefined;
+  readonly listToolCalls?: ((invocationId: string) => MaybePromise<readonly ToolLedgerEntry[]>) | undefined;
   /**
    * Puts the commits of agents that run at the same time in an order that does not depend on how fast they are. Absent where no
    * order is kept.

@@ -1,4 +1,5 @@
 import type { Event } from '../event/event.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
 import type { ListOpenRunsRequest, ListOpenRunsResponse } from './open-run.ts';
@@ -106,6 +107,9 @@ export interface ListToolCallsRequest extends SessionKey {
  * An append is one transaction: the event, the state it changes in every scope and the session's time are stored together or not
  * at all. `temp:` keys are applied to the session object that was handed in and stored nowhere. Partial events are never stored.
  * Different sessions never wait for each other.
+ *
+ * The methods that a run calls return a value or a promise: a back end that can answer at once does, and a turn then waits for
+ * nothing. The same holds for their errors, which are thrown at once or reject the promise: `await` the call inside the `try`.
  */
 export abstract class BaseSessionService {
   /**
@@ -118,7 +122,7 @@ export abstract class BaseSessionService {
   abstract createSession(request: CreateSessionRequest): Promise<Session>;
 
   /** The session, or undefined when it does not exist. What is returned is the caller's own: changing it changes nothing stored. */
-  abstract getSession(request: GetSessionRequest): Promise<Session | undefined>;
+  abstract getSession(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
    * How many events of a window have together at most so many bytes as JSON: its newest with `numRecentEvents`, else its oldest, and
@@ -128,7 +132,7 @@ export abstract class BaseSessionService {
   countWithin?(request: GetSessionRequest, maxBytes: number): Promise<number>;
 
   /** As `getSession`, with no state: it is not read. To be asked where only the events count. Absent where reading it costs little. */
-  getWithoutState?(request: GetSessionRequest): Promise<Session | undefined>;
+  getWithoutState?(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
    * A page of the sessions of a user or an app.
@@ -182,7 +186,7 @@ export abstract class BaseSessionService {
    * @throws InvalidRequestError for an id, InvalidArtifactNameError for a name in `artifactDelta`, that cannot be stored
    * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
-  abstract appendEvent(request: AppendEventRequest): Promise<Event>;
+  abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
 
   /**
    * Takes the session for writing.
@@ -195,10 +199,10 @@ export abstract class BaseSessionService {
   abstract acquireLease(request: AcquireLeaseRequest): Promise<SessionLease>;
 
   /** Keeps the lease for another `ttlMs`. @throws StaleWriterError when it is no longer the session's */
-  abstract renewLease(lease: SessionLease): Promise<void>;
+  abstract renewLease(lease: SessionLease): MaybePromise<void>;
 
   /** Lets the next one in, and ends the open run that the lease was for. Releasing a lease that is no longer the session's is a no-op. */
-  abstract releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): Promise<void>;
+  abstract releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): MaybePromise<void>;
 
   /**
    * A page of the app's open runs. A run stays open until its lease is released, unless that leaves it open; until another run gets
@@ -212,10 +216,10 @@ export abstract class BaseSessionService {
    * @throws StaleWriterError when the lease is no longer the session's
    * @throws SizeLimitError for a response that is larger than the back end stores; nothing is changed
    */
-  abstract recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void>;
+  abstract recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void>;
 
   /** The tool calls of an invocation, in the order they started. */
-  abstract listToolCalls(request: ListToolCallsRequest): Promise<ToolLedgerEntry[]>;
+  abstract listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]>;
 
   /**
    * The session, made when it is not there. With several callers at once, one makes it and the others get that one; `state` is

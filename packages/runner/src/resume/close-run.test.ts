@@ -4,6 +4,7 @@ import {
   type FunctionCall,
   getFunctionResponses,
   InvalidRequestError,
+  type MaybePromise,
   SessionBusyError,
   ShuttingDownError,
   StaleWriterError,
@@ -25,7 +26,7 @@ const SECOND = { id: 'c2', name: 'slow' };
 class DyingService extends InMemorySessionService {
   isDead = false;
 
-  override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): Promise<Event> {
+  override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): MaybePromise<Event> {
     return this.isDead ? Promise.reject(new TypeError('dead')) : super.appendEvent(...given);
   }
 }

@@ -88,7 +88,7 @@ async function storeClosing(
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
-  const append = (event: Event): Promise<Event> => sessionService.appendEvent({ session, event, lease });
+  const append = async (event: Event): Promise<Event> => sessionService.appendEvent({ session, event, lease });
   const ledger = await sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });
   for (const { asking, content, actions } of answerOpenCalls(events, ledger)) {
     const { author, branch, executionId, parentExecutionId } = asking;

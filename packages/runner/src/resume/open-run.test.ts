@@ -7,6 +7,7 @@ import {
   SessionBusyError,
   ShuttingDownError,
   StreamingMode,
+  type MaybePromise,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -24,7 +25,7 @@ const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] 
 class FailingService extends InMemorySessionService {
   fails: 'appendEvent' | 'getSession' | undefined;
 
-  override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): Promise<Event> {
+  override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): MaybePromise<Event> {
     return this.fails === 'appendEvent' ? Promise.reject(new TypeError('no disk')) : super.appendEvent(...given);
   }
 

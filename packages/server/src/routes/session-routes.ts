@@ -6,6 +6,7 @@ import {
   isRecord,
   isUserArtifact,
   type ListSessionsRequest,
+  type MaybePromise,
   type Session,
   type SessionKey,
   SessionNotFoundError,
@@ -124,7 +125,7 @@ async function deleteArtifacts(artifactService: BaseArtifactService, key: Sessio
 
 function sourceOf(call: Call, key: SessionKey): SessionSource {
   const { sessionService } = call.runner();
-  const present = async (found: Promise<Session | undefined>): Promise<Session> => {
+  const present = async (found: MaybePromise<Session | undefined>): Promise<Session> => {
     const session = await found;
     if (session) return session;
     throw new SessionNotFoundError(

@@ -60,7 +60,7 @@ export async function writeRichSession(
 
 /** All tool calls of a session that `writeRichSession` made, invocation by invocation. */
 export async function richToolCalls(service: BaseSessionService, key: SessionKey): Promise<ToolLedgerEntry[][]> {
-  return Promise.all(RICH_INVOCATIONS.map((invocationId) => service.listToolCalls({ ...key, invocationId })));
+  return Promise.all(RICH_INVOCATIONS.map(async (invocationId) => service.listToolCalls({ ...key, invocationId })));
 }
 
 function richEvents(): (EventParams & { readonly id: string })[] {

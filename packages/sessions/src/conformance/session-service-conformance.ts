@@ -25,6 +25,7 @@ import { sessionNameRules } from './session-name-rules.ts';
 import { leaseQueueRules } from './lease-queue-rules.ts';
 import { ledgerRules } from './ledger-rules.ts';
 import { listRules } from './list-rules.ts';
+import { promisedMaker } from './session-rule.ts';
 import { sessionRules } from './session-rules.ts';
 import { sizeRules } from './size-rules.ts';
 import { stateKeyRules } from './state-key-rules.ts';
@@ -71,5 +72,5 @@ export function sessionServiceConformance(
     ...eventFaultRules,
     ...sizeRules,
   ];
-  return conformanceCases(rules, makeService, options);
+  return conformanceCases(rules, promisedMaker(makeService), options);
 }

@@ -5,6 +5,7 @@ import {
   type ConformanceOptions,
   type MakeService,
 } from '@eventloom/core/conformance';
+import { toPromised } from './session-rule.ts';
 import { type SessionTransfer, transferRules } from './transfer-rules.ts';
 
 /**
@@ -26,7 +27,7 @@ export function sessionTransferConformance(
     try {
       const target = await makeTarget(request);
       return {
-        service: { source: source.service, target: target.service },
+        service: { source: toPromised(source.service), target: toPromised(target.service) },
         async close() {
           await target.close?.();
           await source.close?.();

@@ -1,14 +1,15 @@
-import type { BaseSessionService, GetSessionConfig } from '@eventloom/core';
+import type { GetSessionConfig } from '@eventloom/core';
 import type { ConformanceRule } from '@eventloom/core/conformance';
 import { parseSessionLines, toSessionLines } from '../session-lines.ts';
 import { comparable, exportAll, recordsOf } from './records.ts';
 import { richToolCalls, writeRichSession } from './rich-session.ts';
 import { KEY, sampleEvent } from './samples.ts';
+import type { PromisedService } from './session-rule.ts';
 
 /** Two services, between which sessions go. */
 export interface SessionTransfer {
-  readonly source: BaseSessionService;
-  readonly target: BaseSessionService;
+  readonly source: PromisedService;
+  readonly target: PromisedService;
 }
 
 const MEGABYTE = 1_048_576;

@@ -106,7 +106,7 @@ test('a second service on the same storage sees the same sessions and leases', (
     await expect(other.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
     const taken = await other.acquireLease({ ...KEY, onBusy: 'interrupt' });
     await other.appendEvent({ session, event: event('one'), lease: taken });
-    await expect(service.appendEvent({ session, event: event('two'), lease })).rejects.toThrow('lease');
+    await expect(async () => service.appendEvent({ session, event: event('two'), lease })).rejects.toThrow('lease');
     expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);
   }));
 
@@ -117,7 +117,9 @@ test('a session whose holder went with the memory of the object is free at once,
     await expect(service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
     service.abandonLeases();
     await service.acquireLease({ ...KEY, onBusy: 'reject' });
-    await expect(service.appendEvent({ session, event: event('late'), lease: held })).rejects.toThrow(StaleWriterError);
+    await expect(async () => service.appendEvent({ session, event: event('late'), lease: held })).rejects.toThrow(
+      StaleWriterError,
+    );
   });
 });
 

@@ -1,5 +1,4 @@
-import { SizeLimitError } from '@eventloom/core';
-import type { MaybePromise } from '../session-driver.ts';
+import { type MaybePromise, SizeLimitError } from '@eventloom/core';
 import { isWithin, withinLimit } from '../sql/size-limit.ts';
 import type { RowTexts } from '../sql/sql-connection.ts';
 import type { LargeValues } from './large-values.ts';

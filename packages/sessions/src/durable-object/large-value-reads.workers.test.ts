@@ -16,7 +16,7 @@ test('a value that somebody took out of the bucket is a coded error', () => {
       const session = await service.createSession(KEY);
       await service.appendEvent({ session, event: event('one', LARGE) });
       await env.ARTIFACTS.delete(keys);
-      await expect(service.getSession(KEY)).rejects.toMatchObject({ code: 'CONFIGURATION' });
+      await expect(async () => service.getSession(KEY)).rejects.toMatchObject({ code: 'CONFIGURATION' });
     },
     { put },
   );
@@ -72,7 +72,7 @@ test('a read is of the values that are there when it ends, though those it began
         gate.resolve();
         return read;
       };
-      const append = () => service.appendEvent({ session, event: event('one', '', { 'user:k': `${LARGE}!` }) });
+      const append = async () => service.appendEvent({ session, event: event('one', '', { 'user:k': `${LARGE}!` }) });
       expect((await midway(append))?.state).toEqual({ 'user:k': `${LARGE}!` });
       const removed = { ...event('two'), actions: { stateDelta: {}, artifactDelta: {}, removedState: ['user:k'] } };
       await service.appendEvent({ session, event: removed });

@@ -50,7 +50,7 @@ test('what an append wrote is deleted when it is refused', () =>
     const session = await service.createSession(KEY);
     const lease = await service.acquireLease(KEY);
     await service.releaseLease(lease);
-    await expect(service.appendEvent({ session, event: event('late', LARGE), lease })).rejects.toThrow(
+    await expect(async () => service.appendEvent({ session, event: event('late', LARGE), lease })).rejects.toThrow(
       StaleWriterError,
     );
     expect([await stored(), service.hasLoose]).toEqual([1, true]);
@@ -88,7 +88,7 @@ test('an append whose value cannot be written is refused with the error of the b
   inObject(
     async ({ service }) => {
       const session = await service.createSession(KEY);
-      const append = service.appendEvent({ session, event: event('one', LARGE, { key: 1 }) });
+      const append = async () => service.appendEvent({ session, event: event('one', LARGE, { key: 1 }) });
       await expect(append).rejects.toThrow('the bucket is away');
       const stored = await service.getSession(KEY);
       expect([stored?.events, stored?.state]).toEqual([[], {}]);
@@ -156,7 +156,8 @@ test('what lies in a bucket that the object has no more is deleted when it has i
 test('a value of more than 16 MiB is refused, and one of less is not', () =>
   inObject(async ({ service, stored }) => {
     const session = await service.createSession(KEY);
-    const append = (chars: number) => service.appendEvent({ session, event: event(`${chars}`, 'x'.repeat(chars)) });
+    const append = async (chars: number) =>
+      service.appendEvent({ session, event: event(`${chars}`, 'x'.repeat(chars)) });
     await expect(append(16_777_216)).rejects.toThrow(SizeLimitError);
     expect(await stored()).toBe(0);
     await append(16_770_000);

@@ -24,7 +24,8 @@ test.each(['', 'x'])('a character that two units make up is whole behind "%s" wh
 test('a value of app state lies in its row: one that no row takes is refused, and nothing is changed', () =>
   inObject(async ({ service }) => {
     const session = await service.createSession({ ...KEY, state: { 'app:key': LARGE } });
-    const append = service.appendEvent({ session, event: event('one', '', { 'app:key': 'x'.repeat(2_000_000) }) });
+    const append = async () =>
+      service.appendEvent({ session, event: event('one', '', { 'app:key': 'x'.repeat(2_000_000) }) });
     await expect(append).rejects.toThrow(SizeLimitError);
     const stored = await service.getSession(KEY);
     expect([stored?.events, stored?.state]).toEqual([[], { 'app:key': LARGE }]);

@@ -37,7 +37,7 @@ test.each([
     const { state: _state, ...rest } = await service.createSession(KEY);
     const session = { ...rest, state: {} };
     const stateOf = async () => Object.keys((await service.getSession(KEY))?.state ?? {});
-    const append = (...keys: string[]) => {
+    const append = async (...keys: string[]) => {
       const value = keys.length === 1 ? MEGABYTE : 'x'.repeat(1_900_000);
       return service.appendEvent({
         session,
@@ -95,8 +95,8 @@ test('neither what was undone nor what other state has counts as room', () =>
     // Removes everything, and is refused for what it writes of the user's.
     await service.appendEvent({ session, event: change({ 'app:small': 1, 'user:small': 1 }) });
     const event = change({ own: 1, 'user:large': [MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE] }, keys);
-    await expect(service.appendEvent({ session, event })).rejects.toThrow(SizeLimitError);
-    const more = service.appendEvent({ session, event: change({ more: MEGABYTE }) });
+    await expect(async () => service.appendEvent({ session, event })).rejects.toThrow(SizeLimitError);
+    const more = async () => service.appendEvent({ session, event: change({ more: MEGABYTE }) });
     await expect(more).rejects.toThrow(SizeLimitError);
   }));
 
@@ -113,7 +113,7 @@ test('state that is too large already can be read, made smaller and appended beh
       ids.slice(0, 6).map((key) => ({ key, value: JSON.stringify(MEGABYTE) })),
     );
     expect(Object.keys((await service.getSession(KEY))?.state ?? {}).length).toBe(26);
-    const append = (delta: Record<string, unknown>, removed?: string[]) =>
+    const append = async (delta: Record<string, unknown>, removed?: string[]) =>
       service.appendEvent({ session, event: change(delta, removed) });
     await expect(append({ small: 1 })).rejects.toThrow(SizeLimitError);
     await expect(append({ 'app:small': 1 })).rejects.toThrow(SizeLimitError);

@@ -90,7 +90,7 @@ test('of many appends that waited each gets a number of its own', async () => {
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('first') });
   // One of the ten connections of the pool is left to look at the others.
-  const appends = ids.map((id, index) =>
+  const appends = ids.map(async (id, index) =>
     service.appendEvent({ session: sessions[index] as Session, event: eventOf(id) }),
   );
   await untilWaiting(pool, ids.length);

@@ -69,8 +69,14 @@ describe('round trips', () => {
     const gone = { ...session, incarnation: '0' };
     const refusals = [
       () => service.appendEvent({ session, event: eventOf('one'), lease }),
-      () => expect(service.appendEvent({ session, event: eventOf('two'), lease: old })).rejects.toThrow(/epoch/),
-      () => expect(service.appendEvent({ session: gone, event: eventOf('two'), lease })).rejects.toThrow(/deleted/),
+      () =>
+        expect(async () => service.appendEvent({ session, event: eventOf('two'), lease: old })).rejects.toThrow(
+          /epoch/,
+        ),
+      () =>
+        expect(async () => service.appendEvent({ session: gone, event: eventOf('two'), lease })).rejects.toThrow(
+          /deleted/,
+        ),
     ];
     for (const refuse of refusals) {
       sent = [];

@@ -81,7 +81,7 @@ test('a program that runs while a newer one brings the tables up to date writes 
   const event = createEvent({ invocationId: 'e-1', author: 'agent', actions: { stateDelta: { 'user:name': 'Eva' } } });
   const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' } as const;
   const other = { ...KEY, sessionId: 'other' };
-  const attempts: (() => Promise<unknown>)[] = [
+  const attempts: (() => unknown)[] = [
     () => service.acquireLease({ ...KEY, onBusy: 'interrupt' }),
     () => service.acquireLease(other),
     () => service.appendEvent({ session, event, lease }),
@@ -95,7 +95,7 @@ test('a program that runs while a newer one brings the tables up to date writes 
   for (const attempt of attempts) await expect(attempt()).rejects.toThrow(ConfigurationError);
   expect(await contents()).toEqual(before);
   await pool.query('ALTER TABLE eventloom_sessions RENAME TO eventloom_sessions_next');
-  await expect(service.getSession(KEY)).rejects.toThrow(/version 99/);
+  await expect(async () => service.getSession(KEY)).rejects.toThrow(/version 99/);
 });
 
 test('tables of the version before are brought up to date with what is in them', async () => {

@@ -84,7 +84,7 @@ test.each([
 test('whoever removes a shared key waits for none that was removed before and is in the hands of another', async () => {
   const state = { 'user:a': 1, 'user:b': 1, 'user:c': 1 };
   const session = await service.createSession({ ...USER, sessionId: 'session', state });
-  const remove = (id: string, key: string): Promise<unknown> =>
+  const remove = async (id: string, key: string): Promise<unknown> =>
     service.appendEvent({ session, event: eventOf(id, { removedState: [key] }) });
   const removed = async (): Promise<unknown[]> =>
     (await pool.query<{ key: string }>('SELECT key FROM eventloom_state WHERE removed ORDER BY key')).rows.map(

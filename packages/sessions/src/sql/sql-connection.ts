@@ -1,4 +1,5 @@
-import type { MaybePromise, StateEntry } from '../session-driver.ts';
+import type { MaybePromise } from '@eventloom/core';
+import type { StateEntry } from '../session-driver.ts';
 
 type StateScope = StateEntry['scope'];
 

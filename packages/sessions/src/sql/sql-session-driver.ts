@@ -1,4 +1,4 @@
-import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { LeaveOpen, MaybePromise, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
 import type { OpenRunPage } from '../open-run-page.ts';
 import type {
@@ -7,7 +7,6 @@ import type {
   EventAppend,
   EventWindow,
   ListedSession,
-  MaybePromise,
   SessionBackground,
   SessionCreation,
   SessionDriver,

@@ -1,5 +1,4 @@
-import { type Platform, SessionBusyError } from '@eventloom/core';
-import type { MaybePromise } from '../session-driver.ts';
+import { type MaybePromise, type Platform, SessionBusyError } from '@eventloom/core';
 import type { SqlWork } from '../sql/sql-connection.ts';
 
 const SQLITE_BUSY = 5;

@@ -141,9 +141,9 @@ test('an append whose commit fails leaves nothing behind, and no gap before the 
   const lease = await service.acquireLease(KEY);
   for (const owner of [lease, { ...lease }]) {
     for (const delta of [{ own: 1 }, {}]) {
-      await expect(service.appendEvent({ session, event: event('refused', delta), lease: owner })).rejects.toThrow(
-        'FOREIGN',
-      );
+      await expect(async () =>
+        service.appendEvent({ session, event: event('refused', delta), lease: owner }),
+      ).rejects.toThrow('FOREIGN');
     }
     await service.appendEvent({ session, event: event(`after ${session.lastSeq}`), lease: owner });
   }
@@ -182,7 +182,7 @@ test('more than 64 MiB in one piece is refused and changes nothing; 64 MiB are s
   const fits = 'x'.repeat(limit - 2);
   const content = { role: 'model', parts: [{ text: fits }] };
   const over = createEvent({ id: 'over', author: 'agent', timestamp: 1, content });
-  await expect(service.appendEvent({ session, event: over, lease })).rejects.toThrow(SizeLimitError);
+  await expect(async () => service.appendEvent({ session, event: over, lease })).rejects.toThrow(SizeLimitError);
   const large = { ...KEY, sessionId: 'large' };
   await expect(service.createSession({ ...large, state: { fits, over: `${fits}x` } })).rejects.toThrow(SizeLimitError);
   expect(await service.getSession(large)).toBeUndefined();

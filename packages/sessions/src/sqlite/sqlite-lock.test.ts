@@ -46,7 +46,7 @@ test('writes wait while another process keeps the file locked, and are done in t
     service.deleteSession(OTHER_KEY),
     service.releaseLease(lease),
     service.acquireLease(KEY),
-  ].map((promise) => watch<unknown>(promise));
+  ].map((answer) => watch<unknown>(Promise.resolve(answer)));
   await passTime(platform, 4000, Promise.race(writes.map(({ promise }) => promise)));
   expect(new Set(writes.map(({ state }) => state))).toEqual(new Set(['waiting']));
   stranger.exec('COMMIT');
@@ -62,7 +62,7 @@ test('writes wait while another process keeps the file locked, and are done in t
 test('reads go on while writes wait', async () => {
   const session = await service.createSession(KEY);
   stranger.exec('BEGIN IMMEDIATE');
-  const append = watch(service.appendEvent({ session, event: event('one') }));
+  const append = watch(Promise.resolve(service.appendEvent({ session, event: event('one') })));
   expect(await service.getSession(KEY)).toEqual({ ...session, events: [] });
   expect((await service.listSessions({ appName: 'app' })).sessions.length).toBe(1);
   expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([]);
@@ -76,10 +76,10 @@ test('a file that stays locked for five seconds is a retryable SessionBusyError,
   const session = await service.createSession(KEY);
   const lease = await service.acquireLease(KEY);
   stranger.exec('BEGIN IMMEDIATE');
-  const first = watch(service.appendEvent({ session, event: event('one'), lease }));
+  const first = watch(Promise.resolve(service.appendEvent({ session, event: event('one'), lease })));
   platform.advance(2500);
   await settle();
-  const second = watch(service.appendEvent({ session, event: event('two', { own: 1 }), lease }));
+  const second = watch(Promise.resolve(service.appendEvent({ session, event: event('two', { own: 1 }), lease })));
   await passTime(platform, 2400, first.promise);
   expect(first.state).toBe('waiting');
   await passTime(platform, 200, first.promise);

@@ -55,7 +55,7 @@ test('what a database of version 1 has is there after the migration, and it work
   const event = createEvent({ id: 'after', author: 'agent', timestamp: 7 });
   // That of the program before.
   const old = { ...LONG, epoch: 1, ttlMs: 30_000 };
-  await expect(service.appendEvent({ session, event, lease: old })).rejects.toThrow(StaleWriterError);
+  await expect(async () => service.appendEvent({ session, event, lease: old })).rejects.toThrow(StaleWriterError);
   const lease = await service.acquireLease({ ...LONG, onBusy: 'reject' });
   expect(lease.epoch).toBe(2);
   await service.appendEvent({ session, event, lease });
@@ -132,7 +132,7 @@ test('a service that is open when a newer program changes the file refuses whate
     () => service.listSessions({ appName: 'app' }),
     () => service.listOpenRuns({ appName: 'app' }),
   ]) {
-    await expect(ask()).rejects.toThrow(ConfigurationError);
+    await expect(async () => ask()).rejects.toThrow(ConfigurationError);
   }
   database.exec("UPDATE eventloom_meta SET value = 4 WHERE key = 'sessions.schema'");
   expect(await service.getSession(LONG)).toEqual(session);

@@ -53,7 +53,9 @@ test.for([1, 2, 3, 4])('windows are those of memory, in order of time or not (se
       afterTimestamp: maybe(count),
       sinceCompaction: random(2) === 0,
     };
-    const [found, expected] = await Promise.all(services.map((service) => service.getSession({ ...KEY, config })));
+    const [found, expected] = await Promise.all(
+      services.map(async (service) => service.getSession({ ...KEY, config })),
+    );
     expect({ config, ids: found?.events.map(({ id }) => id) }).toEqual({
       config,
       ids: expected?.events.map(({ id }) => id),
@@ -73,7 +75,7 @@ test('what is since the last compaction is read without what came before', async
     "UPDATE eventloom_events SET event = 'unreadable' WHERE event_id < 'event 186' AND length(event_id) = 9",
   );
   database.exec("UPDATE eventloom_events SET event = 'unreadable' WHERE length(event_id) < 9");
-  await expect(service.getSession(KEY)).rejects.toThrow();
+  await expect(async () => service.getSession(KEY)).rejects.toThrow();
   const since = await service.getSession({ ...KEY, config: { sinceCompaction: true } });
   expect(since?.events.map(({ id }) => id)).toEqual(Array.from({ length: 15 }, (_, index) => `event ${index + 186}`));
   const after = await service.getSession({ ...KEY, config: { afterTimestamp: 186, numRecentEvents: 100 } });
@@ -92,7 +94,7 @@ test('what came after a time is read without the rest, also when one early event
     `UPDATE eventloom_events SET event = 'unreadable'
     WHERE event_id <> 'event 3' AND CAST(substr(event_id, 7) AS INTEGER) < 186`,
   );
-  await expect(service.getSession(KEY)).rejects.toThrow();
+  await expect(async () => service.getSession(KEY)).rejects.toThrow();
   const newest = Array.from({ length: 15 }, (_, index) => `event ${index + 186}`);
   const idsWith = async (config: GetSessionConfig): Promise<string[] | undefined> =>
     (await service.getSession({ ...KEY, config }))?.events.map(({ id }) => id);

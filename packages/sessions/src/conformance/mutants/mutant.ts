@@ -2,6 +2,7 @@ import type { BaseSessionService, Platform } from '@eventloom/core';
 import type { MakeService } from '@eventloom/core/conformance';
 import { DriverSessionService } from '../../driver-session-service.ts';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import { type PromisedService, toPromised } from '../session-rule.ts';
 import type { SessionDriver } from '../../session-driver.ts';
 
 /** A service that is broken on purpose, to see that a case notices. */
@@ -38,7 +39,7 @@ export function brokenDriver(
 export function brokenService(
   breaks: string,
   how: string,
-  change: (service: BaseSessionService, driver: InMemorySessionDriver, platform: Platform) => Partial<ServiceMethods>,
+  change: (service: PromisedService, driver: InMemorySessionDriver, platform: Platform) => Partial<ServiceMethods>,
 ): Mutant {
   return {
     breaks,
@@ -46,7 +47,7 @@ export function brokenService(
     make: async ({ platform }) => {
       const driver = new InMemorySessionDriver();
       const service = new DriverSessionService(driver, { platform });
-      return { service: overlay<BaseSessionService>(service, change(service, driver, platform)) };
+      return { service: overlay<BaseSessionService>(service, change(toPromised(service), driver, platform)) };
     },
   };
 }
