@@ -16,7 +16,7 @@ const worker: BuildOptions = {
 const bundles = [
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 66_000 },
   // 80,000 once live runs are a package that a server without them does not import: they are 17,000 of this.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 104_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 108_000 },
   { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 185_000 },
 ];
 
