@@ -22,9 +22,12 @@ async function answerTo(failure: unknown, method = 'GET'): Promise<{ response: R
   return { response: await handler.fetch(new Request(PATH, { method }), bindings), reported };
 }
 
-test.each([AppStateUnreachableError, UserObjectError])('$code has a status of its own: 503', (ErrorClass) => {
-  expect(errorResponse(new ErrorClass('x')).status).toBe(503);
-});
+test.each([AppStateUnreachableError, UserObjectError])(
+  'errors of this package are answered with 503 (%#)',
+  (ErrorClass) => {
+    expect(errorResponse(new ErrorClass('x')).status).toBe(503);
+  },
+);
 
 test('an object that dies under a request is an answer that says so, and is reported', async () => {
   const failure = new TypeError('Durable Object reset because its code was updated.');

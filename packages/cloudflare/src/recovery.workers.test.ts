@@ -4,7 +4,8 @@ import type { Event } from '@eventloom/core';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { objects } from './fixtures/test-objects.ts';
 import { work, WORK_STEPS, type WorkStep } from './fixtures/protocol-runners.ts';
-import { ask, readOn, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
+import { readOn, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
+import { ask, post } from './fixtures/user-client.ts';
 
 let user = '';
 
@@ -13,10 +14,6 @@ const objectOf = (): DurableObjectStub => env.EVENTLOOM_USERS.getByName(JSON.str
 const session = (): string => `/apps/shop/users/${user}/sessions/s`;
 
 const times = (step: WorkStep): number => work.passed.filter((passed) => passed === step).length;
-
-function post(path: string, body: object): Promise<Response> {
-  return ask(path, { method: 'POST', body: JSON.stringify(body) });
-}
 
 async function history(): Promise<Event[]> {
   return ((await (await ask(session())).json()) as { events: Event[] }).events;
