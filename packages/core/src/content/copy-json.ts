@@ -1,5 +1,5 @@
 import type { JsonValue } from './json.ts';
-import { copyValue, type JsonWalk } from './json-walk.ts';
+import { copyValue, type JsonWalk, markSealed } from './json-walk.ts';
 
 /** Where and why a value is not JSON. */
 export interface JsonFault {
@@ -7,6 +7,9 @@ export interface JsonFault {
   readonly path: string;
   readonly reason: string;
 }
+
+/** A copy, or the first fault. */
+export type CopiedJson = { readonly value: JsonValue } | { readonly fault: JsonFault };
 
 /** How to copy. */
 export interface CopyJsonOptions {
@@ -19,11 +22,25 @@ export interface CopyJsonOptions {
  * infinities, cycles and nesting deeper than 200, and objects with a prototype of their own (Date, Map, class instances),
  * because their copy would be something else. A property that is undefined is left out and -0 is 0, as `JSON.stringify` does.
  */
-export function copyJson(
-  value: unknown,
-  { toJson = false }: CopyJsonOptions = {},
-): { readonly value: JsonValue } | { readonly fault: JsonFault } {
-  const walk: JsonWalk = { freezes: false, toJson, checkBytes: false, reason: undefined, keys: [] };
-  const copy = copyValue(value, walk, 0) as JsonValue | undefined;
+export function copyJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
+  return copyRoot(value, { freezes: false, toJson, checkBytes: false, reason: undefined, keys: [] }, 0);
+}
+
+/** Where the data of a function response lies in an event: what is sealed is not too deep for one. */
+const DEPTH_IN_EVENT = 5;
+
+/**
+ * The same as `copyJson`, deeply frozen. The copy is made once: `sealEvent`, the tool ledger and another `sealJson` share it
+ * instead of copying it again.
+ */
+export function sealJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
+  const walk: JsonWalk = { freezes: true, toJson, checkBytes: false, reason: undefined, keys: [] };
+  const copied = copyRoot(value, walk, DEPTH_IN_EVENT);
+  if ('value' in copied && typeof copied.value === 'object' && copied.value !== null) markSealed(copied.value);
+  return copied;
+}
+
+function copyRoot(value: unknown, walk: JsonWalk, depth: number): CopiedJson {
+  const copy = copyValue(value, walk, depth) as JsonValue | undefined;
   return copy === undefined ? { fault: { path: walk.keys.join('.'), reason: walk.reason ?? '' } } : { value: copy };
 }

@@ -6,16 +6,38 @@ const MAX_DEPTH = 200;
 
 /** One copy under way. */
 export interface JsonWalk {
-  /** Whether to freeze every object of the copy. */
+  /** Freezes every object of the copy, and shares what is sealed already. */
   readonly freezes: boolean;
-  /** Whether to take an object with a `toJSON` method for what that gives. */
+  /** Takes an object with a `toJSON` method for what that returns. */
   readonly toJson: boolean;
-  /** Whether to see to it that bytes are base64. */
+  /** Checks that bytes are base64. */
   readonly checkBytes: boolean;
   /** What was wrong. */
   reason: string | undefined;
   /** The keys from the root to what was wrong, gathered on the way back. */
   readonly keys: (string | number)[];
+}
+
+/**
+ * Objects that this runtime copied and froze itself, each with the shape it was checked against; undefined for JSON of no shape.
+ * A seal takes them as they are. What a caller froze is not among them: it may be frozen on the outside only.
+ */
+const sealed = new WeakMap<object, Field | undefined>();
+
+/** Marks a deeply frozen copy as one that later seals share. */
+export function markSealed(copy: object, shape?: Field): void {
+  sealed.set(copy, shape);
+}
+
+/** True for an object that was sealed as a value of the field, so that a seal may share it. */
+export function isSealedAs(field: Field | undefined, value: object): boolean {
+  if (!sealed.has(value)) return false;
+  return isUnstructured(field) || (field?.kind === 'shape' && sealed.get(value)?.fields === field.fields);
+}
+
+/** True for a value that may be any JSON of its kind. */
+function isUnstructured(field: Field | undefined): boolean {
+  return field === undefined || field.kind === 'data' || field.kind === 'vendor' || field.kind === 'any';
 }
 
 /** The copy of a value that has to be what the field says; undefined with the reason in `walk`. */
@@ -39,13 +61,13 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
       return undefined;
     case 'object':
       if (value === null) return null;
+      if (walk.freezes && !walk.checkBytes && isSealedAs(field, value)) return value;
       return depth < MAX_DEPTH ? copyObject(value, walk, depth + 1, field) : tooDeep(walk);
     default:
       walk.reason = `is ${value === undefined ? 'undefined' : `a ${typeof value}`}`;
       return undefined;
   }
 }
-
 function tooDeep(walk: JsonWalk): undefined {
   walk.reason = `is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`;
 }
@@ -53,6 +75,7 @@ function tooDeep(walk: JsonWalk): undefined {
 function copyObject(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
   if (Array.isArray(value)) return copyList(value, walk, depth, field?.item);
   const prototype: unknown = Object.getPrototypeOf(value);
+  // The last is a plain object of another realm.
   if (prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null)
     return copyMembers(value, walk, depth, field);
   if (walk.toJson && 'toJSON' in value && typeof value.toJSON === 'function') {
@@ -67,14 +90,14 @@ function copyObject(value: object, walk: JsonWalk, depth: number, field: Field |
 function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
   const source = value as Readonly<Record<string, unknown>>;
   const required = field?.required ?? NONE;
-  if (walk.freezes && required.length === 0 && isEmpty(source)) return NOTHING;
+  if (walk.freezes && required.length === 0 && isEmptyObject(source)) return NOTHING;
   const copy: Record<string, unknown> = {};
   const fields = field?.fields;
   for (const key in source) {
     const item = source[key];
     if (item === undefined) continue;
     const known = fields ? fields[key] : field?.item;
-    if (typeof item === 'string' && (known === undefined || known === TEXT)) {
+    if (typeof item === 'string' && (known === undefined || known.kind === 'text')) {
       setOwn(copy, key, item);
       continue;
     }
@@ -93,10 +116,19 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
 
 const NONE: readonly string[] = [];
 /** Most events change no state and no artifact: they share this. */
-const NOTHING = Object.freeze({});
+export const NOTHING: Readonly<Record<string, never>> = Object.freeze({});
 
-function isEmpty(record: object): boolean {
-  for (const _ in record) return false;
+/** True for an object that `{}` could have made, of this realm. */
+export function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** True for a plain object without members. */
+export function isEmptyObject(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  for (const _ in value as object) return false;
   return true;
 }
 

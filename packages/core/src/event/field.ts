@@ -15,8 +15,10 @@ export interface Field<out T = unknown, out Required extends boolean = boolean> 
   readonly kind: LeafKind | 'list' | 'map' | 'shape';
   /** The field of each item of a list or a map. */
   readonly item: Field | undefined;
-  /** The members of a shape, or the known ones of a vendor's object. Without a prototype, so that `constructor` finds none. */
+  /** The members of a shape. Without a prototype, so that `constructor` finds none. */
   readonly fields: Fields | undefined;
+  /** The members of a vendor's object that are known. They are checked in a request body only. */
+  readonly vendorFields: Fields | undefined;
   /** Names of the members that must be present. */
   readonly required: readonly string[];
   /** True for a member that must be present. */
@@ -84,6 +86,7 @@ function field(kind: Field['kind'], more?: Partial<Field<unknown, false>>): Fiel
     kind,
     item: undefined,
     fields: undefined,
+    vendorFields: undefined,
     required: [],
     isOpen: true,
     isRequired: false,
@@ -118,7 +121,7 @@ export function shape<T>(fields: FieldsOf<T>, options?: ShapeOptions): Field<T, 
 
 /** A vendor's object: `fields` are checked in request bodies, and anything may be beside them. */
 export function vendor<T>(fields: FieldsOf<T>): Field<T, false> {
-  return field('vendor', members(fields));
+  return field('vendor', { vendorFields: members(fields).fields });
 }
 
 /** A shape with members that are read and checked too, though neither the type nor the JSON Schema has them. */

@@ -88,9 +88,14 @@ function readObject(shape: Field, value: unknown, path: string, limitFaults?: st
 }
 
 /** Checks the known members of a vendor's object, as it was read. */
-function checkVendor({ fields }: Field, read: Record<string, unknown>, path: string, limitFaults: string[]): void {
-  for (const name in fields) {
-    const field = fields[name];
+function checkVendor(
+  { vendorFields }: Field,
+  read: Record<string, unknown>,
+  path: string,
+  limitFaults: string[],
+): void {
+  for (const name in vendorFields) {
+    const field = vendorFields[name];
     const value = getOwn(read, name);
     if (!field || value === undefined) continue;
     const fault = faultOf(field, value) ?? limitFaultOf(field, value);

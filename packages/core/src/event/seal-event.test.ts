@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { InvalidEventError } from '../errors.ts';
 import { createEvent } from './create-event.ts';
 import { type Event, getStructuredOutput, STRUCTURED_OUTPUT } from './event.ts';
-import { sealEvent } from './seal-event.ts';
+import { copyJson, sealJson } from '../content/copy-json.ts';
+import type { Content } from '../content/content.ts';
+import { sealContent, sealEvent } from './seal-event.ts';
 
 function eventWith(customMetadata: Record<string, unknown>): Event {
   return createEvent({ id: '1', author: 'bot', content: { role: 'model', parts: [{ text: 'hi' }] }, customMetadata });
@@ -129,6 +131,11 @@ describe('what is no event by its type', () => {
     });
   });
 
+  test('is not what a service counts in its own way', () => {
+    const usageMetadata = { promptTokenCount: 1.5, timingInfo: { timeToFirstTokenMs: 'soon' as never } };
+    expect(sealEvent({ ...whole, usageMetadata }).usageMetadata).toEqual(usageMetadata);
+  });
+
   test('is not looked for among bytes, unless asked', () => {
     const bytes = (data: string): Event => ({ ...whole, content: { parts: [{ inlineData: { data } }] } });
     expect(() => sealEvent(bytes('not base64!'))).not.toThrow();
@@ -139,3 +146,145 @@ describe('what is no event by its type', () => {
     );
   });
 });
+
+describe('usual events are sealed as the walk by fields seals them', () => {
+  const base = { id: '1', invocationId: 'e-1', author: 'bot', timestamp: 1.5, executionId: 'e-1' };
+  const args = { city: 'Paris', days: [1, { n: null }] };
+  const EVENTS: Readonly<Record<string, Event>> = {
+    text: createEvent({ ...base, content: { role: 'model', parts: [{ text: 'hi' }, { text: 'ho', thought: true }] } }),
+    call: createEvent({ ...base, content: { role: 'model', parts: [{ functionCall: { id: 'c', name: 'f', args } }] } }),
+    response: createEvent({
+      ...base,
+      content: { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: args } }] },
+      turnComplete: true,
+      usageMetadata: { promptTokenCount: 3 },
+      tags: ['a'],
+    }),
+    nothing: createEvent({ ...base, branch: 'a.b' }),
+    actions: createEvent({ ...base, actions: { stateDelta: { a: 1 }, escalate: true } }),
+  };
+  class Own {
+    readonly text = 'x';
+  }
+  const inherited: unknown = Object.create({ text: 'x' });
+  const ODD = [
+    null,
+    undefined,
+    '',
+    'x',
+    0,
+    -0,
+    Number.NaN,
+    true,
+    5,
+    1e15,
+    [],
+    ['x'],
+    [null],
+    {},
+    { text: 'x' },
+    new Map(),
+  ];
+  const MORE = [new Own(), inherited, Object.assign(Object.create(null), { text: 'x' }), JSON.parse('{"__proto__":1}')];
+
+  /** The value with `odd` in the place of each of its members in turn, and beside them. */
+  function* variantsOf(value: unknown, odd: unknown): Generator<unknown> {
+    yield odd;
+    if (Array.isArray(value)) {
+      for (const [at, item] of value.entries())
+        for (const variant of variantsOf(item, odd)) yield value.with(at, variant);
+    } else if (typeof value === 'object' && value !== null) {
+      yield { ...value, someday: odd };
+      for (const [key, item] of Object.entries(value)) {
+        for (const variant of variantsOf(item, odd)) yield { ...value, [key]: variant };
+      }
+    }
+  }
+
+  function outcome(seal: () => Event): unknown {
+    try {
+      const sealed = seal();
+      return { sealed, isFrozen: isDeeplyFrozen(sealed) };
+    } catch (error) {
+      return { refused: String(error) };
+    }
+  }
+
+  test.each(Object.entries(EVENTS))('%s, and any odd value anywhere in it', (_, event) => {
+    let count = 0;
+    for (const odd of [...ODD, ...MORE]) {
+      for (const variant of variantsOf(event, odd)) {
+        const usual = outcome(() => sealEvent(variant as Event));
+        // With bytes to check the walk is always taken.
+        expect(usual).toStrictEqual(outcome(() => sealEvent(variant as Event, { checkBytes: true })));
+        if (typeof usual === 'object' && usual && 'isFrozen' in usual) expect(usual.isFrozen).toBe(true);
+        count++;
+      }
+    }
+    expect(count).toBeGreaterThan(200);
+  });
+
+  test('a fault leaves no trace in the next one', () => {
+    const at = (response: object): Event => ({
+      ...createEvent({ ...base }),
+      content: { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: { ...response } } }] },
+    });
+    for (let left = 2; left > 0; left--) {
+      expect(() => sealEvent(at({ a: { b: 1n } }))).toThrow(
+        'event.content.parts[0].functionResponse.response.a.b: is a bigint',
+      );
+    }
+  });
+});
+
+describe('what is sealed already', () => {
+  const content: Content = { role: 'user', parts: [{ text: 'hi' }] };
+  const eventOf = (said: Content): Event => createEvent({ id: '1', author: 'user', content: said });
+
+  test('is shared by events and not copied again', () => {
+    const sealed = sealContent(content);
+    expect(sealed).toEqual(content);
+    expect(isDeeplyFrozen(sealed)).toBe(true);
+    expect(sealEvent(eventOf(sealed)).content).toBe(sealed);
+    const copied = sealJson({ list: [{ n: 1 }], empty: {} });
+    const response = 'value' in copied ? (copied.value as Record<string, unknown>) : {};
+    expect(isDeeplyFrozen(response)).toBe(true);
+    const parts = [{ functionResponse: { id: 'c', name: 'f', response } }];
+    expect(sealEvent(eventOf({ role: 'user', parts })).content?.parts?.[0]?.functionResponse?.response).toBe(response);
+    const unusual = eventOf({ parts: [...parts, { text: 'x' }] });
+    expect(sealEvent(unusual).content?.parts?.[0]?.functionResponse?.response).toBe(response);
+    expect(sealEvent({ ...unusual, customMetadata: response }).customMetadata).toBe(response);
+  });
+
+  test('is copied and checked where it was not checked as what it stands for', () => {
+    const copied = sealJson({ role: 'user', parts: 'hi' });
+    const notContent = 'value' in copied ? copied.value : undefined;
+    expect(() => sealEvent(eventOf(notContent as never))).toThrow('event.content.parts: must be a list, is a string');
+    const bytes = sealContent({ role: 'user', parts: [{ inlineData: { data: 'not base64!' } }] });
+    expect(() => sealEvent(eventOf(bytes), { checkBytes: true })).toThrow(InvalidEventError);
+  });
+
+  test('is not what the caller froze', () => {
+    const part = { text: 'fine' };
+    const frozen = Object.freeze({ role: 'user', parts: Object.freeze([part]) as never });
+    const sealed = sealContent(frozen);
+    part.text = 'changed';
+    expect(sealed.parts).toEqual([{ text: 'fine' }]);
+  });
+
+  test('can be copied for who wants to change it', () => {
+    const copied = copyJson(sealContent(content));
+    expect('value' in copied && Object.isFrozen(copied.value)).toBe(false);
+  });
+
+  test('is refused where it nests too deep for an event', () => {
+    let deep: unknown = 'leaf';
+    for (let level = 0; level < 196; level++) deep = { below: deep };
+    expect(sealJson(deep)).toMatchObject({ fault: { reason: 'is nested deeper than 200 levels (is it a cycle?)' } });
+  });
+});
+
+function isDeeplyFrozen(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.isFrozen(value) && Object.values(value).every(isDeeplyFrozen);
+}

@@ -1,4 +1,4 @@
-import { copyJson } from '../content/copy-json.ts';
+import { sealJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
@@ -11,7 +11,10 @@ import { checkStoredActions, inField } from './stored-checks.ts';
 /** The id of an event and the id of a call, and some providers carry a signature in the latter. */
 const MAX_CALL_ID_BYTES = 2304;
 
-/** A copy of a tool call that can be stored. @throws InvalidRequestError that names the field; `path` is what stands before it */
+/**
+ * A copy of a tool call that can be stored. A response that is sealed already is shared.
+ * @throws InvalidRequestError that names the field; `path` is what stands before it
+ */
 export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntry {
   const { invocationId, callId, name, status, response, actions } = entry;
   checkName(`${path}invocationId`, invocationId);
@@ -41,7 +44,7 @@ function toActions(path: string, value: unknown): Partial<EventActions> {
 
 function toRecord(field: string, value: unknown): Record<string, unknown> {
   if (!isRecord(value)) throw new InvalidRequestError(`${field}: must be an object`);
-  const copied = copyJson(value);
+  const copied = sealJson(value);
   if ('value' in copied) return copied.value as Record<string, unknown>;
   const path = [field, copied.fault.path].filter(Boolean).join('.');
   throw new InvalidRequestError(`${path}: ${copied.fault.reason}`);

@@ -46,11 +46,13 @@ const TYPES: Readonly<Record<Field['kind'], string | undefined>> = {
   any: undefined,
 };
 
-function schemaOf({ kind, item, fields, required, isOpen, description, limits }: Field): WireSchema {
+function schemaOf(field: Field): WireSchema {
+  const { kind, item, required, isOpen, description, limits } = field;
+  const fields = field.fields ?? field.vendorFields;
   const { types, values, min, max, minLength } = limits ?? {};
   const type = TYPES[kind] ?? types;
   const shown = Object.entries(fields ?? {}).filter(([, { isHidden }]) => !isHidden);
-  const properties = Object.fromEntries(shown.map(([name, field]) => [name, referenceTo(field)]));
+  const properties = Object.fromEntries(shown.map(([name, member]) => [name, referenceTo(member)]));
   return {
     ...(type !== undefined && { type }),
     ...(description !== undefined && { description }),

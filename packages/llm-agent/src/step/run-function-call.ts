@@ -114,6 +114,7 @@ async function answer(
   }
   const running: Call = { tool, args: copied.value as Record<string, unknown>, toolContext };
 
+  const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
   const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
   let response = asksBefore ? await context.untilAborted(askBefore(step, running)) : undefined;
   if (!response) {
@@ -121,14 +122,13 @@ async function answer(
       const result = await context.untilAborted(Promise.resolve(tool.runAsync({ args: running.args, toolContext })));
       if (toolContext.isPaused) return undefined;
       if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
-      response = toToolResponse(tool.name, result);
+      response = toToolResponse(tool.name, result, !asksAfter);
     } catch (thrown) {
       // A streaming tool that nobody reads any more did not fail: it was stopped.
       if (context.abortSignal.aborted || emitted.isClosed) throw thrown;
       response = await context.untilAborted(answerError(step, running, toError(thrown)));
     }
   }
-  const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
   return asksAfter ? context.untilAborted(askAfter(step, running, response)) : response;
 }
 
@@ -148,7 +148,7 @@ async function askAfter(
     (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
     (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
   // It may have been changed in place.
-  return toToolResponse(tool.name, replaced ?? response);
+  return toToolResponse(tool.name, replaced ?? response, true);
 }
 
 async function answerError(
