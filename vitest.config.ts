@@ -1,32 +1,32 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
 
 /**
- * Packages whose tests also run in workerd. A test that needs node is named `*.node.test.ts` or sits in a node-only folder; one
- * that needs workerd is named `*.workers.test.ts`.
+ * Folders whose tests run in workerd as well as in node, because what they test depends on the runtime. The other packages reach the
+ * runtime only through these, so their tests run in node alone; `eventloom` plays recorded runs through all of them in workerd. The tests
+ * of `server` and `cloudflare` have the project `worker-server`. A test that needs node is named `*.node.test.ts` or sits in a
+ * node-only folder; one that needs workerd is named `*.workers.test.ts`, and runs there wherever it is.
  */
-const neutralPackages = [
-  'core',
-  'sessions',
-  'artifacts',
-  'memory',
-  'credentials',
-  'tools',
-  'gemini',
-  'multi-agent',
-  'graph',
-  'llm-agent',
-  'quickjs',
-  'runner',
-  'eventloom',
-  'testing',
+const workerdFolders = [
+  'artifacts/src', // R2, Durable Objects, streams of bytes
+  'core/src', // clock, timers, random ids, abort signals, base64, structuredClone
+  'credentials/src', // Web Crypto
+  'eventloom/src', // whole runs through all packages
+  'gemini/src', // the web client of @google/genai: fetch, streams, WebSockets
+  'llm-agent/src/live', // AbortSignal.any, queues that wait
+  'quickjs/src', // WebAssembly
+  'runner/src/live', // live sockets that close, time-outs, reconnects
+  'sessions/src', // SQLite of Durable Objects, the order of text, timers of leases
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
 export default defineConfig({
   test: {
+    // Processes and workerd leave a processor free now and then, so there are as many workers as processors.
+    maxWorkers: availableParallelism(),
     // Here and not in the project that uses it, whose plugin would load it as if for workerd.
     globalSetup: ['tests/runtimes/gemini/provide-fake-gemini.ts'],
     projects: [
@@ -36,14 +36,27 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts', 'apps/**/*.test.ts', 'examples/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
+          // The tests of a worker share its modules, which are loaded once: no test may leave anything behind in them.
+          isolate: false,
+          // Programs that tests start are compiled once and not at every start.
+          env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
         },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/workers/wrangler.jsonc' } })],
         test: {
           name: 'workers',
-          include: neutralPackages.map((name) => `packages/${name}/src/**/*.test.ts`),
-          exclude: [...configDefaults.exclude, ...nodeOnlyTests],
+          include: [
+            'packages/*/src/**/*.workers.test.ts',
+            ...workerdFolders.map((folder) => `packages/${folder}/**/*.test.ts`),
+          ],
+          // The conformance suite of sessions is run on Durable Objects here; that it notices a broken service is shown in node.
+          exclude: [
+            ...configDefaults.exclude,
+            ...nodeOnlyTests,
+            'packages/{server,cloudflare}/**',
+            'packages/sessions/src/conformance/**',
+          ],
           isolate: false,
         },
       },
@@ -72,6 +85,7 @@ export default defineConfig({
           include: ['packages/gemini/src/{*,cache/*,live/*.node}.test.ts'],
           // WebSockets as in a browser: they send no headers and do not tell the status of a refusal.
           env: { GEMINI_SOCKETS: 'web' },
+          isolate: false,
         },
       },
       {

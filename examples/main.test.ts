@@ -10,7 +10,8 @@ import { expect, onTestFinished, test } from 'vitest';
 function createProgram() {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const env = { PATH: process.env['PATH'] };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE };
   const start = (args: readonly string[]) =>
     promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { cwd: folder, env });
   /** Gives what it prints. */

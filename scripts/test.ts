@@ -24,8 +24,8 @@ const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
 const outcomes = [
   runCheck('types'),
   runCheck('lint'),
-  runTests('test:unit'),
-  runTests('check:packages'),
+  // All projects in one run, so that no processor is idle while the packages are installed or a server starts.
+  runTests('test:all'),
   runCheck('size'),
 ];
 rmSync(reports, { recursive: true });

@@ -6,16 +6,20 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the tarballs of all packages are. */
-    readonly tarballFolder: string;
+    /** The folder with the tarballs of all packages, or why there is none. Tests of other projects run all the same. */
+    readonly tarballs: { readonly folder: string; readonly failure?: undefined } | { readonly failure: string };
   }
 }
 
 /** Builds and packs every package once, before the first test. */
 export default function packPackages(project: TestProject): () => void {
-  const tarballFolder = mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
-  execFileSync('pnpm', ['run', 'build', '--output-logs=errors-only'], { stdio: 'inherit' });
-  execFileSync('pnpm', ['--filter', './packages/*', 'pack', '--pack-destination', tarballFolder], { stdio: 'ignore' });
-  project.provide('tarballFolder', tarballFolder);
-  return () => rmSync(tarballFolder, { recursive: true });
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
+  try {
+    execFileSync('pnpm', ['run', 'build', '--output-logs=errors-only'], { stdio: 'inherit' });
+    execFileSync('pnpm', ['--filter', './packages/*', 'pack', '--pack-destination', folder], { stdio: 'ignore' });
+    project.provide('tarballs', { folder });
+  } catch (error) {
+    project.provide('tarballs', { failure: `the packages could not be built and packed: ${String(error)}` });
+  }
+  return () => rmSync(folder, { recursive: true });
 }

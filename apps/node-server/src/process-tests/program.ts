@@ -40,7 +40,8 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
 }
 
 function launch(args: readonly string[], { environment, folder }: ProgramOptions): Launched {
-  const env = { PATH: process.env['PATH'] ?? '', ...environment };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ...environment };
   const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
