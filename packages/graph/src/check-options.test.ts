@@ -53,7 +53,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'a default that a JSON Schema does not let through',
     graphWith({ c: channel({ type: 'object', required: ['n'] }, { default: {} }) }),
-    /default of channel "c" does not fit: value: must have "n"/,
+    /default of channel "c" does not fit: value: Instance does not have required property "n"/,
   ],
 ])('%s is a configuration error that names what is at fault', (_, make, message) => {
   expect(make).toThrow(ConfigurationError);

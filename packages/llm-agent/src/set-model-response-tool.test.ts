@@ -37,7 +37,7 @@ test('definitions of a wrapped schema stay where references look for them', () =
 test('an answer that matches is kept, one that does not is answered with what is wrong', async () => {
   const tool = toolOf({ type: 'integer' });
   expect([tool.accepted, tool.issues]).toEqual([undefined, undefined]);
-  const issue = 'value: must be an integer, is a string';
+  const issue = 'value: Instance type "string" is invalid. Expected "integer".';
   expect(await handIn(tool, { value: 'x' })).toEqual({ error: `the answer does not match the schema: ${issue}` });
   expect([tool.accepted, tool.issues]).toEqual([undefined, [issue]]);
   expect(await handIn(tool, { value: 5 })).toEqual({ status: 'accepted' });

@@ -65,11 +65,15 @@ test('an agent without tools answers a call with that', async () => {
 
 test.each([
   ['zod', z.object({ n: z.number().int() }), 'n: Invalid input: expected number, received string'],
-  ['JSON Schema', { type: 'object', properties: { n: { type: 'integer' } } }, 'n: must be an integer, is a string'],
+  [
+    'JSON Schema',
+    { type: 'object', properties: { n: { type: 'integer' } } },
+    'n: Instance type "string" is invalid. Expected "integer".',
+  ],
   [
     'the genai dialect',
     { type: 'OBJECT', properties: { n: { type: 'INTEGER' } } },
-    'n: must be an integer, is a string',
+    'n: Instance type "string" is invalid. Expected "integer".',
   ],
 ])('arguments that %s refuses cost one step, and the model can correct them', async (_, parameters, issue) => {
   const tool = new FunctionTool({ name: 'f', description: '', parameters, execute: (args) => args });

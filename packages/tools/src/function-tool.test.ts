@@ -67,11 +67,15 @@ test('the function gets its arguments as the schema makes them, and the context 
 
 test.each([
   ['zod', parameters, 'city: Invalid input: expected string, received number'],
-  ['JSON Schema', { type: 'object', properties: { city: { type: 'string' } } }, 'city: must be a string, is a number'],
+  [
+    'JSON Schema',
+    { type: 'object', properties: { city: { type: 'string' } } },
+    'city: Instance type "number" is invalid. Expected "string".',
+  ],
   [
     'the genai dialect',
     { type: 'OBJECT', properties: { city: { type: 'STRING' } } },
-    'city: must be a string, is a number',
+    'city: Instance type "number" is invalid. Expected "string".',
   ],
 ])(
   'arguments that %s does not let through are answered with what is wrong, and the function is not called',

@@ -128,7 +128,9 @@ test('arguments that are refused are the answer to the call, which was never und
     parameters,
     execute: (): never => expect.unreachable(),
   });
-  const refused = { error: 'the arguments of watch are not valid: room: must be a string, is a number' };
+  const refused = {
+    error: 'the arguments of watch are not valid: room: Instance type "number" is invalid. Expected "string".',
+  };
   const { sent, responses } = await play(tool, [call({ room: 1 }), { heard: /not valid/ }, END]);
   expect(sent).toEqual([refused]);
   expect(responses).toEqual([refused]);

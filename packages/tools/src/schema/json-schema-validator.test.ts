@@ -1,3 +1,4 @@
+import { format as formats } from '@cfworker/json-schema';
 import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { JsonSchemaValidator } from './json-schema-validator.ts';
@@ -21,25 +22,25 @@ test('every fault is told at once, each at its path', () => {
     additionalProperties: false,
   };
   expect(issues(schema, { a: 1, list: [{ n: 1 }, { n: 0 }], 'c/d é': 2 })).toEqual([
-    'value: must have "b"',
-    'a: must be a string, is a number',
-    'list.1.n: must be at least 1, is 0',
+    'value: Instance does not have required property "b".',
+    'a: Instance type "number" is invalid. Expected "string".',
+    'list.1.n: 0 is less than 1.',
     'c/d é: is not allowed',
   ]);
 });
 
 test('alternatives that all fail are told with what is wrong in each', () => {
   expect(issues({ anyOf: [{ type: 'string' }, { type: 'object', required: ['k'] }] }, { j: 1 })).toEqual([
-    'value: matches none of the alternatives',
-    'value: must be a string, is an object',
-    'value: must have "k"',
+    'value: Instance does not match any subschemas.',
+    'value: Instance type "object" is invalid. Expected "string".',
+    'value: Instance does not have required property "k".',
   ]);
 });
 
 test('a reference within the schema is followed', () => {
   const schema = { $defs: { id: { type: 'string' } }, properties: { a: { $ref: '#/$defs/id' } } };
   expect(issues(schema, { a: 'x' })).toEqual([]);
-  expect(issues(schema, { a: 1 })).toEqual(['a: must be a string, is a number']);
+  expect(issues(schema, { a: 1 })).toEqual(['a: Instance type "number" is invalid. Expected "string".']);
 });
 
 test('examples with ids do not get in the way', () => {
@@ -62,11 +63,38 @@ test.each([
 });
 
 test('keys that objects inherit are not there', () => {
-  expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual(['value: must have "constructor"']);
+  expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual([
+    'value: Instance does not have required property "constructor".',
+  ]);
 });
 
 test('what is not JSON matches no schema, and a property that is undefined is not there', () => {
   expect(issues({}, undefined)).toEqual(['value: is undefined']);
   expect(issues({}, { list: [new Date()] })).toEqual(['list.0: is a Date, not a plain object']);
-  expect(issues({ required: ['a'] }, { a: undefined })).toEqual(['value: must have "a"']);
+  expect(issues({ required: ['a'] }, { a: undefined })).toEqual([
+    'value: Instance does not have required property "a".',
+  ]);
+});
+
+test('a name that no URI can hold is an issue, and no fault of the schema', () => {
+  expect(issues({ properties: {}, additionalProperties: false }, { '\ud800': 1 })).toEqual([
+    'value: has a name that is not well-formed text',
+  ]);
+});
+
+test('an id that is an annotation names no schema', () => {
+  const schema = { properties: { a: { id: 'same', type: 'string' }, b: { id: 'same', type: 'string' } } };
+  expect(issues(schema, { a: 'x', b: 1 })).toEqual(['b: Instance type "number" is invalid. Expected "string".']);
+});
+
+test('formats are checked in a time linear in the length of the value', () => {
+  const attacks = [
+    `http://${'a'.repeat(30)}!`,
+    `${'a-'.repeat(20_000)}!`,
+    `a@${'a.'.repeat(20_000)}"`,
+    '1'.repeat(40_000),
+  ];
+  for (const format of [...Object.keys(formats), 'url']) {
+    for (const value of attacks) expect(issues({ format }, value).length).toBeLessThanOrEqual(1);
+  }
 });

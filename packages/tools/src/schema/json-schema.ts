@@ -42,11 +42,15 @@ export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {
 }
 
 /**
- * A schema's own copy of what validates: annotations that are objects (`example`, `x-…`) are left out, because a validator would
- * look for schemas in them.
+ * A schema's own copy of what the validator checks. Left out are annotations that it would read: objects (`example`, `x-…`), in which
+ * it would look for schemas, and `id`, which named a schema in draft 4. Left out is also the format `url`, which is no format of
+ * JSON Schema: its pattern there takes a time exponential in the length of the value.
  */
 export function toValidatingSchema(schema: JsonSchema): Record<string, unknown> {
-  return convert(schema, (keyword, value) => !isRecord(value) || isSchemaKeyword(keyword) || DATA.has(keyword));
+  return convert(schema, (keyword, value) => {
+    if (keyword === 'id' || (keyword === 'format' && value === 'url')) return false;
+    return !isRecord(value) || isSchemaKeyword(keyword) || DATA.has(keyword);
+  });
 }
 
 type Keeps = (keyword: string, value: unknown) => boolean;

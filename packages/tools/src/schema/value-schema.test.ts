@@ -57,7 +57,7 @@ test('JSON Schema is checked at once, and the value comes back as it is', () => 
   const value = { n: 1, other: true };
   expect(schema.check(value)).toEqual({ value });
   expect(schema.check({ n: 1.5 })).toEqual({
-    issues: ['n: must be an integer, is a number'],
+    issues: ['n: Instance type "number" is invalid. Expected "integer".'],
   });
 });
 
@@ -72,7 +72,7 @@ test('the genai dialect is said and checked as JSON Schema', async () => {
     required: ['note'],
   });
   expect(await schema.check({ note: null })).toEqual({ value: { note: null } });
-  expect(await schema.check({ note: 'long' })).toEqual({ issues: ['note: must have at most 3 characters, has 4'] });
+  expect(await schema.check({ note: 'long' })).toEqual({ issues: ['note: String is too long (4 > 3).'] });
 });
 
 test('checking leaves no trace in the schema that the model is told', async () => {

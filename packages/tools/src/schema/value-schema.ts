@@ -1,5 +1,5 @@
 import { ConfigurationError, jsonSchemaSource, standardToJson } from '@eventloom/core';
-import { toJsonSchema, toValidatingSchema } from './json-schema.ts';
+import { toJsonSchema } from './json-schema.ts';
 import { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
 
@@ -40,7 +40,7 @@ export class ValueSchema {
   }
 
   #checkJson(value: unknown): SchemaCheck {
-    this.#validator ??= new JsonSchemaValidator(toValidatingSchema(this.json), this.#owner);
+    this.#validator ??= new JsonSchemaValidator(this.json, this.#owner);
     const issues = this.#validator.issues(value);
     return issues.length === 0 ? { value } : { issues };
   }
