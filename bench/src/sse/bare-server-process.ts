@@ -11,8 +11,7 @@ app.post('/run_sse', async (context) => {
   const { appName } = (await context.req.json()) as { readonly appName: string };
   const events = eventsOf.get(appName) ?? [];
   return streamSSE(context, async (stream) => {
-    let seq = 0;
-    for (const data of events) await stream.writeSSE({ id: String(++seq), data });
+    for (const data of events) await stream.writeSSE({ data });
   });
 });
 app.delete('/apps/*', (context) => context.body(null, 204));

@@ -19,7 +19,8 @@ export async function* followRun(url: string, headers: Record<string, string>, b
   // Not tried again: the run may have begun.
   let response: Response | undefined = await fetch(`${url}/run_sse`, {
     method: 'POST',
-    headers,
+    // Without the header the frames have no ids.
+    headers: { ...headers, 'eventloom-event-ids': '1' },
     body: JSON.stringify(body),
   });
   const runId = response.headers.get('eventloom-invocation-id');

@@ -27,6 +27,7 @@ describe.each([
     const newMessage = { role: 'user', parts: [{ text: `large ${CHARS}` }] };
     return ask(path, {
       method: 'POST',
+      headers: { 'eventloom-event-ids': '1' },
       body: JSON.stringify({ appName: 'app', userId: user, sessionId: 's', newMessage }),
     });
   }

@@ -34,7 +34,7 @@ test('a run of one process is followed and cancelled through another one', async
   await fetch(`${a.url}${session}`, { method: 'POST' });
   const newMessage = { parts: [{ text: 'hi' }] };
   const body = JSON.stringify({ appName: 'slow', userId: 'ann', sessionId: 's', newMessage, streaming: true });
-  const there = await fetch(`${a.url}/run_sse`, { method: 'POST', body });
+  const there = await fetch(`${a.url}/run_sse`, { method: 'POST', headers: { 'eventloom-event-ids': '1' }, body });
   const run = `${session}/runs/${there.headers.get('Eventloom-Invocation-Id')}`;
   const here = await fetch(`${b.url}${run}`);
   expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).status).toBe(200);

@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000 });
 async function startRun(url: string): Promise<{ readonly reader: SseText; readonly path: string }> {
   const newMessage = { parts: [{ text: 'hi' }] };
   const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, streaming: true });
-  const response = await fetch(`${url}/run_sse`, { method: 'POST', body });
+  const response = await fetch(`${url}/run_sse`, { method: 'POST', headers: { 'eventloom-event-ids': '1' }, body });
   const path = `/apps/app/users/ann/sessions/s/runs/${response.headers.get('Eventloom-Invocation-Id')}`;
   return { reader: new SseText(response), path };
 }

@@ -14,7 +14,7 @@ function answer({ send }: RelayedServer, path: string): Promise<Response> {
   const newMessage = { parts: [{ functionResponse: { id: 'w1', response: { ready: true } } }] };
   const invocationId = path.split('/').at(-1);
   const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, invocationId });
-  return send('/run_sse', { method: 'POST', body });
+  return send('/run_sse', { method: 'POST', headers: { 'eventloom-event-ids': '1' }, body });
 }
 
 test.each(['a', 'b'] as const)('a run of one process that goes on in %s is followed from the other', async (where) => {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { Gate } from '@eventloom/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ASK, CHUNKS, framesOf, readUntil, servers, setUp, STREAM, textOf } from './fixtures/run-server.ts';
+import { ASK, CHUNKS, EVENT_IDS, framesOf, readUntil, servers, setUp, STREAM, textOf } from './fixtures/run-server.ts';
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.shutDown()));
@@ -13,7 +13,7 @@ describe('a run that was left', () => {
   test('misses and repeats nothing when it is followed again, chunks included', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ chunks: ['one ', 'two ', gate, 'three ', 'four'] }]);
-    const response = await post('/run_sse', STREAM);
+    const response = await post('/run_sse', STREAM, EVENT_IDS);
     const id = response.headers.get('Eventloom-Invocation-Id');
     const seen = framesOf(await readUntil(response, '"two "'));
     const again = await fetch(`${url}${runPath(id)}`, { headers: { 'last-event-id': String(seen.at(-1)?.id) } });

@@ -12,7 +12,7 @@ import { errorResponse } from '../http/error-response.ts';
 import { jsonTextResponse } from '../http/json-response.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { readRunBody } from '../http/read-run-body.ts';
-import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
+import { EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
 import type { HostedRun } from '../runs/hosted-run.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
@@ -32,7 +32,12 @@ async function runSse(call: Call): Promise<Response> {
   const hosted = await start(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   await hosted.openedWithin(limits.answerAfterMs);
   if (hosted.failure && hosted.buffer.isEmpty) return failedResponse(hosted, hosted.failure);
-  return sseResponse(hosted, runs.read(hosted, 0));
+  return sseResponse(hosted, runs.read(hosted, 0, wantsEventIds(call)));
+}
+
+/** A client that follows runs by number says so; an EventSource, with the header that it sends by itself. */
+function wantsEventIds(call: Call): boolean {
+  return call.header(EVENT_IDS_HEADER) === '1' || call.header('Last-Event-ID') !== undefined;
 }
 
 /** The host of the run has reported the failure; here it is only answered, with the name of the run whose events can be read. */
@@ -115,6 +120,11 @@ export const runRoutes: readonly Route[] = [
     path: '/run_sse',
     operationId: 'runSse',
     summary: `Runs the agent on a message, or goes on with a run, and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which goes on when the client leaves`,
+    headers: {
+      [EVENT_IDS_HEADER]:
+        '1: each frame begins with a line id: <number of the event in the run>. Without it a frame is its data line.',
+      'Last-Event-ID': 'Asks for numbers too; the run is streamed from its begin.',
+    },
     body: RUN,
     answer: { stream: 'Event' },
     errors: [409, 422, 429, 502, 503],

@@ -1,19 +1,37 @@
 import { ConfigurationError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ASK, CHUNKS, framesOf, servers, setUp, STREAM, textOf } from './fixtures/run-server.ts';
+import { ASK, CHUNKS, EVENT_IDS, framesOf, servers, setUp, STREAM, textOf } from './fixtures/run-server.ts';
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.shutDown()));
 });
 
 describe('POST /run_sse', () => {
-  test('streams chunks and the event that merges them, numbered from 1', async () => {
+  test.each([EVENT_IDS, { 'last-event-id': '' }, { 'last-event-id': '7' }])(
+    'numbers events from 1 for a client that asks for it with %j',
+    async (headers) => {
+      const { post } = await setUp([CHUNKS]);
+      const text = await (await post('/run_sse', STREAM, headers)).text();
+      expect(text).toMatch(/^id: 1\ndata: /);
+      expect(framesOf(text).map(({ id }) => id)).toEqual([1, 2, 3, 4]);
+    },
+  );
+
+  test.each([{}, { 'eventloom-event-ids': '0' }])('numbers nothing for a client that sends %j', async (headers) => {
+    const { post } = await setUp([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
+    const frames = (await (await post('/run_sse', STREAM, headers)).text()).split('\n\n');
+    expect(frames.pop()).toBe('');
+    expect(frames.length).toBeGreaterThan(2);
+    for (const frame of frames) expect(frame).toMatch(/^data: \{.*\}$/);
+    expect(frames.at(-1)).toBe('data: {"error":"broke","code":"CONFIGURATION"}');
+  });
+
+  test('streams chunks and the event that merges them', async () => {
     const { post } = await setUp([CHUNKS]);
     const response = await post('/run_sse', STREAM);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
     const frames = framesOf(await response.text());
-    expect(frames.map(({ id }) => id)).toEqual([1, 2, 3, 4]);
     expect(frames.map(textOf)).toEqual(['one ', 'two ', 'three', 'one two three']);
     expect(frames.map(({ data }) => data.partial)).toEqual([true, true, true, undefined]);
   });

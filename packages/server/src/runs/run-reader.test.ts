@@ -63,8 +63,11 @@ describe('a connection that is cancelled', () => {
     const run = registry.start(KEY, streamOf(end));
     const follower = registry.read(run, 0);
     const reader = follower.stream.getReader();
-    const next = reader.read();
+    const beat = reader.read();
+    await end.reached;
     follower.probe();
+    await beat;
+    const next = reader.read();
     await reader.cancel();
     platform.advance(5000);
     const drained = registry.drain(1000);

@@ -5,7 +5,7 @@ import { seqInAttempt } from './attempt-numbers.ts';
 import type { FollowedRun, RunFollower } from './followed-run.ts';
 import type { RunHost } from './hosted-run.ts';
 import type { NumberedEvent } from './run-relay.ts';
-import { SSE_HEARTBEAT, sseFrame, sseNotice } from './sse-frame.ts';
+import { SSE_HEARTBEAT, sseFrame } from './sse-frame.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
 const MAX_WRITE_CHARS = 64 * 1024;
@@ -24,6 +24,7 @@ export class RunReader implements RunFollower {
   /** The bytes to send. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #run: FollowedRun;
+  readonly #hasEventIds: boolean;
   readonly #host: Pick<RunHost, 'schedule'>;
   readonly #onClose: (reader: RunReader, failure?: unknown) => void;
   readonly #encoder = new TextEncoder();
@@ -45,17 +46,20 @@ export class RunReader implements RunFollower {
 
   /**
    * @param afterSeq the number of the last event that this reader has already
+   * @param hasEventIds whether frames carry the numbers of their events
    * @param onClose called once, when the stream is closed, failed or cancelled; with the failure when reading the run failed
    * @throws RunEventsGoneError
    */
   constructor(
     run: FollowedRun,
     afterSeq: number,
+    hasEventIds: boolean,
     host: Pick<RunHost, 'schedule'>,
     onClose: (reader: RunReader, failure?: unknown) => void,
   ) {
     this.#run = run;
     this.#seq = afterSeq;
+    this.#hasEventIds = hasEventIds;
     this.#earlier = run.earlier(afterSeq);
     this.#host = host;
     this.#onClose = onClose;
@@ -127,7 +131,7 @@ export class RunReader implements RunFollower {
       return this.#writeEvents();
     } catch (error) {
       // Earlier events are read from storage, which can fail. Only this reader ends: its caller is a timer, or the run itself.
-      this.#enqueue(sseNotice(JSON.stringify(errorBody(error))));
+      this.#enqueue(sseFrame(JSON.stringify(errorBody(error))));
       this.#close(error)?.close();
       return true;
     }
@@ -144,14 +148,14 @@ export class RunReader implements RunFollower {
     }
     this.#seq = seqInAttempt(this.#seq, buffer.firstSeq);
     if (!buffer.hasAllAfter(this.#seq)) {
-      this.#enqueue(sseNotice(JSON.stringify(errorBody(tooSlow(run)))));
+      this.#enqueue(sseFrame(JSON.stringify(errorBody(tooSlow(run)))));
       this.#close()?.close();
       return true;
     }
     while (text.length < MAX_WRITE_CHARS) {
       const event = buffer.at(this.#seq + 1);
       if (event === undefined) break;
-      text += sseFrame(++this.#seq, event);
+      text += this.#frame(++this.#seq, event);
     }
     const isLast = run.isEnded && this.#seq >= buffer.lastSeq;
     if (isLast) text += this.#lastWords();
@@ -169,7 +173,7 @@ export class RunReader implements RunFollower {
         this.#earlier = undefined;
       } else {
         this.#seq = next.value.seq;
-        text += sseFrame(next.value.seq, next.value.text);
+        text += this.#frame(next.value.seq, next.value.text);
       }
     }
     return text;
@@ -177,8 +181,13 @@ export class RunReader implements RunFollower {
 
   #lastWords(): string {
     const { failureText, loss, finalSeq } = this.#run;
-    if (failureText !== undefined && this.#seq < finalSeq) return sseFrame(++this.#seq, failureText);
-    return loss ? sseNotice(JSON.stringify(errorBody(loss))) : '';
+    if (failureText !== undefined && this.#seq < finalSeq) return this.#frame(++this.#seq, failureText);
+    // The loss of a run is no event of it: it has no number, so that a client that connects again does not skip an event.
+    return loss ? sseFrame(JSON.stringify(errorBody(loss))) : '';
+  }
+
+  #frame(seq: number, json: string): string {
+    return this.#hasEventIds ? sseFrame(json, seq) : sseFrame(json);
   }
 
   #gather(): void {

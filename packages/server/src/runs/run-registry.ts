@@ -109,10 +109,11 @@ export class RunRegistry {
   }
 
   /**
-   * A new connection that reads a run from behind the event with this number, or from its begin when the number is of an earlier
-   * attempt. @throws RunEventsGoneError @throws TooManyReadersError
+   * Opens a connection that reads a run from behind the event with this number, or from its begin when the number is of an earlier attempt.
+   * @param hasEventIds whether frames carry the numbers of their events
+   * @throws RunEventsGoneError @throws TooManyReadersError
    */
-  read(run: FollowedRun, afterSeq: number): RunReader {
+  read(run: FollowedRun, afterSeq: number, hasEventIds = true): RunReader {
     const from = seqInAttempt(afterSeq, run.buffer.firstSeq);
     if (!run.buffer.hasAllAfter(from)) throw goneError(run, from + 1);
     if (run.followers.size >= this.#limits.maxReadersPerRun) {
@@ -122,7 +123,7 @@ export class RunRegistry {
         `the run ${run.invocationId} has ${run.followers.size} readers, as many as are served`,
       );
     }
-    const reader = new RunReader(run, afterSeq, this.#own, (closed, failure) => {
+    const reader = new RunReader(run, afterSeq, hasEventIds, this.#own, (closed, failure) => {
       this.#heartbeat.leave(closed);
       if (failure !== undefined) this.#report(failure);
     });
