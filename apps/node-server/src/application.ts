@@ -1,17 +1,21 @@
+import { isAbsolute, relative, sep } from 'node:path';
 import { closeAll } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { RunRelay } from '@eventloom/server';
 import { createRunners } from './create-runners.ts';
-import { isBelow } from './services/is-below.ts';
-import { makeDataFolder } from './services/make-data-folder.ts';
-import { openArtifacts } from './services/open-artifacts.ts';
-import { openCredentials, type OpenCredentials } from './services/open-credentials.ts';
-import { openMemory, type OpenMemory } from './services/open-memory.ts';
-import { openSessions } from './services/open-sessions.ts';
+import {
+  makeDataFolder,
+  openArtifacts,
+  openCredentials,
+  type OpenCredentials,
+  openMemory,
+  type OpenMemory,
+  openSessions,
+} from './services/open-services.ts';
 import type { Settings } from './settings.ts';
 
 /** The apps with their services, ready to run. */
-export interface Application {
+interface Application {
   readonly runners: readonly Runner[];
   /** The way to other processes with the same sessions, where there can be any. */
   readonly relay: RunRelay | undefined;
@@ -57,4 +61,10 @@ function isKeptIn(
 ): boolean {
   if (place.kind === 'memory' || place.kind === 'postgres') return false;
   return isBelow(folder, place.kind === 'sqlite' ? place.file : place.folder);
+}
+
+/** True for a path that is in the folder, or the folder itself. Both are absolute. */
+export function isBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

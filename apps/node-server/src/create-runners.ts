@@ -1,20 +1,22 @@
-import type {
-  BaseArtifactService,
-  BaseCredentialService,
-  BaseMemoryService,
-  BaseSessionService,
+import { createRequire, registerHooks } from 'node:module';
+import {
+  type BaseArtifactService,
+  type BaseCredentialService,
+  type BaseMemoryService,
+  type BaseSessionService,
+  ConfigurationError,
+  type ModelResolver,
 } from '@eventloom/core';
+import { geminiModels } from '@eventloom/gemini';
 import { Runner } from '@eventloom/runner';
 import { loadAgents } from './agents/load-agents.ts';
-import { lendEventloom } from './agents/eventloom-imports.ts';
-import { modelsOf } from './agents/models.ts';
 import { createDemoAgent } from './demo/demo-agent.ts';
 import { OfflineDemoModel } from './demo/offline/offline-demo-model.ts';
 import { AgentLoadError } from './errors.ts';
-import type { Settings } from './settings.ts';
+import type { Settings, GeminiSettings } from './settings.ts';
 
 /** Where the runs of all apps are kept. */
-export interface Services {
+interface Services {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService;
   readonly memoryService: BaseMemoryService;
@@ -42,4 +44,52 @@ export async function createRunners(
   for (const failure of failures) onFailure(failure);
   if (agents.length === 0) throw new AgentLoadError(`no agent of ${agentsFolder} can be served`);
   return agents.map(({ appName, agent }) => new Runner({ appName, agent, ...shared }));
+}
+
+const requireHere = createRequire(import.meta.url);
+
+const OURS = /^(eventloom|@eventloom\/[^/]+)(\/.*)?$/;
+/** What an agent may import from here when it has none of its own. */
+const LENT = /^zod(\/.*)?$/;
+
+/**
+ * Lets any file of this process import `eventloom`, `@eventloom/*` and `zod` without having them installed: an agent's file can lie
+ * anywhere. Eventloom's own packages are always these, so that an agent and the server share one copy.
+ */
+function lendEventloom(): void {
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      if (context.parentURL === import.meta.url) return nextResolve(specifier, context);
+      if (OURS.test(specifier)) return nextResolve(...found(specifier, context));
+      if (!LENT.test(specifier)) return nextResolve(specifier, context);
+      try {
+        return nextResolve(specifier, context);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        return nextResolve(...found(specifier, context));
+      }
+    },
+  });
+}
+
+/** What to resolve instead, so that it is found from here: `require` looks at the file that asks, whatever it is told. */
+function found<C extends { readonly conditions?: readonly string[] }>(specifier: string, context: C): [string, C] {
+  if (context.conditions?.includes('require')) return [requireHere.resolve(specifier), context];
+  return [specifier, { ...context, parentURL: import.meta.url }];
+}
+
+function isNotFound(error: unknown): boolean {
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && String(error.code).endsWith('MODULE_NOT_FOUND')
+  );
+}
+
+/** Finds Gemini models by name; without a key it says what is missing when one is asked for. */
+function modelsOf(gemini: GeminiSettings | undefined): ModelResolver {
+  if (gemini) return geminiModels(gemini);
+  return (model) => {
+    throw new ConfigurationError(
+      `model ${JSON.stringify(model)}: no key is set; set GEMINI_API_KEY (or GOOGLE_API_KEY) and start again, or give the agent a model object`,
+    );
+  };
 }

@@ -1,6 +1,6 @@
 import { EventloomError } from '@eventloom/core';
 import { ask } from './ask/ask.ts';
-import { helpText } from './command-line/help-text.ts';
+import { type CommandName, COMMANDS, OPTION_LIST } from './command-line/options.ts';
 import { parseCommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
 import { readSettings } from './settings.ts';
@@ -11,7 +11,7 @@ import type { Terminal } from './terminal.ts';
 const MISUSED = 2;
 
 /** What the program is started with. */
-export interface CommandInput {
+interface CommandInput {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingFolder: string;
@@ -35,4 +35,45 @@ export async function runCommand(
     terminal.warn(error.message);
     return UsageError.isInstance(error) ? MISUSED : 1;
   }
+}
+
+/** What `--help` prints. */
+function helpText(): string {
+  return [
+    'Eventloom serves agents over HTTP, or asks one of them in the terminal.',
+    '',
+    'npx -y pnpm@12.21.0 start [options]',
+    'npx -y pnpm@12.21.0 ask "a question" [options]',
+    '',
+    ...Object.entries(COMMANDS).map(([name, what]) => `  ${name.padEnd(10)}${what}`),
+    '',
+    'Options of both',
+    ...optionLines(undefined),
+    '',
+    'Options of start',
+    ...optionLines('start'),
+    '',
+    'Options of ask',
+    ...optionLines('ask'),
+    '',
+    'GEMINI_API_KEY, GOOGLE_API_KEY or GOOGLE_GENAI_API_KEY lets agents ask Gemini, at GOOGLE_GEMINI_BASE_URL when it is set.',
+    'Without a key the demo agent uses a small offline model. A file .env is not read, nor is GOOGLE_GENAI_USE_VERTEXAI: for',
+    'Vertex AI give the agent a model object, `new Gemini({ model, vertexai: true, project, location })`.',
+    '',
+    'Credentials are encrypted with the key in EVENTLOOM_CREDENTIALS_KEY, as `openssl rand -base64 32` prints it, or else with one',
+    'that is made beside their file, in <file>.key. Former keys follow behind commas.',
+    '',
+    'The password of a database is taken from its URL or, where other users of the machine do not see it, from PGPASSWORD.',
+    '',
+    'Agents run as they are written, without a compiler: TypeScript must be erasable syntax (no enums, namespaces or parameter',
+    'properties), and relative imports name the file with its .ts. An agent that cannot be loaded is named, and the others are',
+    'served. An error that an agent throws where nobody catches it, say in a timer, is reported, and the server goes on.',
+  ].join('\n');
+}
+
+function optionLines(command: CommandName | undefined): string[] {
+  return OPTION_LIST.filter(({ only }) => only === command).map(({ name, value, help }) => {
+    const usage = value === undefined ? `--${name}` : `--${name} <${value}>`;
+    return `  ${usage.padEnd(26)}${help}`;
+  });
 }

@@ -12,9 +12,9 @@ import {
   type SessionKey,
   systemPlatform,
   USER_PREFIX,
+  checkName,
 } from '@eventloom/core';
 import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
-import { checkSessionKey } from './artifact-key-check.ts';
 import { toPart, toStored } from './stored-part.ts';
 
 /** Options of every artifact service. */
@@ -107,4 +107,9 @@ function toVersion(key: ArtifactKey, record: ArtifactVersionRecord): ArtifactVer
     createTime,
     ...(customMetadata ? { customMetadata: structuredClone(customMetadata) } : {}),
   };
+}
+
+/** Checks the names that artifacts are stored under. @throws InvalidRequestError that names the field */
+function checkSessionKey(key: SessionKey): void {
+  for (const field of ['appName', 'userId', 'sessionId'] as const) checkName(field, key[field]);
 }

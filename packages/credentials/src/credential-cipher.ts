@@ -1,7 +1,5 @@
-import { type AuthCredential, ConfigurationError, type CredentialKey } from '@eventloom/core';
-import { readCredential } from './credential-copy.ts';
-import type { SealedCredential } from './credential-store.ts';
-import { checkEncryptionKeys } from './encryption-key.ts';
+import { type AuthCredential, ConfigurationError, type CredentialKey, decodeBase64, isBase64 } from '@eventloom/core';
+import { readCredential, type SealedCredential } from './credential-store.ts';
 import { SealedCredentialError } from './errors.ts';
 
 /** What AES-GCM wants: a number that is used once. It stands before the ciphertext. */
@@ -78,4 +76,34 @@ async function idOf(key: Uint8Array<ArrayBuffer>): Promise<string> {
 function algorithm({ appName, userId, credentialKey }: CredentialKey, iv: Uint8Array<ArrayBuffer>): AesGcmParams {
   const additionalData = new TextEncoder().encode(JSON.stringify([appName, userId, credentialKey]));
   return { name: 'AES-GCM', iv, additionalData };
+}
+
+/** Of a key of AES-256. */
+const ENCRYPTION_KEY_BYTES = 32;
+
+/** A new key, of random bytes. */
+export function createEncryptionKey(): Uint8Array<ArrayBuffer> {
+  return crypto.getRandomValues(new Uint8Array(ENCRYPTION_KEY_BYTES));
+}
+
+/** @throws ConfigurationError without a key, or for one that is not of 32 bytes */
+export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
+  if (keys.length === 0) throw new ConfigurationError('keys: there must be one to seal credentials with');
+  for (const key of keys) {
+    if (!(key instanceof Uint8Array) || key.length !== ENCRYPTION_KEY_BYTES)
+      throw new ConfigurationError(`keys: each must be a Uint8Array of ${ENCRYPTION_KEY_BYTES} random bytes`);
+  }
+}
+
+/**
+ * The key in a text as `openssl rand -base64 32` prints it; space around it does not count.
+ * @throws ConfigurationError for what is not the base64 of 32 bytes; the message quotes nothing of it
+ */
+export function parseEncryptionKey(text: string): Uint8Array<ArrayBuffer> {
+  const trimmed = text.trim();
+  const bytes = isBase64(trimmed) ? decodeBase64(trimmed) : undefined;
+  if (bytes?.length === ENCRYPTION_KEY_BYTES) return bytes;
+  throw new ConfigurationError(
+    `the encryption key must be the base64 of ${ENCRYPTION_KEY_BYTES} random bytes, as \`openssl rand -base64 32\` prints it`,
+  );
 }

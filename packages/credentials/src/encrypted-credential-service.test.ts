@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { credentialServiceConformance } from './conformance/index.ts';
 import type { CredentialStore, SealedCredential } from './credential-store.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
-import { createEncryptionKey, parseEncryptionKey } from './encryption-key.ts';
+import { createEncryptionKey, parseEncryptionKey } from './credential-cipher.ts';
 import { SealedCredentialError } from './errors.ts';
 
 const KEY: CredentialKey = { appName: 'app', userId: 'ann', credentialKey: 'calendar' };

@@ -5,8 +5,7 @@ import {
   type SaveCredentialRequest,
 } from '@eventloom/core';
 import { CredentialCipher } from './credential-cipher.ts';
-import { checkCredentialKey, copyCredential } from './credential-copy.ts';
-import type { CredentialStore } from './credential-store.ts';
+import { checkCredentialKey, copyCredential, type CredentialStore } from './credential-store.ts';
 
 /** What credentials are encrypted with. */
 export interface EncryptionOptions {

@@ -4,7 +4,7 @@ import {
   type CredentialKey,
   type SaveCredentialRequest,
 } from '@eventloom/core';
-import { checkCredentialKey, copyCredential } from './credential-copy.ts';
+import { checkCredentialKey, copyCredential } from './credential-store.ts';
 
 /** Credentials in the memory of this process: gone when it ends, and then asked for again. */
 export class InMemoryCredentialService extends BaseCredentialService {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { credentialServiceConformance } from './conformance/index.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
-import { createEncryptionKey } from './encryption-key.ts';
+import { createEncryptionKey } from './credential-cipher.ts';
 
 let database: TestDatabase;
 let pool: Pool;

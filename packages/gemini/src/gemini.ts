@@ -23,8 +23,7 @@ import { toParameters } from './request/to-parameters.ts';
 import { withCutShort } from './response/cut-short.ts';
 import { StreamedReply } from './response/streamed-reply.ts';
 import { toLlmResponse } from './response/to-llm-response.ts';
-import { type Retry, type RetryOptions, toRetry } from './retry/retry-options.ts';
-import { withRetries } from './retry/with-retries.ts';
+import { type Retry, type RetryOptions, toRetry, withRetries } from './retry.ts';
 
 /** How a Gemini model is reached, and what is done when it is not. Nothing is read from the environment. */
 export interface GeminiOptions extends GeminiClientOptions {

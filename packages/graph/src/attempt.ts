@@ -9,9 +9,10 @@ import {
   type JsonValue,
   RunAbortedError,
   toInputRequest,
+  type Platform,
 } from '@eventloom/core';
-import type { GraphNode } from './graph-node.ts';
 import { NodeInterrupt } from './errors.ts';
+import type { GraphNode } from './graph-node.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 import { Slots } from './slots.ts';
@@ -114,5 +115,34 @@ export class Attempt {
   async end(): Promise<void> {
     this.isOver = true;
     while (this.#inner.length > 0) await this.#inner.pop();
+  }
+}
+
+/** A timer that can stand still: time spent waiting for others is not the node's. */
+export class AttemptTimer {
+  readonly #platform: Platform;
+  readonly #onElapsed: () => void;
+  #leftMs: number;
+  #sinceMs = 0;
+  #callOff: (() => void) | undefined;
+
+  constructor(platform: Platform, timeoutMs: number, onElapsed: () => void) {
+    this.#platform = platform;
+    this.#leftMs = timeoutMs;
+    this.#onElapsed = onElapsed;
+    this.resume();
+  }
+
+  resume(): void {
+    if (this.#callOff) return;
+    this.#sinceMs = this.#platform.now();
+    this.#callOff = this.#platform.schedule(Math.max(0, this.#leftMs), this.#onElapsed);
+  }
+
+  pause(): void {
+    if (!this.#callOff) return;
+    this.#callOff();
+    this.#callOff = undefined;
+    this.#leftMs -= this.#platform.now() - this.#sinceMs;
   }
 }

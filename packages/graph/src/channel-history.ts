@@ -1,7 +1,7 @@
 import { type Event, type JsonValue, setOwn } from '@eventloom/core';
 import type { Checkpoint } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
-import { listAdditions } from './list-additions.ts';
+import { listAdditions } from './json-values.ts';
 
 /** What became of channels. */
 export interface StateChanges {

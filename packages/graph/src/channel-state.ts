@@ -1,13 +1,10 @@
 import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
-import { describeFault } from './describe-fault.ts';
+import { describeFault, frozen, listAdditions, isSameJson } from './json-values.ts';
 import { NodeError } from './errors.ts';
-import { frozen } from './frozen.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
-import { listAdditions } from './list-additions.ts';
-import { isSameJson } from './same-json.ts';
 
 /** What a node changed, as it is stored. */
 export interface ChannelChanges {

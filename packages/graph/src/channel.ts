@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, type OptionNames } from '@eventloom/core';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
 
@@ -23,7 +23,7 @@ export interface ChannelOptions<Value, Update = Value, Default = Value> {
   readonly stateKey?: string;
 }
 
-const OPTIONS = new Set<string>(['reducer', 'default', 'stateKey'] satisfies (keyof ChannelOptions<unknown>)[]);
+const OPTIONS: OptionNames<ChannelOptions<unknown>> = { reducer: true, default: true, stateKey: true };
 
 /** A value that the nodes of a graph share. */
 export interface AnyChannel {

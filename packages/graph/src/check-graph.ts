@@ -1,5 +1,5 @@
 import { checkStateKey, ConfigurationError, copyJson, isBaseAgent, TEMP_PREFIX, toError } from '@eventloom/core';
-import { describeFault } from './describe-fault.ts';
+import { describeFault } from './json-values.ts';
 import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
 import { DEFAULT_ROUTE, END, START } from './names.ts';

@@ -19,8 +19,7 @@ import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRun } from './graph-run.ts';
 import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
-import { jsonOrText } from './json-or-text.ts';
-import { toOutput } from './to-output.ts';
+import { jsonOrText, toOutput } from './json-values.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
 /** What a graph agent is made of; `StateGraph` makes it. */

@@ -1,12 +1,21 @@
-import { enclosedBranch, enclosureOf, type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
+import {
+  enclosedBranch,
+  enclosureOf,
+  type Event,
+  isBaseAgent,
+  type JsonValue,
+  ObjectType,
+  getFunctionCalls,
+  getFunctionResponses,
+  inputRequestOf,
+} from '@eventloom/core';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
-import type { GraphPlan } from './graph-plan.ts';
 import type { NodeWork } from './graph-node.ts';
+import type { GraphPlan } from './graph-plan.ts';
 import type { Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
 import { isGraphAgent } from './is-graph-agent.ts';
-import { type OpenQuestion, openQuestions } from './open-questions.ts';
 import { RunEvents, type Stretch } from './run-events.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -229,4 +238,46 @@ function nested(
 function given<K extends string>(value: JsonValue | undefined, key: K): { readonly [P in K]?: JsonValue } {
   // One key, by its name.
   return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: JsonValue };
+}
+
+/** What was asked and nobody answered: by a node, or by an agent, a tool or a graph that is one. */
+export interface OpenQuestion {
+  /** Who asked. */
+  readonly node: string;
+  /** The call that asks: `adk_request_input`, `adk_request_confirmation`, or a tool whose result comes later. */
+  readonly name: string;
+  /** What it is answered by: the id of the function call. */
+  readonly id: string;
+  readonly message?: string;
+  readonly payload?: unknown;
+  readonly responseSchema?: Readonly<Record<string, unknown>>;
+}
+
+/** A segment of a branch in which a node of a graph has its world. */
+const NODE_WORLD = /^[^.@]+@\d+-\d/;
+
+/**
+ * What a graph and all within its nodes asked, without an answer, in the order in which it was asked.
+ * @param begin of the graph
+ * @param events of the run of the runner, from there on
+ */
+export function openQuestions({ executionId, branch }: Event, events: readonly Event[]): OpenQuestion[] {
+  const prefix = branch === undefined ? '' : `${branch}.`;
+  const isWithin = (event: Event): boolean =>
+    event.executionId === executionId ||
+    (event.branch !== undefined &&
+      event.branch.startsWith(prefix) &&
+      NODE_WORLD.test(event.branch.slice(prefix.length)));
+  const open = new Map<string, OpenQuestion>();
+  for (const event of events) {
+    for (const { id = '' } of getFunctionResponses(event)) open.delete(id);
+    if (!event.longRunningToolIds?.length || !isWithin(event)) continue;
+    for (const call of getFunctionCalls(event)) {
+      const { id = '', name = '' } = call;
+      if (!event.longRunningToolIds.includes(id)) continue;
+      const { key: _, ...asked } = inputRequestOf(call) ?? { key: '' };
+      open.set(id, { node: event.author, name, id, ...asked });
+    }
+  }
+  return [...open.values()];
 }

@@ -1,4 +1,11 @@
-import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
+import {
+  type BaseAgent,
+  type BaseTool,
+  ConfigurationError,
+  isBaseAgent,
+  isBaseTool,
+  type OptionNames,
+} from '@eventloom/core';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';
@@ -47,13 +54,13 @@ export interface GraphNode<Input = unknown, Output = unknown, Name extends strin
 }
 
 const NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
-const OPTIONS = new Set<string>([
-  'inputSchema',
-  'outputSchema',
-  'writes',
-  'retry',
-  'timeoutMs',
-] satisfies (keyof NodeOptions)[]);
+const OPTIONS: OptionNames<NodeOptions> = {
+  inputSchema: true,
+  outputSchema: true,
+  writes: true,
+  retry: true,
+  timeoutMs: true,
+};
 
 /**
  * A node outside of a graph: for `context.runNode`, or for `addNode` of several graphs. One that another node runs may write the channels

@@ -1,4 +1,10 @@
-import { type BaseAgentConfig, ConfigurationError, isRecord } from '@eventloom/core';
+import {
+  type BaseAgentConfig,
+  ConfigurationError,
+  isRecord,
+  BASE_AGENT_OPTIONS,
+  type OptionNames,
+} from '@eventloom/core';
 import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
 import { checkOptions } from './check-options.ts';
@@ -26,22 +32,17 @@ export interface CompileOptions {
   readonly nodeLifecycleEvents?: boolean;
 }
 
-const CONFIG_OPTIONS = new Set<string>([
-  'name',
-  'description',
-  'subAgents',
-  'beforeAgentCallback',
-  'afterAgentCallback',
-  'onAgentErrorCallback',
-  'channels',
-  'inputSchema',
-  'outputSchema',
-] satisfies (keyof StateGraphConfig)[]);
-const COMPILE_OPTIONS = new Set<string>([
-  'maxSteps',
-  'maxConcurrency',
-  'nodeLifecycleEvents',
-] satisfies (keyof CompileOptions)[]);
+const CONFIG_OPTIONS: OptionNames<StateGraphConfig> = {
+  ...BASE_AGENT_OPTIONS,
+  channels: true,
+  inputSchema: true,
+  outputSchema: true,
+};
+const COMPILE_OPTIONS: OptionNames<CompileOptions> = {
+  maxSteps: true,
+  maxConcurrency: true,
+  nodeLifecycleEvents: true,
+};
 
 /** @throws ConfigurationError for an option that a graph does not have, a channel that is none, and one that cannot have its name */
 export function checkGraphOptions(config: StateGraphConfig): void {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@eventloom/core';
-import { frozen } from './frozen.ts';
+import { frozen } from './json-values.ts';
 import { type GraphPlan, reachableFrom, targetsIn } from './graph-plan.ts';
 import { END, START } from './names.ts';
 

@@ -18,7 +18,7 @@ import {
   placeOf,
   UPDATE,
 } from './checkpoint.ts';
-import { frozen } from './frozen.ts';
+import { frozen } from './json-values.ts';
 import { GraphProgress } from './graph-progress.ts';
 import type { GraphPlan } from './graph-plan.ts';
 

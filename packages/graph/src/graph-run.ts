@@ -13,7 +13,7 @@ import type { ValueSchema } from '@eventloom/tools';
 import { ChannelState } from './channel-state.ts';
 import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';
 import { StepLimitError } from './errors.ts';
-import { fitting } from './fitting.ts';
+import { fitting } from './json-values.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { type Arrival, byNode, type Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';

@@ -12,9 +12,8 @@ import {
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
 import { AttemptCallbackContext } from './attempt-context.ts';
-import { describeFault } from './describe-fault.ts';
+import { describeFault, frozen } from './json-values.ts';
 import { NodeError } from './errors.ts';
-import { frozen } from './frozen.ts';
 import { checkRunnable, type GraphNode } from './graph-node.ts';
 
 /** Tells two runs of one node by the same node apart. */

@@ -8,7 +8,7 @@ import {
 } from '@eventloom/core';
 import type { GraphStep } from './graph-step.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import { toOutput } from './to-output.ts';
+import { toOutput } from './json-values.ts';
 
 /** What the session's ledger has of one run of a node. */
 export class NodeLedger {

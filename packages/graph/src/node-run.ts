@@ -11,16 +11,15 @@ import {
   type JsonValue,
   ObjectType,
   RunAbortedError,
+  applyStateDelta,
 } from '@eventloom/core';
-import type { Attempt } from './attempt.ts';
-import { AttemptTimer } from './attempt-timer.ts';
+import { type Attempt, AttemptTimer } from './attempt.ts';
 import { innerRunId } from './checkpoint.ts';
 import { NodeTimeoutError, toNodeError } from './errors.ts';
-import { fitting } from './fitting.ts';
 import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { GraphStep } from './graph-step.ts';
-import { inputDigest } from './input-digest.ts';
+import { fitting } from './json-values.ts';
 import { NodeLedger } from './node-ledger.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { type LifecycleNews, NodeVoice } from './node-voice.ts';
@@ -30,7 +29,6 @@ import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
 import type { Slots } from './slots.ts';
-import { withState } from './with-state.ts';
 
 /** What belongs to a run that another one started. */
 interface InnerPlace {
@@ -239,4 +237,35 @@ export class NodeRun {
     const event = this.voice.lifecycle(object, eventType, news);
     if (event) await this.post(event);
   }
+}
+
+/** Tells inputs apart: 64 bits (FNV-1a, from both ends) of the JSON, whatever the order of its keys, which storage may change. */
+export function inputDigest(input: JsonValue): string {
+  const text = JSON.stringify(input, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : value,
+  );
+  let forth = 0x811c9dc5;
+  let back = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    forth = Math.imul(forth ^ text.charCodeAt(at), 0x01000193);
+    back = Math.imul(back ^ text.charCodeAt(text.length - 1 - at), 0x01000193);
+  }
+  return [forth, back].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+}
+
+/**
+ * A place with a session's state of its own, which begins as the one given: what is written from there on and further in shows in it at once
+ * and nowhere else. What is stored of agents further in shows in it too, and in the states around it; what others change does not.
+ */
+function withState(context: InvocationContext, state: Readonly<Record<string, unknown>>): InvocationContext {
+  const { invocation } = context;
+  // It inherits nothing, as that of a session.
+  const own: Record<string, unknown> = Object.assign(Object.create(null), state);
+  const onStored = (event: Event): void => {
+    applyStateDelta(own, event.actions.stateDelta, event.actions.removedState);
+    invocation.onStored?.(event);
+  };
+  return context.withInvocation({ ...invocation, session: { ...invocation.session, state: own }, onStored });
 }

@@ -1,4 +1,11 @@
-import { type AbortGuard, ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
+import {
+  type AbortGuard,
+  ConfigurationError,
+  type Platform,
+  RunAbortedError,
+  toError,
+  type OptionNames,
+} from '@eventloom/core';
 import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors.ts';
 
@@ -22,13 +29,13 @@ export interface RetryConfig {
 /** The longest timer that every runtime has. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const OPTIONS = new Set<string>([
-  'maxAttempts',
-  'initialDelayMs',
-  'backoffFactor',
-  'maxDelayMs',
-  'retryOn',
-] satisfies (keyof RetryConfig)[]);
+const OPTIONS: OptionNames<RetryConfig> = {
+  maxAttempts: true,
+  initialDelayMs: true,
+  backoffFactor: true,
+  maxDelayMs: true,
+  retryOn: true,
+};
 
 /** @throws ConfigurationError that names the owner */
 export function checkRetry(owner: string, retry: RetryConfig): void {

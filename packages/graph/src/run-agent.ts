@@ -12,11 +12,9 @@ import {
 } from '@eventloom/core';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors.ts';
-import { jsonOrText } from './json-or-text.ts';
-import { LastWords } from './last-words.ts';
+import { jsonOrText, toOutput } from './json-values.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { toOutput } from './to-output.ts';
 
 /** One attempt of a node that is an agent: a world of its own, whose events are passed on as they come. */
 export async function runAgent(
@@ -141,4 +139,35 @@ function withoutText(event: Event): Event {
   const { content, ...others } = event;
   const parts = content?.parts?.filter(({ text }) => text === undefined) ?? [];
   return parts.length > 0 ? { ...others, content: { ...content, parts } } : others;
+}
+
+/** Passes on the events of an agent. What may be its last words is held back until it says something else, or is done. */
+class LastWords {
+  readonly #post: (event: Event) => Promise<unknown>;
+  /** What may be the last words, and bookkeeping behind it. */
+  #held: Event[] = [];
+
+  constructor(post: (event: Event) => Promise<unknown>) {
+    this.#post = post;
+  }
+
+  async pass(event: Event, mayBeLast: boolean): Promise<void> {
+    if (this.#held.length > 0 && !event.nodeEvent) {
+      if (event.content === undefined && event.errorCode === undefined) {
+        this.#held.push(event);
+        return;
+      }
+      await this.release();
+    }
+    if (mayBeLast) this.#held = [event];
+    else await this.#post(event);
+  }
+
+  /** Passes on what is held back. @param shown makes of the last words what is passed on in their place */
+  async release(shown?: (event: Event) => Event): Promise<void> {
+    const [last, ...behind] = this.#held;
+    this.#held = [];
+    if (last) await this.#post(shown ? shown(last) : last);
+    for (const event of behind) await this.#post(event);
+  }
 }

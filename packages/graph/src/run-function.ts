@@ -4,7 +4,7 @@ import type { NodeFunction } from './graph-node.ts';
 import { NodeContext } from './node-context.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { toOutput } from './to-output.ts';
+import { toOutput } from './json-values.ts';
 
 const WAITING: NodeOutcome = { isWaiting: true };
 

@@ -17,11 +17,10 @@ import {
 import { confirmationOf, personRequests, refusalOf } from '@eventloom/core/people';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
-import { frozen } from './frozen.ts';
+import { frozen, toOutput } from './json-values.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { toOutput } from './to-output.ts';
 
 const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
 

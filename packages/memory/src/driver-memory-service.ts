@@ -14,12 +14,9 @@ import {
   sessionKeyOf,
 } from '@eventloom/core';
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
-import { parseMemoryId, toMemoryId } from './memory-id.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
-import { memoryWords } from './memory-words.ts';
 import { applyRewinds } from './rewound-events.ts';
-import { wordWeight } from './word-weight.ts';
-import { queryWords } from './words.ts';
+import { memoryWords, queryWords } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -111,4 +108,29 @@ function toMemory(event: Event): NewMemory[] {
 function toEntry({ sessionId, eventId, timestamp, author, content }: StoredMemory): MemoryEntry {
   const time = new Date(Math.round(timestamp * 1000)).toISOString();
   return { id: toMemoryId(sessionId, eventId), sessionId, author, timestamp: time, content };
+}
+
+/** An event of a session, as one text. */
+function toMemoryId(sessionId: string, eventId: string): string {
+  return `${encodeURIComponent(sessionId)}/${encodeURIComponent(eventId)}`;
+}
+
+/** The session and the event that `toMemoryId` was given; undefined for another text. */
+function parseMemoryId(id: string): { readonly sessionId: string; readonly eventId: string } | undefined {
+  const [session, event, ...rest] = id.split('/');
+  if (!session || !event || rest.length > 0) return undefined;
+  try {
+    return { sessionId: decodeURIComponent(session), eventId: decodeURIComponent(event) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What a word of a query counts, the more the fewer of a user's memories have it: a thousandth of BM25's inverse document
+ * frequency, at least 1. An integer, so that a sum is the same in whatever order a back end adds it up.
+ */
+function wordWeight(count: number, memories: number): number {
+  const rarity = Math.log(1 + (memories - count + 0.5) / (count + 0.5));
+  return Math.max(1, Math.round(rarity * 1000));
 }

@@ -2,7 +2,7 @@
 
 export { InMemoryMemoryService } from './in-memory-memory-service.ts';
 export { DriverMemoryService } from './driver-memory-service.ts';
-export { MEMORY_WORDS_VERSION, memoryWords } from './memory-words.ts';
+export { MEMORY_WORDS_VERSION, memoryWords } from './words.ts';
 export type {
   MaybePromise,
   MemoryDriver,

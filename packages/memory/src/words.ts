@@ -1,5 +1,4 @@
-import { fold } from './fold.ts';
-import { withoutJoined } from './joined-words.ts';
+import type { Content } from '@eventloom/core';
 
 /** Scripts that put no spaces between words, or join endings to them so that a word is not the whole of what stands between two. */
 const DENSE_SCRIPTS =
@@ -18,7 +17,7 @@ const DENSE_LETTERS = new RegExp(DENSE_LETTER, 'gv');
  * The different words of a text, as an index has them: those a query may ask for. Unicode alone decides: neither a dictionary nor
  * the locale, which differ from one runtime to the next.
  */
-export function indexWords(text: string): Set<string> {
+function indexWords(text: string): Set<string> {
   return wordsOf(text, (letters) => [...letters, ...pairs(letters)]);
 }
 
@@ -39,4 +38,82 @@ function wordsOf(text: string, ofDense: (letters: readonly string[]) => readonly
 
 function pairs(letters: readonly string[]): string[] {
   return letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
+}
+
+/**
+ * Marks that are left out: accents, vowel points, what an emoji is shown with. Kept are the marks of scripts in which they are
+ * what letters are to others, those of India for one, the voice of kana, and the breve by which й is no и.
+ */
+const LEFT_OUT =
+  /(?:[[[\p{Mn}\p{Me}]&&[\p{sc=Inherited}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}]]--[\u3099\u309a\u0306]]|(?<![Ии])\u0306|\u0640)+/gv;
+
+/** Letters that are written for one another, beyond what Unicode takes for the same. */
+const ALIKE: ReadonlyMap<string, string> = new Map([
+  ['ς', 'σ'],
+  ['ß', 'ss'],
+  ['đ', 'd'],
+  ['ð', 'd'],
+  ['ħ', 'h'],
+  ['ł', 'l'],
+  ['ø', 'o'],
+  ['ŧ', 't'],
+  ['æ', 'ae'],
+  ['œ', 'oe'],
+  ['ٱ', 'ا'],
+  ['ى', 'ي'],
+  ['ی', 'ي'],
+  ['ک', 'ك'],
+  ['ة', 'ه'],
+]);
+const ALIKE_LETTERS = new RegExp(`[${[...ALIKE.keys()].join('')}]`, 'gv');
+
+/**
+ * The text without differences of case, width, accents and points. By way of capitals, because some letters have one capital and
+ * two small forms.
+ */
+function fold(text: string): string {
+  const small = text.normalize('NFKD').replace(LEFT_OUT, '').toUpperCase().toLowerCase();
+  // Together again what is one letter of several parts, such as a syllable of Hangul.
+  return small.replace(ALIKE_LETTERS, (letter) => ALIKE.get(letter) ?? letter).normalize('NFC');
+}
+
+/** What may be joined to the front of a word, in the order in which it is, each at most once. */
+type Joints = readonly RegExp[];
+
+/** "And" or "so"; then a preposition, the article, or both. What remains is long enough to be a word. */
+const ARABIC: Joints = [
+  /^(?:و(?=\p{sc=Arabic}{3})|ف(?=\p{sc=Arabic}{4}))/v,
+  /^(?:[بك]?ال|لل)(?=\p{sc=Arabic}{2})|^[بكل](?=\p{sc=Arabic}{4})/v,
+];
+/** "And"; "that" or "when"; a preposition; the article. */
+const HEBREW: Joints = [
+  /^ו(?=\p{sc=Hebrew}{3})/v,
+  /^[כמ]?ש(?=\p{sc=Hebrew}{3})/v,
+  /^[בכלמ](?=\p{sc=Hebrew}{3})/v,
+  /^ה(?=\p{sc=Hebrew}{2})/v,
+];
+
+/**
+ * A folded word, and what it is without what its script joins to the front of words, where that may be so: the letters alone do
+ * not tell whether they are joined or the word's own.
+ */
+function withoutJoined(word: string): string[] {
+  const words = [word];
+  const joints = /^\p{sc=Arabic}/v.test(word) ? ARABIC : /^\p{sc=Hebrew}/v.test(word) ? HEBREW : [];
+  for (const joint of joints) {
+    words.push(...words.filter((found) => joint.test(found)).map((found) => found.replace(joint, '')));
+  }
+  return words;
+}
+
+/**
+ * Changes with what a word is. A back end stores it with its index, and where it finds an older one it gives each memory the words
+ * of `memoryWords` anew: a query asks for words of this version.
+ */
+export const MEMORY_WORDS_VERSION = 2;
+
+/** The words that a memory is found by: each once, well-formed Unicode, none when nothing in it can be found. */
+export function memoryWords(content: Content): Set<string> {
+  // Parts are apart: the end of one and the begin of the next make no word.
+  return indexWords((content.parts ?? []).map(({ text }) => text).join('\n'));
 }

@@ -12,6 +12,8 @@ import {
   isFinalResponse,
   type RunAsyncToolRequest,
   STRUCTURED_OUTPUT,
+  checkKnown,
+  type OptionNames,
 } from '@eventloom/core';
 import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';
@@ -32,12 +34,12 @@ export interface AgentToolConfig {
   readonly requireConfirmation?: ConfirmationRule<unknown>;
 }
 
-const OPTIONS = new Set<string>([
-  'agent',
-  'skipSummarization',
-  'streamInner',
-  'requireConfirmation',
-] satisfies (keyof AgentToolConfig)[]);
+const OPTIONS: OptionNames<AgentToolConfig> = {
+  agent: true,
+  skipSummarization: true,
+  streamInner: true,
+  requireConfirmation: true,
+};
 const REQUEST = 'request';
 const REQUEST_SCHEMA: SchemaLike = {
   type: 'object',
@@ -74,10 +76,7 @@ export class AgentTool extends BaseTool {
     if (!isBaseAgent(agent)) throw new ConfigurationError('AgentTool: agent must be an agent');
     super({ name: agent.name, description: agent.description });
     const owner = `tool "${agent.name}"`;
-    for (const option in config) {
-      if (!OPTIONS.has(option))
-        throw new ConfigurationError(`${owner}: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-    }
+    checkKnown(owner, OPTIONS, config);
     const { requireConfirmation = false } = config;
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
       throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);

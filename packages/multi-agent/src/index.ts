@@ -2,9 +2,8 @@
 
 export type { AgentToolConfig } from './agent-tool.ts';
 export { AgentTool } from './agent-tool.ts';
-export { exitLoop, exitLoop as EXIT_LOOP } from './exit-loop-tool.ts';
+export { exitLoop, exitLoop as EXIT_LOOP, LoopAgent } from './loop-agent.ts';
 export type { LoopAgentConfig } from './loop-agent.ts';
-export { LoopAgent } from './loop-agent.ts';
 export type { ParallelAgentConfig } from './parallel-agent.ts';
 export { ParallelAgent } from './parallel-agent.ts';
 export type { SequentialAgentConfig } from './sequential-agent.ts';

@@ -5,8 +5,14 @@ import {
   type Event,
   type InvocationContext,
   LOOP_COUNT,
+  BaseTool,
+  type FunctionDeclaration,
+  type RunAsyncToolRequest,
+  BASE_AGENT_OPTIONS,
+  checkKnown,
+  type OptionNames,
 } from '@eventloom/core';
-import { checkAgentOptions, checkCount } from './check-agent-options.ts';
+import { checkCount } from './check-count.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
 /** What a loop agent is made of. */
@@ -17,6 +23,8 @@ export interface LoopAgentConfig extends BaseAgentConfig {
    */
   readonly maxIterations?: number;
 }
+
+const OPTIONS: OptionNames<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterations: true };
 
 /** Events whose escalation ended a loop already: it is the innermost loop around an agent that the agent leaves. */
 const ANSWERED = new WeakSet<Event>();
@@ -31,7 +39,7 @@ export class LoopAgent extends BaseAgent {
 
   /** @throws ConfigurationError as every agent does, and for an option this version does not have */
   constructor(config: LoopAgentConfig) {
-    checkAgentOptions(config, ['maxIterations']);
+    checkKnown(`agent "${config.name}"`, OPTIONS, config);
     checkCount(config, 'maxIterations', config.maxIterations);
     super(config);
     this.maxIterations = config.maxIterations;
@@ -85,3 +93,26 @@ function escalates(event: Event, enclosure: string): boolean {
   ANSWERED.add(event);
   return true;
 }
+
+class ExitLoopTool extends BaseTool {
+  constructor() {
+    super({
+      name: 'exit_loop',
+      description: 'Ends the loop. Call it only when your instructions say that the loop is done.',
+      idempotent: true,
+    });
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, description: this.description };
+  }
+
+  override runAsync({ toolContext: { actions } }: RunAsyncToolRequest): Promise<unknown> {
+    actions.escalate = true;
+    actions.skipSummarization = true;
+    return Promise.resolve({ status: 'the loop ends' });
+  }
+}
+
+/** By this tool an agent inside a LoopAgent ends the loop. The model is not asked again afterwards. Also exported as `EXIT_LOOP`, its ADK name. */
+export const exitLoop: BaseTool = /* @__PURE__ */ new ExitLoopTool();

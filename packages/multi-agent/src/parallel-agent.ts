@@ -1,5 +1,14 @@
-import { BaseAgent, type BaseAgentConfig, branchBelow, type Event, type InvocationContext } from '@eventloom/core';
-import { checkAgentOptions, checkCount } from './check-agent-options.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  branchBelow,
+  type Event,
+  type InvocationContext,
+  BASE_AGENT_OPTIONS,
+  checkKnown,
+  type OptionNames,
+} from '@eventloom/core';
+import { checkCount } from './check-count.ts';
 import { Lanes } from './lanes.ts';
 
 /** What a parallel agent is made of. */
@@ -7,6 +16,8 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
   /** Sub-agents that run at the same time, at most; the others begin as these end. Default: all of them. */
   readonly maxConcurrency?: number;
 }
+
+const OPTIONS: OptionNames<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxConcurrency: true };
 
 /**
  * Runs its sub-agents at the same time, each on a branch of its own (`parallel.child`): it sees what was said before, and nothing
@@ -20,7 +31,7 @@ export class ParallelAgent extends BaseAgent {
 
   /** @throws ConfigurationError as every agent does, and for an option this version does not have */
   constructor(config: ParallelAgentConfig) {
-    checkAgentOptions(config, ['maxConcurrency']);
+    checkKnown(`agent "${config.name}"`, OPTIONS, config);
     checkCount(config, 'maxConcurrency', config.maxConcurrency);
     super(config);
     this.maxConcurrency = config.maxConcurrency;

@@ -4,10 +4,13 @@ import {
   type BaseLiveRequestQueue,
   type Event,
   type InvocationContext,
+  BaseTool,
+  type FunctionDeclaration,
+  TASK_COMPLETED,
+  BASE_AGENT_OPTIONS,
+  checkKnown,
 } from '@eventloom/core';
-import { checkAgentOptions } from './check-agent-options.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
-import { taskCompleted, TASK_COMPLETED_INSTRUCTION } from './task-completed-tool.ts';
 
 /** What a sequential agent is made of. */
 export type SequentialAgentConfig = BaseAgentConfig;
@@ -19,7 +22,7 @@ export type SequentialAgentConfig = BaseAgentConfig;
 export class SequentialAgent extends BaseAgent {
   /** @throws ConfigurationError as every agent does, and for an option this version does not have */
   constructor(config: SequentialAgentConfig) {
-    checkAgentOptions(config, []);
+    checkKnown(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
     super(config);
   }
 
@@ -59,3 +62,27 @@ export class SequentialAgent extends BaseAgent {
     return this.subAgents.every((child) => child.canRunLive);
   }
 }
+
+class TaskCompletedTool extends BaseTool {
+  constructor() {
+    super({
+      name: TASK_COMPLETED,
+      description: 'Says that your task is done. The next agent goes on with the conversation.',
+      idempotent: true,
+    });
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, description: this.description };
+  }
+
+  override runAsync(): Promise<unknown> {
+    return Promise.resolve('Task completion signaled.');
+  }
+}
+
+/** By this tool an agent of a SequentialAgent ends its part of a live run, which has no end of its own. */
+const taskCompleted: BaseTool = /* @__PURE__ */ new TaskCompletedTool();
+
+/** What an agent that has the tool is told. */
+const TASK_COMPLETED_INSTRUCTION = `When your part of the task is done, call ${TASK_COMPLETED}, and say nothing beside the call: the next agent takes over.`;

@@ -1,8 +1,6 @@
-import { type CodeExecutionOutput, type CodeFile, toError } from '@eventloom/core';
+import { type CodeExecutionOutput, type CodeFile, toError, decodeBase64 } from '@eventloom/core';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { CONSOLE_SCRIPT } from './console-script.ts';
-import { fileText } from './file-text.ts';
-import { OutputBuffer } from './output-buffer.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
 import type { Watch } from './watch.ts';
 
@@ -124,4 +122,46 @@ interface Ending {
   readonly failure?: string | undefined;
   /** The value of the last expression, when nothing was printed. */
   readonly shown?: string | undefined;
+}
+
+const TEXT = /^text\/|\b(?:json|xml|yaml|csv|javascript)$/;
+
+/** The text of a file whose type is one of text; the base64 of any other. */
+function fileText({ content, mimeType }: CodeFile): string {
+  const [type = ''] = mimeType.split(';');
+  return TEXT.test(type.trim()) ? new TextDecoder().decode(decodeBase64(content)) : content;
+}
+
+/** What code printed, of which only so many characters are kept. */
+class OutputBuffer {
+  #left: number;
+  #stdout = '';
+  #stderr = '';
+
+  constructor(maxChars: number) {
+    this.#left = maxChars;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  /** True when something was left out: the rest will be too. */
+  get isFull(): boolean {
+    return this.#left < 0;
+  }
+
+  /** With a note behind it when something was left out. */
+  get stderr(): string {
+    return this.isFull ? `${this.#stderr}The output was cut off here.\n` : this.#stderr;
+  }
+
+  write(stream: 'stdout' | 'stderr', line: string): void {
+    if (this.isFull) return;
+    const text = `${line}\n`.slice(0, this.#left);
+    const isWhole = text.length === line.length + 1;
+    this.#left = isWhole ? this.#left - text.length : -1;
+    if (stream === 'stdout') this.#stdout += text;
+    else this.#stderr += isWhole || text === '' ? text : `${text}\n`;
+  }
 }

@@ -12,8 +12,10 @@ export type { RecordedModelCall, ScriptedModelOptions } from './scripted-model/s
 export { ScriptedModel } from './scripted-model/scripted-model.ts';
 export { Gate } from './gate.ts';
 
-export type { LiveSent, LiveSentKind, LiveSentMatcher } from './scripted-live-model/live-sent.ts';
 export type {
+  LiveSent,
+  LiveSentKind,
+  LiveSentMatcher,
   LiveCue,
   LiveEnd,
   ScriptedLiveConnectionScript,

@@ -1,8 +1,7 @@
 import type { ToolContext } from '@eventloom/core';
 import { expectTypeOf } from 'vitest';
 import * as z from 'zod';
-import { FunctionTool, type ToolExecuteFunction } from './function-tool.ts';
-import { LongRunningFunctionTool } from './long-running-function-tool.ts';
+import { FunctionTool, type ToolExecuteFunction, LongRunningFunctionTool } from './function-tool.ts';
 
 // The function's arguments have the type that the schema gives, defaults filled in.
 new FunctionTool({

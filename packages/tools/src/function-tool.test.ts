@@ -13,8 +13,8 @@ import {
 } from '@eventloom/core';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { isFinalToolResult } from './final-tool-result.ts';
-import { FunctionTool, isFunctionTool, type ToolOptions } from './function-tool.ts';
+import { FunctionTool, isFunctionTool, type ToolOptions, LongRunningFunctionTool } from './function-tool.ts';
+import { isFinalToolResult } from './stream-result.ts';
 
 class Silent extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
@@ -190,7 +190,7 @@ test('whether a call has to be confirmed may depend on its checked arguments', a
 
 test('final results of another loaded copy of this package are known', async () => {
   vi.resetModules();
-  const copy = await import('./final-tool-result.ts');
+  const copy = await import('./stream-result.ts');
   expect(isFinalToolResult(new copy.FinalToolResult(1))).toBe(true);
   for (const value of [undefined, null, 1, { value: 1 }]) expect(isFinalToolResult(value)).toBe(false);
 });
@@ -242,4 +242,24 @@ test('isFunctionTool knows the function tools of another loaded copy of this pac
   }
   for (const value of [undefined, null, answer, FunctionTool, options, new Other(options)])
     expect(isFunctionTool(value)).toBe(false);
+});
+
+test('it is marked as long-running, which other function tools are only when told so', () => {
+  const options = { name: 'approve', description: 'Asks for approval.', execute: () => undefined };
+  expect(new LongRunningFunctionTool(options).isLongRunning).toBe(true);
+  expect(new FunctionTool(options).isLongRunning).toBe(false);
+  expect(new FunctionTool({ ...options, isLongRunning: true }).isLongRunning).toBe(true);
+});
+
+test('its description tells the model not to call it again for the same thing', () => {
+  const tool = new LongRunningFunctionTool({
+    name: 'approve',
+    description: 'Asks for approval.',
+    execute: () => undefined,
+  });
+  const { name, description } = tool._getDeclaration();
+  expect(name).toBe('approve');
+  expect(description).toMatch(/^Asks for approval\.\n\n.*do not call this tool again/);
+  expect(tool.description).toBe('Asks for approval.');
+  expect(tool._getDeclaration()).toBe(tool._getDeclaration());
 });

@@ -5,10 +5,11 @@ import {
   type ResponseScheduling,
   type RunAsyncToolRequest,
   type ToolContext,
+  checkKnown,
+  type OptionNames,
 } from '@eventloom/core';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { ValueSchema } from './schema/value-schema.ts';
-import { isConfirmed } from './is-confirmed.ts';
 import { isGenerator, streamResult } from './stream-result.ts';
 
 /** What a tool's `parameters` may be. */
@@ -74,18 +75,18 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }
 
-const OPTIONS = new Set<string>([
-  'name',
-  'description',
-  'parameters',
-  'execute',
-  'isLongRunning',
-  'idempotent',
-  'inputStream',
-  'nonBlocking',
-  'responseScheduling',
-  'requireConfirmation',
-] satisfies (keyof ToolOptions)[]);
+const OPTIONS: OptionNames<ToolOptions> = {
+  name: true,
+  description: true,
+  parameters: true,
+  execute: true,
+  isLongRunning: true,
+  idempotent: true,
+  inputStream: true,
+  nonBlocking: true,
+  responseScheduling: true,
+  requireConfirmation: true,
+};
 
 /**
  * A function that a model can call. Arguments are checked against the schema before the function runs; what is wrong with them is
@@ -106,10 +107,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     const { requireConfirmation = false } = options;
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
       throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
-    for (const key in options) {
-      if (!OPTIONS.has(key))
-        throw new ConfigurationError(`${owner}: has no option "${key}"; it has ${[...OPTIONS].join(', ')}`);
-    }
+    checkKnown(owner, OPTIONS, options);
     this.#execute = options.execute;
     this.#requireConfirmation = requireConfirmation;
     this.#parameters = options.parameters === undefined ? undefined : new ValueSchema(options.parameters, owner);
@@ -148,4 +146,39 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 /** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputParameters> {
   return typeof value === 'object' && value !== null && '~eventloom.function-tool' in value;
+}
+
+/** What a tool's `requireConfirmation` may be: a function is asked with checked arguments, before each run of the tool. */
+export type ConfirmationRule<A> = boolean | ((args: A, toolContext: ToolContext) => boolean | Promise<boolean>);
+
+/** True when a call may run now: nobody has to confirm it, or somebody did. Otherwise a person is asked, and the call waits. */
+export async function isConfirmed<A>(
+  rule: ConfirmationRule<A>,
+  args: A,
+  toolContext: ToolContext,
+  toolName: string,
+): Promise<boolean> {
+  if (rule === false || toolContext.toolConfirmation?.confirmed === true) return true;
+  if (typeof rule === 'function' && !(await rule(args, toolContext))) return true;
+  toolContext.requestConfirmation({ hint: `Please approve or reject the call of ${toolName}.` });
+  return false;
+}
+
+const NOTE =
+  'The result comes later. After one call, also when its answer is a pending status, do not call this tool again for the same thing.';
+
+/**
+ * A tool whose result comes later. Its function starts the work and may return a first status, or undefined for none yet; the
+ * result is sent to the agent as a function response, with the call's id, in a later message. Until then the agent waits.
+ */
+export class LongRunningFunctionTool<P extends ToolInputParameters = undefined> extends FunctionTool<P> {
+  #declaration: FunctionDeclaration | undefined;
+
+  constructor(options: Omit<ToolOptions<P>, 'isLongRunning'>) {
+    super({ ...options, isLongRunning: true });
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return (this.#declaration ??= { ...super._getDeclaration(), description: `${this.description}\n\n${NOTE}`.trim() });
+  }
 }

@@ -1,5 +1,4 @@
 import { copyJson, RunAbortedError, type ToolContext } from '@eventloom/core';
-import { isFinalToolResult } from './final-tool-result.ts';
 
 type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
 
@@ -50,4 +49,22 @@ function copyOf(value: unknown): unknown {
 function joined(chunks: readonly unknown[]): unknown {
   if (chunks.length === 0) return undefined;
   return chunks.every((chunk) => typeof chunk === 'string') ? chunks.join('') : chunks;
+}
+
+/** Yielded last by a streaming tool: the tool's result, in place of what its chunks make together. It is no chunk itself. */
+export class FinalToolResult {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+
+  get '~eventloom.final-tool-result'(): true {
+    return true;
+  }
+}
+
+/** True for final results, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isFinalToolResult(value: unknown): value is FinalToolResult {
+  return typeof value === 'object' && value !== null && '~eventloom.final-tool-result' in value;
 }

@@ -1,10 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { pathToFileURL, fileURLToPath } from 'node:url';
 import { type BaseAgent, toError } from '@eventloom/core';
 import { AgentLoadError, UsageError } from '../errors.ts';
-import { typescriptHint } from './typescript-hint.ts';
-import { withoutExit } from './without-exit.ts';
 
 /** An agent that was found in a folder, under the folder's name. */
 interface LoadedAgent {
@@ -13,7 +12,7 @@ interface LoadedAgent {
 }
 
 /** What came of a folder of agents: those that can be served, and why the others cannot. */
-export interface LoadedAgents {
+interface LoadedAgents {
   readonly agents: readonly LoadedAgent[];
   readonly failures: readonly AgentLoadError[];
 }
@@ -103,4 +102,48 @@ function describe(cause: unknown, file: string): string {
     ?.split('\n')
     .find((line) => line.includes(file) && !line.includes(said) && !line.startsWith('- '));
   return place === undefined ? told : `${told} (${place.trim().replace(/^at /, '')})`;
+}
+
+/** What an agent's author is told who expects a compiler; empty for an error that has nothing to do with it. */
+function typescriptHint(error: Error): string {
+  const { code, url } = error as { code?: unknown; url?: unknown };
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return '; agents run as they are, without a compiler: write erasable syntax only, no enums, namespaces or parameter properties';
+  }
+  if (code !== 'ERR_MODULE_NOT_FOUND' || typeof url !== 'string' || !url.startsWith('file:')) return '';
+  const file = fileURLToPath(url);
+  const source = [`${file}.ts`, file.replace(/\.([cm]?)js$/, '.$1ts')].find(
+    (path) => path !== file && existsSync(path),
+  );
+  return source === undefined ? '' : `; agents run without a compiler: import the file under its own name, ${source}`;
+}
+
+/**
+ * Does something during which `process.exit` ends nothing: it throws where it is called, and fails what is done here, also when that
+ * catches it. One at a time.
+ * @throws AgentLoadError when `process.exit` was called
+ */
+async function withoutExit<T>(act: () => Promise<T>): Promise<T> {
+  const called = Promise.withResolvers<never>();
+  // Nobody waits for it when what is done never ends.
+  called.promise.catch(() => undefined);
+  const before = Object.getOwnPropertyDescriptor(process, 'exit') ?? {};
+  const exit = (code?: number | string | null): never => {
+    const error = new AgentLoadError(`called process.exit(${code ?? ''}) while it was loaded`);
+    called.reject(error);
+    throw error;
+  };
+  replaceExit({ ...before, value: exit });
+  try {
+    // The first of the two that is settled wins: the one in front, when both are.
+    return await Promise.race([called.promise, act()]);
+  } finally {
+    replaceExit(before);
+  }
+}
+
+function replaceExit(property: PropertyDescriptor): void {
+  Object.defineProperty(process, 'exit', property);
+  // For those who import it by name.
+  syncBuiltinESMExports();
 }

@@ -1,9 +1,9 @@
-import type { BaseLlm } from '@eventloom/core';
+import type { BaseLlm, ToolContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { calculateTool } from './tools/calculate-tool.ts';
-import { listNotesTool, saveNoteTool } from './tools/note-tools.ts';
-import { saveFileTool } from './tools/save-file-tool.ts';
-import { weatherTool } from './tools/weather-tool.ts';
+import { FunctionTool } from '@eventloom/tools';
+import * as z from 'zod';
+import { calculate } from './arithmetic/calculate.ts';
+import { WEATHER } from './weather-table.ts';
 
 /** The agent that is served when nobody names others. @param model a model, or the name of one */
 export function createDemoAgent(model: BaseLlm | string): LlmAgent {
@@ -17,3 +17,70 @@ export function createDemoAgent(model: BaseLlm | string): LlmAgent {
     tools: [weatherTool, calculateTool, saveNoteTool, listNotesTool, saveFileTool],
   });
 }
+
+/** Does arithmetic. */
+const calculateTool = new FunctionTool({
+  name: 'calculate',
+  description:
+    'Works out an arithmetic expression: + - * / ^, parentheses, "17% of 340", "7 mod 3", sqrt, min, max, pi and the like.',
+  parameters: z.object({ expression: z.string() }),
+  execute: ({ expression }) => ({ expression, value: calculate(expression) }),
+});
+
+/** Notes belong to the user: every session of theirs sees them. */
+const NOTES = 'user:notes';
+
+function readNotes({ state }: ToolContext): string[] {
+  const notes: unknown = state.get(NOTES);
+  return Array.isArray(notes) ? notes.map(String) : [];
+}
+
+/** Adds a note to the user's state. */
+const saveNoteTool = new FunctionTool({
+  name: 'save_note',
+  description: 'Saves a note for the user. It is there in later conversations too.',
+  parameters: z.object({ text: z.string().min(1) }),
+  execute({ text }, context) {
+    const notes = [...readNotes(context), text];
+    context.state.set(NOTES, notes);
+    return { saved: text, notes: notes.length };
+  },
+});
+
+/** Reads the notes back. */
+const listNotesTool = new FunctionTool({
+  name: 'list_notes',
+  description: 'Lists the notes that were saved for the user.',
+  execute: (_args, context) => ({ notes: readNotes(context) }),
+});
+
+/** Saves a text file as an artifact. */
+const saveFileTool = new FunctionTool({
+  name: 'save_file',
+  description: 'Saves a text file for the user. Saving under the same name makes a new version.',
+  parameters: z.object({ filename: z.string().min(1).describe('e.g. list.txt'), text: z.string() }),
+  async execute({ filename, text }, context) {
+    const data = Buffer.from(text, 'utf8').toString('base64');
+    const version = await context.saveArtifact(filename, { inlineData: { mimeType: 'text/plain', data } });
+    return { filename, version };
+  },
+});
+
+const CITIES = Object.keys(WEATHER);
+
+/** Looks a city up in the table. */
+export const weatherTool = new FunctionTool({
+  name: 'get_weather',
+  description: 'Says what the weather in a city is.',
+  parameters: z.object({ city: z.string().describe('Its English name, e.g. Rome') }),
+  execute({ city }) {
+    const wanted = city.trim().toLowerCase();
+    const name = CITIES.find((known) => known.toLowerCase() === wanted);
+    const weather = name === undefined ? undefined : WEATHER[name];
+    if (!weather)
+      return {
+        error: `there is no weather for ${city} in the table of ${CITIES.length} cities, such as ${CITIES.slice(0, 6).join(', ')}`,
+      };
+    return { city: name, ...weather };
+  },
+});

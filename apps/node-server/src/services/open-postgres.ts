@@ -1,5 +1,5 @@
 import { ConfigurationError, EventloomError, toError } from '@eventloom/core';
-import type { OpenSessions } from './open-sessions.ts';
+import type { OpenSessions } from './open-services.ts';
 
 /** How long a server may take to answer when the program starts, and whenever a connection is made. */
 const CONNECT_MS = 10_000;

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { artifactPath, decodeName } from './artifact-path.ts';
+import { artifactPath, decodeName } from './file-artifact-driver.ts';
 import { FileArtifactService } from './file-artifact-service.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session', filename: 'report.bin' };

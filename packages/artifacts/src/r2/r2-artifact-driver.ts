@@ -18,7 +18,6 @@ import {
   versionOf,
 } from './r2-artifact-keys.ts';
 import { fromR2Version, recordIn, toR2Version } from './r2-version.ts';
-import { retryThrottled } from './retry-throttled.ts';
 
 /**
  * Artifacts in R2: a version is an object, made only if nothing has its key. Below its floor, a number in an object of its own, an
@@ -178,4 +177,24 @@ export class R2ArtifactDriver implements ArtifactDriver {
 /** Versions below it are deleted. */
 function floorIn({ customMetadata }: R2ArtifactObject): number {
   return Number(customMetadata?.['floor'] ?? 0);
+}
+
+/** R2 takes one write of a key at a time: another one meanwhile fails with this code at the end of its message. */
+const TOO_MANY_WRITES = '(10058)';
+/** Together about as long as R2 asks to wait. */
+const WAITS_MS: readonly number[] = [250, 500, 1000, 2000, 4000];
+
+/** Writes, and again after a while when R2 is still writing the same key for somebody else. The last error is thrown. */
+async function retryThrottled<T>(platform: Platform, write: () => Promise<T>): Promise<T> {
+  for (const waitMs of WAITS_MS) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof Error && error.message.endsWith(TOO_MANY_WRITES))) throw error;
+    }
+    // Those who met once do not meet again.
+    const spreadMs = waitMs * (0.5 + Math.random() / 2);
+    await new Promise<void>((resolve) => platform.schedule(spreadMs, resolve));
+  }
+  return write();
 }

@@ -18,10 +18,9 @@ export function checkKnown(
   known: Readonly<Record<string, true>> | ReadonlySet<string>,
   given: object,
 ): void {
-  const names = known instanceof Set ? known : new Set(Object.keys(known));
   for (const name in given) {
-    if (names.has(name)) continue;
-    const all = [...names];
+    if (known instanceof Set ? known.has(name) : Object.hasOwn(known, name)) continue;
+    const all: string[] = known instanceof Set ? [...known] : Object.keys(known);
     // Suggests the names that begin alike, else all of them.
     const [meant = all.join(', ')] = all.filter((option) => name.startsWith(option) || option.startsWith(name));
     throw new ConfigurationError(`${owner}: has no option "${name}"; it has ${meant}`);

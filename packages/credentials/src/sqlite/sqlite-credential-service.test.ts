@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import { credentialServiceConformance } from '../conformance/index.ts';
-import { createEncryptionKey } from '../encryption-key.ts';
+import { createEncryptionKey } from '../credential-cipher.ts';
 import { SqliteCredentialService } from './sqlite-credential-service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createEncryptionKey } from '../encryption-key.ts';
+import { createEncryptionKey } from '../credential-cipher.ts';
 import { SealedCredentialError } from '../errors.ts';
 import { SqliteCredentialService } from './sqlite-credential-service.ts';
 

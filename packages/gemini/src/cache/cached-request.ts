@@ -1,7 +1,6 @@
 import { type CacheMetadata, type Content, CONTEXT_CACHE_DEFAULTS, type LlmRequest, ModelError } from '@eventloom/core';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CacheTarget, ContextCaches } from './context-caches.ts';
-import { fingerprintOf } from './fingerprint.ts';
 
 /** One request that may be sent with a cache in place of what it begins with, however often it is tried. */
 export class CachedRequest {
@@ -88,4 +87,16 @@ export class CachedRequest {
 /** Where the user's last contents begin: something has to be left to be sent beside the cache. */
 function beginOfLastTurn(contents: readonly Content[]): number {
   return contents.findLastIndex(({ role }) => role === 'model') + 1;
+}
+
+/** Of all that a cache of the request would hold: model, instruction, tools and the first contents. 16 hexadecimal digits. */
+async function fingerprintOf(
+  { model, contents, config }: GenerateContentParameters,
+  contentsCount: number,
+): Promise<string> {
+  const { systemInstruction, tools, toolConfig } = config ?? {};
+  const first = Array.isArray(contents) ? contents.slice(0, contentsCount) : [];
+  const text = JSON.stringify([model, systemInstruction, tools, toolConfig, first]);
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+  return Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

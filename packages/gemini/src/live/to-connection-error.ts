@@ -1,5 +1,5 @@
 import { LiveConnectionError } from '@eventloom/core';
-import { isRetryableStatus, statusCode } from '../errors/status-codes.ts';
+import { isRetryableStatus, statusCode } from '../errors/to-typed-error.ts';
 import type { Ending } from './client-socket.ts';
 
 /** What a connection that ended is told of. */

@@ -1,6 +1,6 @@
 import type { Content, Part } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { toWireContents } from './to-wire-contents.ts';
+import { toWireContents, normaliseBase64 } from './to-wire-contents.ts';
 
 function user(...parts: Part[]): Content {
   return { role: 'user', parts };
@@ -61,4 +61,31 @@ test('only a conversation that the model has the last word in is told to go on',
   expect(toWireContents([{ parts: [{ text: 'a' }] }], false)).toHaveLength(1);
   expect(toWireContents([user({ text: 'a' }), model], false).at(-1)).toMatchObject({ role: 'user' });
   expect(toWireContents([], false)).toMatchObject([{ role: 'user' }]);
+});
+
+test.each(['', 'YQ==', 'YWI=', 'YWJj', 'AAECAwQFBgcICQ==', '+/+/'])(
+  '%s is base64 as it should be and stays',
+  (data) => {
+    expect(normaliseBase64(data)).toBe(data);
+  },
+);
+
+test.each([
+  ['-_-_', '+/+/'],
+  ['YQ', 'YQ=='],
+  ['YWI', 'YWI='],
+  ['-w', '+w=='],
+  ['YW\r\nJj\n', 'YWJj'],
+  ['YQ==\n', 'YQ=='],
+  ['YQ=', 'YQ=='],
+  ['YWJj====', 'YWJj'],
+])('%j becomes %s', (data, expected) => {
+  expect(normaliseBase64(data)).toBe(expected);
+});
+
+test('all bytes survive either alphabet', () => {
+  const bytes = Uint8Array.from({ length: 257 }, (_, index) => index);
+  const standard = btoa(String.fromCharCode(...bytes));
+  const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  expect(normaliseBase64(urlSafe)).toBe(standard);
 });

@@ -1,5 +1,4 @@
 import type { Blob, Content, FunctionCall, FunctionResponse, Part } from '@eventloom/core';
-import { normaliseBase64 } from './normalise-base64.ts';
 
 /** The user turn for a request without one at its end: the service refuses a request that ends with the model. */
 const GO_ON = 'Go on as you were instructed.';
@@ -88,4 +87,22 @@ function withWireBlob(part: Part): Part {
 function mapChanged<T>(items: T[] | undefined, change: (item: T) => T): T[] | undefined {
   const changed = items?.map(change);
   return changed?.some((item, index) => item !== items?.[index]) ? changed : items;
+}
+
+/** What JSON may hold of base64 that the service does not document: the other alphabet, and space. */
+const FOREIGN: readonly string[] = ['-', '_', ' ', '\n', '\r', '\t', '\f', '\v'];
+
+/** Base64 as the service documents it: standard alphabet, padded, in one line. Text that is so already is given back as it is. */
+export function normaliseBase64(data: string): string {
+  if (isPlain(data)) return data;
+  const digits = data.replace(/[\s=]/g, '').replaceAll('-', '+').replaceAll('_', '/');
+  return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
+}
+
+/** Looks for single characters, which is some fifty times as fast as a pattern: every piece of live audio comes through here. */
+function isPlain(data: string): boolean {
+  if (data.length % 4 !== 0) return false;
+  const padding = data.indexOf('=');
+  if (padding >= 0 && padding < data.length - (data.endsWith('==') ? 2 : 1)) return false;
+  return FOREIGN.every((character) => !data.includes(character));
 }

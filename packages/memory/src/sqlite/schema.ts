@@ -1,7 +1,6 @@
-import { ConfigurationError } from '@eventloom/core';
 import type { DatabaseSync } from 'node:sqlite';
-import { MEMORY_WORDS_VERSION } from '../memory-words.ts';
-import { indexAllWords } from './index-words.ts';
+import { ConfigurationError, type Content } from '@eventloom/core';
+import { MEMORY_WORDS_VERSION, memoryWords } from '../words.ts';
 
 /**
  * `eventloom_memory_words` is the index: under each word of a user the memories that have it. `eventloom_memories_deleted` holds
@@ -93,4 +92,14 @@ function versionOf(database: DatabaseSync, key: VersionKey): number {
   const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
   const row = table && database.prepare('SELECT value FROM eventloom_meta WHERE key = ?1').get(key);
   return Number(row?.['value'] ?? 0);
+}
+
+/** Writes the index of words anew, of all memories. Called inside a transaction. */
+function indexAllWords(database: DatabaseSync): void {
+  database.exec('DELETE FROM eventloom_memory_words');
+  const insert = database.prepare('INSERT INTO eventloom_memory_words (user, word, memory) VALUES (?1, ?2, ?3)');
+  for (const row of database.prepare('SELECT pk, user, content FROM eventloom_memories').iterate()) {
+    const content = JSON.parse(String(row['content'])) as Content;
+    for (const word of memoryWords(content)) insert.run(Number(row['user']), word, Number(row['pk']));
+  }
 }

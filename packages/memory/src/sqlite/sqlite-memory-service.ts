@@ -1,7 +1,9 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { ConfigurationError } from '@eventloom/core';
-import type { DatabaseSync } from 'node:sqlite';
 import { DriverMemoryService } from '../driver-memory-service.ts';
-import { openDatabase, prepareDatabase } from './open-database.ts';
+import { migrateMemories } from './schema.ts';
 import { SqliteMemoryDriver } from './sqlite-memory-driver.ts';
 
 /** Options of `SqliteMemoryService`: one of `path` and `database` is given. */
@@ -41,4 +43,37 @@ export class SqliteMemoryService extends DriverMemoryService {
   close(): void {
     if (this.#opened?.isOpen) this.#opened.close();
   }
+}
+
+const BUSY_TIMEOUT_MS = 5000;
+
+/**
+ * Opens or makes the file at `path`, and the folder it lies in; a new file is for its owner only. `:memory:` is a database of
+ * its own. What is deleted is overwritten.
+ * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
+ */
+function openDatabase(path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    if (path !== ':memory:') {
+      mkdirSync(dirname(resolve(path)), { recursive: true });
+      closeSync(openSync(path, 'a', 0o600));
+    }
+    database = new DatabaseSync(path);
+    database.exec('PRAGMA secure_delete = ON');
+    prepareDatabase(database);
+    return database;
+  } catch (cause) {
+    database?.close();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigurationError(`cannot use ${path} as a memory database: ${reason}`, { cause });
+  }
+}
+
+/** Sets up a connection, and the tables where they are missing. */
+function prepareDatabase(database: DatabaseSync): void {
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  database.exec('PRAGMA journal_mode = WAL');
+  database.exec('PRAGMA synchronous = NORMAL');
+  migrateMemories(database);
 }

@@ -9,8 +9,13 @@ import {
   RunAbortedError,
 } from '@eventloom/core';
 import { Gate } from '../gate.ts';
-import { type LiveSent, type LiveSentMatcher, matchesSent } from './live-sent.ts';
-import type { LiveCue, ScriptedLiveStep } from './scripted-live-step.ts';
+import {
+  type LiveSent,
+  type LiveSentMatcher,
+  matchesSent,
+  type LiveCue,
+  type ScriptedLiveStep,
+} from './scripted-live-step.ts';
 
 /** What a scripted connection is made of. */
 export interface ScriptedLiveConnectionParams {

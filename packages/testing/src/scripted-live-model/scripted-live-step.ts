@@ -1,7 +1,6 @@
-import type { LiveLlmResponse, LlmRequest } from '@eventloom/core';
+import { type LiveLlmResponse, type LlmRequest, type Content, contentText, type LiveRequest } from '@eventloom/core';
 import type { Gate } from '../gate.ts';
 import type { RequestExpectation } from '../scripted-model/request-expectation.ts';
-import type { LiveSent, LiveSentMatcher } from './live-sent.ts';
 
 /**
  * One step of a live connection: a piece of text, a response, a gate that holds what follows, a wait for what the client sends, the
@@ -44,3 +43,24 @@ export interface ScriptedLiveConnectionScript {
 
 /** Makes the script of a connection; for as many as there come. */
 export type ScriptedLiveFactory = (request: LlmRequest, index: number) => ScriptedLiveScript;
+
+/** One thing that a live connection was sent: what a client said, or the history at the start. */
+export type LiveSent = LiveRequest | { readonly history: readonly Content[]; readonly isWaiting?: true };
+
+/** The kinds of what is sent, by the field that holds it. */
+export type LiveSentKind = 'history' | 'content' | 'blob' | 'activityStart' | 'activityEnd' | 'toolResponses';
+
+/** Tells what was sent: its kind, words in a text of it, or anything else. */
+export type LiveSentMatcher = LiveSentKind | RegExp | ((sent: LiveSent) => boolean);
+
+/** True when this is what is waited for. A pattern looks at the texts of contents and at the responses of tools, as JSON. */
+export function matchesSent(sent: LiveSent, matcher: LiveSentMatcher): boolean {
+  if (typeof matcher === 'string') return matcher in sent;
+  return typeof matcher === 'function' ? matcher(sent) : matcher.test(textOf(sent));
+}
+
+function textOf(sent: LiveSent): string {
+  if ('content' in sent) return contentText(sent.content);
+  if ('history' in sent) return sent.history.map(contentText).join('\n');
+  return 'toolResponses' in sent ? JSON.stringify(sent.toolResponses) : '';
+}

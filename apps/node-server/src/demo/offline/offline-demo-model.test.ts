@@ -1,6 +1,6 @@
 import { type BaseLlm, createLlmRequest, type LlmResponse } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import { weatherTool } from '../tools/weather-tool.ts';
+import { weatherTool } from '../demo-agent.ts';
 import { OfflineDemoModel } from './offline-demo-model.ts';
 
 const model: BaseLlm = new OfflineDemoModel({ chunkDelayMs: 0 });

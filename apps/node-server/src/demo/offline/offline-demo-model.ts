@@ -9,11 +9,10 @@ import {
   type Part,
   RunAbortedError,
 } from '@eventloom/core';
-import { describeResponse } from './describe-response.ts';
 import { planCalls } from './plan-calls.ts';
 
 /** How the model takes its time. */
-export interface OfflineDemoModelOptions {
+interface OfflineDemoModelOptions {
   /** Between two chunks of a streamed answer. Default 15 ms. */
   readonly chunkDelayMs?: number;
 }
@@ -91,4 +90,33 @@ function answerText(responses: readonly FunctionResponse[]): string {
       ? `I called ${[...tools].join('')}`
       : `I made ${responses.length} calls at once (${[...tools].join(', ')})`;
   return `${responses.map(describeResponse).join(' ')} (${how}. ${ABOUT})`;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** How what a demo tool answered is put into words, by its name. */
+const SENTENCES: Readonly<Record<string, (fields: Fields) => string>> = {
+  get_weather: ({ city, celsius, sky }) => `In ${say(city)} it is ${say(celsius)} °C and ${say(sky)}.`,
+  calculate: ({ expression, value }) => `${say(expression)} is ${say(value)}.`,
+  save_note: ({ saved, notes }) => `I noted "${say(saved)}"; that makes ${count(notes, 'note')}.`,
+  list_notes: ({ notes }) =>
+    Array.isArray(notes) && notes.length > 0
+      ? `Your notes: ${notes.map(String).join('; ')}.`
+      : 'You have no notes yet.',
+  save_file: ({ filename, version }) => `I saved ${say(filename)} as an artifact, version ${say(version)}.`,
+};
+
+/** One tool's answer as a sentence. */
+function describeResponse({ name = 'a tool', response = {} }: FunctionResponse): string {
+  if (response['error'] !== undefined) return `${name} says: ${say(response['error'])}.`;
+  const sentence = Object.hasOwn(SENTENCES, name) ? SENTENCES[name] : undefined;
+  return sentence ? sentence(response) : `${name} answered ${JSON.stringify(response)}.`;
+}
+
+function say(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}
+
+function count(value: unknown, thing: string): string {
+  return `${say(value)} ${thing}${value === 1 ? '' : 's'}`;
 }

@@ -1,7 +1,6 @@
+import { isRecord, setOwn } from '@eventloom/core';
 import { ApiError, type HttpOptions } from '@google/genai';
 import type { GeminiClientOptions } from '../client-options.ts';
-import { mergeBody } from './merge-body.ts';
-import { readServerSentJson } from './read-server-sent-json.ts';
 
 /** A request as the parts of @google/genai make it; the path is below the API version. */
 export interface ApiRequest {
@@ -16,12 +15,12 @@ export interface ApiRequest {
 }
 
 /** An answer, or one piece of it. */
-export interface ApiResponse {
+interface ApiResponse {
   readonly headers: Readonly<Record<string, string>>;
   json(): Promise<unknown>;
 }
 
-export interface KeyedApiOptions extends GeminiClientOptions {
+interface KeyedApiOptions extends GeminiClientOptions {
   readonly apiKey: string;
 }
 
@@ -154,4 +153,44 @@ function readPiece(text: string): unknown {
   const status = Number(piece?.error?.code);
   if (status >= 400 && status < 600) throw new ApiError({ message: text, status });
   return piece;
+}
+
+type JsonRecord = Record<string, unknown>;
+
+/** A body of JSON with further fields; objects that are in both are merged, and else the further field wins. */
+function mergeBody(body: string, extra: JsonRecord): string {
+  return Object.keys(extra).length === 0 ? body : JSON.stringify(merge(JSON.parse(body) as JsonRecord, extra));
+}
+
+function merge(own: JsonRecord, extra: JsonRecord): JsonRecord {
+  const merged = { ...own };
+  for (const [name, value] of Object.entries(extra)) {
+    const known = Object.hasOwn(own, name) ? own[name] : undefined;
+    setOwn(merged, name, isRecord(known) && isRecord(value) ? merge(known, value) : value);
+  }
+  return merged;
+}
+
+/** The line ends of the events that were seen of the service and of proxies. */
+const END_OF_EVENT = /\r\n\r\n|\n\n|\r\r/;
+
+/**
+ * The JSON of each event of a stream, in order. A body that is JSON itself and no stream, as errors are that come with
+ * status 200, is its only one.
+ * @throws TypeError for a stream that ends within an event, and what reading throws
+ */
+export async function* readServerSentJson(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const bytes of body) {
+    const events = (rest + decoder.decode(bytes, { stream: true })).split(END_OF_EVENT);
+    rest = events.pop() ?? '';
+    for (const event of events) {
+      const text = event.trim();
+      if (text.startsWith('data:')) yield text.slice('data:'.length);
+    }
+  }
+  rest = rest.trim();
+  if (rest.startsWith('{')) yield rest;
+  else if (rest !== '') throw new TypeError('Incomplete JSON segment at the end');
 }

@@ -1,14 +1,13 @@
 import { LiveConnectionError } from '@eventloom/core';
 import type { LiveConnectParameters } from '@google/genai';
-import type { ClientSocketFactory } from '../../live/client-socket.ts';
+import type { ClientSocketFactory, ClientSocket, ClientSocketCallbacks } from '../../live/client-socket.ts';
 import type { LiveSession } from '../genai-client.ts';
 import type { KeyedApi } from './keyed-api.ts';
 import { toLiveSession } from './to-live-session.ts';
 import { toLiveSetup } from './to-live-setup.ts';
-import { WebSocketFactory } from './web-socket-factory.ts';
 
 /** What is used of `Live` of @google/genai, with the property that `WatchedConnection` puts another in the place of. */
-export interface WebLive {
+interface WebLive {
   readonly webSocketFactory: ClientSocketFactory;
   connect(parameters: LiveConnectParameters): Promise<LiveSession>;
 }
@@ -47,4 +46,43 @@ export function createWebLive(api: KeyedApi): WebLive {
       return toLiveSession(send, () => socket.close(), api.isVertexAI());
     },
   };
+}
+
+/** Makes the runtime's own WebSockets for `Live` of @google/genai, which exports no factory. They send no headers: none can. */
+class WebSocketFactory implements ClientSocketFactory {
+  create(url: string, _headers: Record<string, string>, callbacks: ClientSocketCallbacks): WebSocketOfRuntime {
+    return new WebSocketOfRuntime(url, callbacks);
+  }
+}
+
+class WebSocketOfRuntime implements ClientSocket {
+  readonly #url: string;
+  readonly #callbacks: ClientSocketCallbacks;
+  /** Seen by who bounds the connection: see WatchedConnection. */
+  ws: WebSocket | undefined;
+
+  constructor(url: string, callbacks: ClientSocketCallbacks) {
+    this.#url = url;
+    this.#callbacks = callbacks;
+  }
+
+  connect(): void {
+    this.ws = new WebSocket(this.#url);
+    this.ws.onopen = this.#callbacks.onopen;
+    this.ws.onmessage = this.#callbacks.onmessage;
+    this.ws.onclose = this.#callbacks.onclose;
+    this.ws.onerror = (event) => {
+      // Why it failed is told by some runtimes, and by no browser.
+      const message: unknown = Reflect.get(event, 'message');
+      this.#callbacks.onerror(typeof message === 'string' ? { message } : {});
+    };
+  }
+
+  send(message: string): void {
+    this.ws?.send(message);
+  }
+
+  close(): void {
+    this.ws?.close();
+  }
 }

@@ -1,0 +1,42 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigurationError } from '@eventloom/core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readKeyFile } from './open-services.ts';
+
+let folder = '';
+let file = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
+  file = join(folder, 'kept', 'credentials.key');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a key is made for its owner only, and is the same from then on', () => {
+  const key = readKeyFile(file);
+  expect(key).toHaveLength(32);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(join(folder, 'kept'))).toEqual(['credentials.key']);
+  expect(readKeyFile(file)).toEqual(key);
+  expect(readKeyFile(join(folder, 'another.key'))).not.toEqual(key);
+});
+
+test('a key that others may read is refused', () => {
+  readKeyFile(file);
+  for (const mode of [0o640, 0o604, 0o660]) {
+    chmodSync(file, mode);
+    expect(() => readKeyFile(file)).toThrow(/chmod 600/);
+  }
+});
+
+test('what is no key is refused with its file, not quoted, and left as it is', () => {
+  readKeyFile(file);
+  writeFileSync(file, 'hunter2');
+  const read = () => readKeyFile(file);
+  expect(read).toThrow(ConfigurationError);
+  expect(read).toThrow(file);
+  expect(read).not.toThrow(/hunter2/);
+  expect(readFileSync(file, 'utf8')).toBe('hunter2');
+  expect(() => readKeyFile(folder)).toThrow(ConfigurationError);
+});

@@ -1,0 +1,120 @@
+import { statSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { FileArtifactService } from '@eventloom/artifacts/fs';
+import {
+  type BaseSessionService,
+  type BaseArtifactService,
+  type BaseMemoryService,
+  type BaseCredentialService,
+  ConfigurationError,
+  encodeBase64,
+  toError,
+} from '@eventloom/core';
+import { InMemoryCredentialService, createEncryptionKey, parseEncryptionKey } from '@eventloom/credentials';
+import { InMemoryMemoryService } from '@eventloom/memory';
+import type { RunRelay } from '@eventloom/server';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { UsageError } from '../errors.ts';
+import type { SessionsPlace, ArtifactsPlace, MemoryPlace, CredentialsPlace } from '../settings.ts';
+import { openPostgres } from './open-postgres.ts';
+
+/** A service that is open, and how to close it. */
+export interface OpenSessions {
+  readonly service: BaseSessionService;
+  /** The way to the other processes that use the same sessions, where there can be any. */
+  readonly relay?: RunRelay;
+  close(): void | Promise<void>;
+}
+
+/**
+ * @param warn told of what goes wrong while nobody asks for anything
+ * @throws ConfigurationError when the file or the database cannot be used
+ */
+export async function openSessions(place: SessionsPlace, warn: (line: string) => void): Promise<OpenSessions> {
+  if (place.kind === 'memory') return { service: new InMemorySessionService(), close: () => undefined };
+  if (place.kind === 'postgres') return openPostgres(place.url, warn);
+  const { SqliteSessionService } = await import('@eventloom/sessions/sqlite');
+  const service = new SqliteSessionService({ path: place.file });
+  return { service, close: () => service.close() };
+}
+
+/** The artifacts of a place. @throws UsageError for a folder that is a file */
+export function openArtifacts(place: ArtifactsPlace): BaseArtifactService {
+  if (place.kind === 'memory') return new InMemoryArtifactService();
+  const { folder } = place;
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new UsageError(`--artifacts file:${folder}: is no folder; name one, or a path where one can be made`);
+  }
+  return new FileArtifactService({ rootDir: folder });
+}
+
+/** A service that is open, and how to close it. */
+export interface OpenMemory {
+  readonly service: BaseMemoryService;
+  close(): void;
+}
+
+/** @throws ConfigurationError when the file cannot be used */
+export async function openMemory(place: MemoryPlace): Promise<OpenMemory> {
+  if (place.kind === 'memory') return { service: new InMemoryMemoryService(), close: () => undefined };
+  const { SqliteMemoryService } = await import('@eventloom/memory/sqlite');
+  const service = new SqliteMemoryService({ path: place.file });
+  return { service, close: () => service.close() };
+}
+
+/** A service that is open, and how to close it. */
+export interface OpenCredentials {
+  readonly service: BaseCredentialService;
+  close(): void;
+}
+
+/** @throws ConfigurationError when the file, or that of its key, cannot be used */
+export async function openCredentials(place: CredentialsPlace): Promise<OpenCredentials> {
+  if (place.kind === 'memory') return { service: new InMemoryCredentialService(), close: () => undefined };
+  const { file, keys = [readKeyFile(`${file}.key`)] } = place;
+  const { SqliteCredentialService } = await import('@eventloom/credentials/sqlite');
+  const service = new SqliteCredentialService({ path: file, keys });
+  return { service, close: () => service.close() };
+}
+
+/**
+ * The key in a file, which is made for its owner only where there is none. Of several processes that make it at once all get the same.
+ * @throws ConfigurationError for a file that others may read, that cannot be read or made, or that holds no key
+ */
+export function readKeyFile(file: string): Uint8Array {
+  try {
+    if (!statSync(file, { throwIfNoEntry: false })) makeKeyFile(file);
+    // Windows has no such bits.
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+      throw new ConfigurationError(`others may read it; \`chmod 600\` it, and change the key if somebody could have`);
+    return parseEncryptionKey(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new ConfigurationError(`cannot use ${file} as the key of credentials: ${toError(cause).message}`, { cause });
+  }
+}
+
+/** The file appears with all that is in it: who finds it can read it. */
+function makeKeyFile(file: string): void {
+  const draft = `${file}.${process.pid}`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(draft, `${encodeBase64(createEncryptionKey())}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    // Another process was first, and its key is the one.
+    if (!statSync(file, { throwIfNoEntry: false })) throw error;
+  } finally {
+    rmSync(draft);
+  }
+}
+
+/** Makes the folder of all that is kept, and keeps it out of version control. @throws UsageError when it cannot be made */
+export function makeDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, '.gitignore'), '*\n');
+  } catch (cause) {
+    throw new UsageError(`--data ${folder}: cannot be used as a folder: ${toError(cause).message}`, { cause });
+  }
+}

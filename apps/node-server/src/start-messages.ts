@@ -1,0 +1,69 @@
+import { inspect } from 'node:util';
+import { type BaseAgent, EventloomError, toError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import type { Runner } from '@eventloom/runner';
+
+const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
+
+/** What is printed once the server answers: where it is, and a command that shows it at work. */
+export function readyLine(url: string, appNames: readonly string[]): string {
+  const [appName = 'demo'] = appNames;
+  const text = appName === 'demo' ? DEMO_QUESTION : 'Hello';
+  const body = {
+    appName,
+    userId: 'me',
+    sessionId: 'first',
+    newMessage: { parts: [{ text }] },
+    streaming: true,
+  };
+  const session = quoted(`${url}/apps/${encoded(appName)}/users/me/sessions/first`);
+  const run = `${quoted(`${url}/run_sse`)} -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`;
+  const curl = `curl -gs -o /dev/null -X POST ${session} --next -gsN ${run}`;
+  return `Eventloom serves ${appNames.join(', ')} at ${url} — try: ${curl}`;
+}
+
+/** For a path, and free of what a shell or curl takes for a sign of its own. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** As a shell takes it for one word, whatever is in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** What to say of agents that name a Gemini model when there is no key to reach it with; undefined when there is nothing to say. */
+export function missingKeyWarning(runners: readonly Runner[]): string | undefined {
+  const named = runners.flatMap(({ appName, agent }) => {
+    const models = new Set(modelNames(agent));
+    return models.size > 0 ? [`${appName} (${[...models].join(', ')})`] : [];
+  });
+  if (named.length === 0) return undefined;
+  return `no key is set, so these agents cannot ask their models: ${named.join(', ')}; set GEMINI_API_KEY and start again`;
+}
+
+/** The models that an agent and those below it name. */
+function modelNames(agent: BaseAgent): string[] {
+  const own = agent instanceof LlmAgent && typeof agent.model === 'string' ? [agent.model] : [];
+  return [...own, ...agent.subAgents.flatMap(modelNames)];
+}
+
+/** What is printed when the program is to end while runs are in flight: what it waits for, and how not to wait. */
+export function endingLine(running: number, drainMs: number, signal: NodeJS.Signals): string {
+  const again = signal === 'SIGINT' ? 'Ctrl-C again' : 'another signal';
+  return `finishing ${running === 1 ? '1 run' : `${running} runs`}, for ${drainMs / 1000} s at most; ${again} ends at once`;
+}
+
+/** What somebody's own code threw is behind these, and where is what they need to know. */
+const CODES_OF_OWN_CODE: readonly string[] = ['AGENT', 'NODE'];
+
+/** What is printed of a failure: of one that was foreseen a line with its code, of any other one where it was thrown too. */
+export function failureText(error: unknown): string {
+  if (!EventloomError.isInstance(error)) return inspect(error);
+  const { code, message, cause } = error;
+  const line = `${code}: ${message}`;
+  if (cause === undefined) return line;
+  if (CODES_OF_OWN_CODE.includes(code)) return `${line}\n  because of ${failureText(cause)}`;
+  const reason = toError(cause).message;
+  return message.includes(reason) ? line : `${line}: ${reason}`;
+}

@@ -1,0 +1,51 @@
+import { ShuttingDownError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { leftRuns } from './start.ts';
+
+/** A runner whose runs were left by a server that ended, or are held by one that is lost. */
+async function createRunner(...runs: readonly ('left' | 'held')[]): Promise<Runner> {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const runner = (gate: Gate): Runner => {
+    const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([{ gate, text: 'never' }]) });
+    return new Runner({ appName: 'app', agent, sessionService, platform, resumable: true, autoCreateSession: true });
+  };
+  for (const [index, how] of runs.entries()) {
+    const gate = new Gate();
+    const { signal, abort } = withAbort();
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const running = runner(gate).run({ userId: 'ann', sessionId: `s${index}`, newMessage, abortSignal: signal });
+    running.catch(() => undefined);
+    await gate.reached;
+    if (how === 'held') continue;
+    abort();
+    await expect(running).rejects.toThrow();
+  }
+  return runner(new Gate());
+}
+
+function withAbort(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort(new ShuttingDownError('it ends')) };
+}
+
+test('where nothing was left nothing is said', async () => {
+  expect(await leftRuns([await createRunner()], 'resume')).toEqual([]);
+});
+
+test('what a server left goes on at once, and what is held when nobody holds it any more', async () => {
+  expect(await leftRuns([await createRunner('left', 'held', 'left')], 'resume')).toEqual([
+    'app: 2 runs that a server left go on',
+    'app: 1 run held for 15 s more goes on then, if the server is gone',
+  ]);
+});
+
+test('it is said when they are closed, and nothing is when they are left', async () => {
+  const runner = await createRunner('left');
+  expect(await leftRuns([runner], 'close')).toEqual(['app: 1 run that a server left is closed']);
+  expect(await leftRuns([runner], 'leave')).toEqual([]);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { readServerSentJson } from './keyed-api.ts';
+
+async function read(...pieces: string[]): Promise<string[]> {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+      controller.close();
+    },
+  });
+  const found: string[] = [];
+  for await (const text of readServerSentJson(body)) found.push(text.trim());
+  return found;
+}
+
+test.each(['\r\n', '\n', '\r'])('events may end with two of %j, in one piece or in several', async (line) => {
+  const end = line + line;
+  expect(await read(`data: {"a":1}${end}data:{"b":2}${end}`)).toEqual(['{"a":1}', '{"b":2}']);
+  expect(await read('da', `ta: {"a":1}${line}`, `${line}data: {"b":2}`, end)).toEqual(['{"a":1}', '{"b":2}']);
+});
+
+test('what is no data is left out', async () => {
+  expect(await read(': a comment\n\nevent: end\n\ndata: {}\n\n')).toEqual(['{}']);
+});
+
+test('a body that is no stream is its only event', async () => {
+  expect(await read('{"error":', '{"code":429}}\n')).toEqual(['{"error":{"code":429}}']);
+});
+
+test('an end within an event is a failure', async () => {
+  await expect(read('data: {}\n\ndata: {"a":')).rejects.toThrow(TypeError);
+});

@@ -1,0 +1,16 @@
+// Starts a process.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+test('a process that only waits to ask again stays alive', async () => {
+  const program = `
+    import { systemPlatform } from '@eventloom/core';
+    import { wait } from '${new URL('retry.ts', import.meta.url).href}';
+    await wait(20, systemPlatform, undefined);
+    console.log('waited');
+  `;
+  const cwd = new URL('.', import.meta.url);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd });
+  expect(stdout).toBe('waited\n');
+});

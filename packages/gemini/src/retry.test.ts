@@ -1,0 +1,21 @@
+import { RunAbortedError } from '@eventloom/core';
+import { fixedPlatform } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { wait } from './retry.ts';
+
+test('a wait ends when its time has come', async () => {
+  const platform = fixedPlatform();
+  let over = false;
+  const waiting = wait(100, platform, undefined).then(() => (over = true));
+  platform.advance(99);
+  await Promise.resolve();
+  expect(over).toBe(false);
+  platform.advance(1);
+  await waiting;
+});
+
+test('a signal that has fired ends a wait before it began', async () => {
+  const platform = fixedPlatform();
+  await expect(wait(100, platform, AbortSignal.abort())).rejects.toBeInstanceOf(RunAbortedError);
+  expect(platform.pendingTimers).toBe(0);
+});

@@ -1,0 +1,77 @@
+import { type JsonValue, type JsonFault, copyJson } from '@eventloom/core';
+import type { ValueSchema } from '@eventloom/tools';
+import { NodeError } from './errors.ts';
+
+/** Freezes a value deeply and returns it: nodes share their inputs and outputs. */
+export function frozen<T extends JsonValue>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    for (const item of Object.values(value)) frozen(item);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+/** True for two equal JSON values; the order of keys does not matter. Values that are not JSON are compared by identity. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one))
+    return (
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item: unknown, index) => isSameJson(item, other[index]))
+    );
+  if (!isPlain(one) || !isPlain(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
+  );
+}
+
+function isPlain(value: object): value is Readonly<Record<string, unknown>> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** The items appended to a non-empty list; undefined when anything else changed. */
+export function listAdditions(before: JsonValue | undefined, after: JsonValue): JsonValue[] | undefined {
+  if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0 || after.length < before.length)
+    return undefined;
+  return before.every((item, index) => isSameJson(item, after[index])) ? after.slice(before.length) : undefined;
+}
+
+/** Parses a text as JSON; returns the text itself if it is not JSON. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Describes why a value is not JSON, to be appended to the name of the value. */
+export function describeFault({ path, reason }: JsonFault): string {
+  return path === '' ? reason : `at ${path} ${reason}`;
+}
+
+/** A frozen copy of a node's output. @throws NodeError for an output that is not JSON */
+export function toOutput(nodeName: string, output: unknown): JsonValue | undefined {
+  if (output === undefined) return undefined;
+  const copied = copyJson(output, { toJson: true });
+  if ('value' in copied) return frozen(copied.value);
+  throw new NodeError(nodeName, `its output ${describeFault(copied.fault)}; outputs are JSON`);
+}
+
+/** Checks a value against a schema and returns the parsed value. @throws NodeError for a value that does not match */
+export async function fitting(
+  nodeName: string,
+  what: string,
+  schema: ValueSchema | undefined,
+  value: JsonValue | undefined,
+): Promise<JsonValue | undefined> {
+  if (!schema) return value;
+  const checked = await schema.check(value);
+  if ('issues' in checked) throw new NodeError(nodeName, `its ${what} does not fit: ${checked.issues.join('; ')}`);
+  return toOutput(nodeName, checked.value);
+}
