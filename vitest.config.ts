@@ -16,9 +16,8 @@ const workerdFolders = [
   'credentials/src', // Web Crypto
   'eventloom/src', // whole runs through all packages
   'gemini/src', // the web client of @google/genai: fetch, streams, WebSockets
-  'llm-agent/src/live', // AbortSignal.any, queues that wait
+  'live/src', // AbortSignal.any, queues that wait, live sockets that close, time-outs, reconnects
   'quickjs/src', // WebAssembly
-  'runner/src/live', // live sockets that close, time-outs, reconnects
   'sessions/src', // SQLite of Durable Objects, the order of text, timers of leases
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];

@@ -12,6 +12,7 @@ const installed = [
   'cloudflare',
   'core',
   'gemini',
+  'live',
   'llm-agent',
   'multi-agent',
   'runner',

@@ -7,7 +7,7 @@ export type PackageGraph = ReadonlyMap<string, ReadonlySet<string>>;
 /** For each package, whom it may import beside `core`. A package that is not listed here may not exist. */
 export type AllowedEdges = Readonly<Record<string, readonly string[] | 'all'>>;
 
-/** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner ← server ← cloudflare ← apps. */
+/** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner, live ← server ← cloudflare ← apps. */
 export const allowedEdges: AllowedEdges = {
   core: [],
   sessions: [],
@@ -22,7 +22,8 @@ export const allowedEdges: AllowedEdges = {
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
   runner: ['tools'],
-  server: ['llm-agent', 'runner'],
+  live: ['multi-agent', 'llm-agent'],
+  server: ['live', 'runner'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
   eventloom: 'all',
 };

@@ -1,6 +1,7 @@
 import { type BaseTool, type Event, type Platform, type RunConfig, systemPlatform } from '@eventloom/core';
 import { Gemini } from '@eventloom/gemini';
-import { LiveRequestQueue, LlmAgent } from '@eventloom/llm-agent';
+import { LiveRequestQueue } from '@eventloom/live';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { APP } from '../setup.ts';

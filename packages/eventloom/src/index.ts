@@ -456,11 +456,12 @@ export {
   BuiltInPlanner,
   injectSessionState,
   isLlmAgent,
-  LiveRequestQueue,
   LlmAgent,
   LlmEventSummarizer,
   PlanReActPlanner,
 } from '@eventloom/llm-agent';
+
+export { LiveRequestQueue } from '@eventloom/live';
 
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';

@@ -20,7 +20,6 @@ export type {
   ToolUnion,
 } from './llm-agent-config.ts';
 export type { LlmEventSummarizerOptions } from './compaction/llm-event-summarizer.ts';
-export { LiveRequestQueue } from './live/live-request-queue.ts';
 export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';
 export { BuiltInPlanner } from './planners/built-in-planner.ts';
 export { PlanReActPlanner } from './planners/plan-re-act-planner.ts';

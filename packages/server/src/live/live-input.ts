@@ -1,5 +1,5 @@
 import { EventloomError } from '@eventloom/core';
-import { LiveRequestQueue } from '@eventloom/llm-agent';
+import { LiveRequestQueue } from '@eventloom/live';
 import { BodyTooLargeError } from '../errors.ts';
 import type { CountLimits } from '../http/check-counts.ts';
 import type { ServerLimits } from '../server-limits.ts';

@@ -1,0 +1,194 @@
+import {
+  BasePlugin,
+  type CallbackContext,
+  type Content,
+  type Event,
+  type LlmRequest,
+  type LlmResponse,
+  type RunConfig,
+} from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedLiveScript } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { END, user } from './fixtures/live-messages.ts';
+import { KEY, startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+
+interface Setup {
+  readonly agent?: Partial<LlmAgentConfig>;
+  readonly plugins?: BasePlugin[];
+  readonly runConfig?: RunConfig;
+}
+
+async function setup(scripts: readonly ScriptedLiveScript[], { agent, plugins = [], runConfig }: Setup) {
+  const run = await startScriptedRun(scripts, agent, { plugins, runConfig });
+  return { ...run, session: () => run.sessionService.getSession(KEY) };
+}
+
+function told({ author, content, turnComplete, errorCode, outputTranscription }: Event): string {
+  const [part] = content?.parts ?? [];
+  const said = errorCode ?? part?.text ?? outputTranscription?.text ?? JSON.stringify(part?.functionResponse?.response);
+  return `${author}: ${turnComplete ? 'end' : (said ?? '')}`;
+}
+
+test('plugins are asked about what a client writes, and what they make of it is stored and sent', async () => {
+  const asked: unknown[] = [];
+  class Rewriter extends BasePlugin {
+    override onUserMessageCallback({ userMessage }: { userMessage: Content }): Content | undefined {
+      const [part] = userMessage.parts ?? [];
+      asked.push(part?.text ?? part?.functionResponse?.response);
+      if (part?.text === 'secret') return user('[removed]');
+      if (!part?.functionResponse) return undefined;
+      const functionResponse = { ...part.functionResponse, response: { state: 'checked' } };
+      return { role: 'user', parts: [{ functionResponse }] };
+    }
+  }
+  const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
+  const called = { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'order', args: {} } }] } };
+  const { model, queue, stream, stored } = await setup(
+    [[{ heard: 'content' }, called, { heard: 'toolResponses' }, { heard: /hi/ }, END]],
+    { agent: { tools: [order] }, plugins: [new Rewriter('rewriter')] },
+  );
+  queue.sendContent(user('secret'));
+  queue.sendRealtime({ data: 'AA==', mimeType: 'audio/pcm' });
+  for await (const event of stream) {
+    if (event.longRunningToolIds) {
+      queue.sendToolResponse({ id: 'c1', name: 'order', response: { state: 'sent' } });
+      queue.sendContent(user('hi'));
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect(asked).toEqual(['secret', { state: 'sent' }, 'hi']);
+  expect((await stored()).map(told)).toEqual([
+    'user: [removed]',
+    'bot: ',
+    'user: {"state":"checked"}',
+    'user: hi',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent).toEqual([
+    { content: user('[removed]') },
+    { blob: { data: 'AA==', mimeType: 'audio/pcm' } },
+    { toolResponses: [{ id: 'c1', name: 'order', response: { state: 'checked' } }] },
+    { content: user('hi') },
+  ]);
+});
+
+test('what a plugin throws about a message ends the run with an event and the error, and the message is not stored', async () => {
+  class Guard extends BasePlugin {
+    override onUserMessageCallback(): never {
+      throw new TypeError('not this');
+    }
+  }
+  const { queue, stream, stored } = await setup([[]], { plugins: [new Guard('guard')] });
+  queue.sendContent(user('hi'));
+  await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'AGENT' });
+  expect((await stored()).map(({ author }) => author)).toEqual(['bot']);
+});
+
+test('before each connection callbacks may change what it is set up with, and their state is stored', async () => {
+  const contexts: number[] = [];
+  const beforeModelCallback = ({ context, request }: { context: CallbackContext; request: LlmRequest }): undefined => {
+    request.config.systemInstruction = `Call ${contexts.push(request.contents.length)}.`;
+    context.state.set('connections', contexts.length);
+  };
+  const { model, queue, stream, session } = await setup(
+    [
+      [{ heard: 'content' }, 'One', END, { ends: 1006 }],
+      [{ heard: 'history' }, 'Two', END],
+    ],
+    { agent: { beforeModelCallback } },
+  );
+  queue.sendContent(user('hi'));
+  await readTurns(stream, queue, 2);
+  expect(model.connections.map(({ request }) => request.config.systemInstruction)).toEqual(['Call 1.', 'Call 2.']);
+  expect(contexts).toEqual([0, 2]);
+  expect((await session())?.state['connections']).toBe(2);
+});
+
+test('a callback that answers in place of the model ends its part before a connection is made', async () => {
+  class Closed extends BasePlugin {
+    override beforeModelCallback(): LlmResponse {
+      return { content: { role: 'model', parts: [{ text: 'We are closed.' }] } };
+    }
+  }
+  const { model, stream, stored } = await setup([], { plugins: [new Closed('closed')] });
+  for await (const _ of stream);
+  expect(model.attempts).toBe(0);
+  expect((await stored()).map(told)).toEqual(['bot: We are closed.']);
+});
+
+test('callbacks have the last word on what the model says, and none on how its turn goes', async () => {
+  const seen: LlmResponse[] = [];
+  const afterModelCallback = ({ context, response }: { context: CallbackContext; response: LlmResponse }) => {
+    seen.push(response);
+    context.state.set('pieces', seen.length);
+    return response.content?.parts?.[0]?.text === 'damn'
+      ? { content: { role: 'model', parts: [{ text: 'well' }] } }
+      : undefined;
+  };
+  const { queue, stream, stored, session } = await setup(
+    [
+      [
+        { heard: 'content' },
+        'Oh ',
+        { content: { role: 'model', parts: [{ text: 'damn' }] }, ...END },
+        { usageMetadata: { totalTokenCount: 1 } },
+      ],
+    ],
+    { agent: { afterModelCallback } },
+  );
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.filter(({ partial }) => partial).map(told)).toEqual(['bot: Oh ', 'bot: well']);
+  expect((await stored()).filter(({ content, turnComplete }) => content ?? turnComplete).map(told)).toEqual([
+    'user: hi',
+    'bot: Oh well',
+    'bot: end',
+  ]);
+  expect(seen).toHaveLength(2);
+  expect((await session())?.state['pieces']).toBe(2);
+});
+
+test.each([
+  ['what it wrote', ['Hel', 'lo', END], 'Hello'],
+  [
+    'what it spoke',
+    [{ outputTranscription: { text: 'Good' } }, { outputTranscription: { text: ' day' } }, END],
+    'Good day',
+  ],
+])('an agent with an output key keeps %s', async (_, said, kept) => {
+  const { queue, stream, session } = await setup([[{ heard: 'content' }, ...said]], { agent: { outputKey: 'answer' } });
+  queue.sendContent(user('hi'));
+  await readTurns(stream, queue);
+  expect((await session())?.state['answer']).toBe(kept);
+});
+
+test('a callback that ends the invocation before the model is asked ends the run, and no connection is made', async () => {
+  const { model, stream, stored } = await setup([], {
+    agent: {
+      beforeModelCallback: ({ context }) => {
+        context.invocationContext.endInvocation();
+        return undefined;
+      },
+    },
+  });
+  for await (const _ of stream);
+  expect(model.attempts).toBe(0);
+  expect(await stored()).toEqual([]);
+});
+
+test('a callback that ends the invocation and leaves nothing of what the model said ends the run', async () => {
+  const { model, stream, stored } = await setup([['Hello']], {
+    agent: {
+      afterModelCallback: ({ context }) => {
+        context.invocationContext.endInvocation();
+        return {};
+      },
+    },
+  });
+  for await (const _ of stream);
+  expect(model.connections[0]?.isClosed).toBe(true);
+  expect(await stored()).toEqual([]);
+});

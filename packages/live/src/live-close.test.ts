@@ -1,0 +1,166 @@
+import {
+  type Event,
+  type InvocationContext,
+  LiveConnectionError,
+  type LlmRequest,
+  type RunConfig,
+} from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { LOST } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readAll } from './fixtures/live-turns.ts';
+
+function setup(scripts: readonly ScriptedLiveScript[], agent: Partial<LlmAgentConfig> = {}, runConfig?: RunConfig) {
+  return startScriptedRun(scripts, agent, { runConfig });
+}
+
+function call(name: string) {
+  return { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name, args: {} } }] } };
+}
+
+test('a queue that is closed while the connection is made ends the run without it', async () => {
+  const gate = new Gate();
+  const { queue, stream } = await setup([{ gate }]);
+  const reading = readAll(stream);
+  await gate.reached;
+  queue.close();
+  expect(await reading).toEqual([]);
+});
+
+test('a queue that is closed while the run waits for another attempt ends it, with a handle and without', async () => {
+  for (const runConfig of [{}, { sessionResumption: { handle: 'h' } }]) {
+    const { model, queue, stream } = await setup([LOST, LOST], {}, runConfig);
+    const reading = readAll(stream);
+    // The clock stands still: the wait after the second loss has no end.
+    while (model.attempts < 2) await Promise.resolve();
+    queue.close();
+    expect(await reading).toEqual([]);
+  }
+});
+
+/** Connections that come when the gate opens, whatever the signal says; how often each of them is closed. */
+class DeafModel extends ScriptedLiveModel {
+  readonly gate = new Gate();
+  readonly #closing = Promise.withResolvers<void>();
+  closes = 0;
+  readonly #failure: Error | undefined;
+
+  constructor(scripts: readonly ScriptedLiveScript[], failure?: Error) {
+    super(scripts);
+    this.#failure = failure;
+  }
+
+  /** Settles when a connection is closed. */
+  get closing(): Promise<void> {
+    return this.#closing.promise;
+  }
+
+  override async connect(request: LlmRequest) {
+    const connection = await super.connect(request);
+    const end = connection.close.bind(connection);
+    const close = async (): Promise<void> => {
+      this.closes++;
+      this.#closing.resolve();
+      await end();
+      if (this.#failure) throw this.#failure;
+    };
+    await this.gate.pass();
+    return Object.assign(connection, { close });
+  }
+}
+
+test('a connection that comes when nobody waits for it any more is closed', async () => {
+  const model = new DeafModel([[]]);
+  const { queue, stream } = await setup([], { model });
+  const reading = readAll(stream);
+  await model.gate.reached;
+  queue.close();
+  expect(await reading).toEqual([]);
+  expect(model.closes).toBe(0);
+  model.gate.open();
+  await model.closing;
+});
+
+test('a connection that cannot be closed is closed once, reported, and in nobody’s way', async () => {
+  const model = new DeafModel([['hello', { turnComplete: true }]], LOST);
+  const { queue, stream, clock } = await setup([], { model });
+  model.gate.open();
+  for await (const { turnComplete } of stream) if (turnComplete) queue.close();
+  expect(model.closes).toBe(1);
+  await expect(clock.drain()).rejects.toThrow(LOST);
+});
+
+test('what was said before the queue was closed is sent by the connection that is made next', async () => {
+  const gate = new Gate();
+  const { model, queue, stream } = await setup([{ gate }]);
+  const reading = readAll(stream);
+  await gate.reached;
+  queue.sendContent({ role: 'user', parts: [{ text: 'bye' }] });
+  queue.close();
+  gate.open();
+  expect((await reading).map(({ author }) => author)).toEqual(['user']);
+  expect(model.connections[0]?.sent).toHaveLength(1);
+});
+
+test('a queue that is closed while tools run stops them; what listens to it is gone from the invocation', async () => {
+  let context: InvocationContext | undefined;
+  const listen = new FunctionTool({
+    name: 'listen',
+    description: '',
+    inputStream: true,
+    execute: async function* (_, { inputStream, invocationContext }) {
+      context = invocationContext;
+      const listening = invocationContext.liveRequestQueue?.activeStreamingTools;
+      expect([...(listening?.keys() ?? [])]).toEqual(['c1']);
+      expect(listening?.get('c1')).toBe(inputStream);
+      yield 'begun';
+      for await (const _request of inputStream ?? []) yield 'heard';
+    },
+  });
+  const { queue, stream } = await setup([[call('listen')]], { tools: [listen] });
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.partial) queue.close();
+  }
+  expect(context?.liveRequestQueue?.activeStreamingTools.size).toBe(0);
+  expect(events.at(-1)?.errorCode).toBeUndefined();
+});
+
+test('what the service says in the role of the user is the user who said it', async () => {
+  const { queue, stream, stored } = await setup([
+    [
+      { content: { role: 'user', parts: [{ text: 'I ' }] } },
+      { content: { role: 'user', parts: [{ text: 'said' }] } },
+      { turnComplete: true },
+    ],
+  ]);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map(({ author, content }) => [author, content?.parts?.[0]?.text])).toEqual([
+    ['user', 'I said'],
+    ['bot', undefined],
+  ]);
+});
+
+test('the queue of a run that is over is closed, however the run ended, so that no producer waits', async () => {
+  const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
+  const failed = await setup([refused]);
+  failed.queue.sendRealtime({ data: 'A'.repeat(3 * 1024 * 1024), mimeType: 'audio/pcm' });
+  const ready = failed.queue.ready();
+  await expect(readAll(failed.stream)).rejects.toBe(refused);
+  await ready;
+  expect(failed.queue.isClosed).toBe(true);
+
+  const left = await setup([['Hello']]);
+  for await (const _ of left.stream) break;
+  expect(left.queue.isClosed).toBe(true);
+});
+
+test('a run that cannot be made leaves its queue to another', async () => {
+  const { queue, stream } = await setup([], {}, { maxLlmCalls: 0.5 });
+  await expect(readAll(stream)).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  expect(queue.isClosed).toBe(false);
+});

@@ -1,0 +1,127 @@
+import { BasePlugin, type Event, type InvocationContext, type RunConfig } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { call } from './fixtures/live-messages.ts';
+import { startLiveRun } from './fixtures/live-run.ts';
+
+interface Setup {
+  readonly agent?: Partial<LlmAgentConfig>;
+  readonly next?: LlmAgent;
+  readonly plugins?: BasePlugin[];
+  readonly runConfig?: RunConfig;
+}
+
+async function setup(script: ScriptedLiveScript, { agent, next, plugins = [], runConfig }: Setup) {
+  const model = new ScriptedLiveModel([script]);
+  const bot = new LlmAgent({ name: 'bot', model, ...agent });
+  const line = next ? new SequentialAgent({ name: 'line', subAgents: [bot, next] }) : bot;
+  return { model, ...(await startLiveRun(line, { plugins, runConfig })) };
+}
+
+function told({ content, turnComplete, errorCode }: Event): string {
+  const [part] = content?.parts ?? [];
+  if (errorCode !== undefined) return errorCode;
+  if (part?.functionCall) return `${part.functionCall.name}()`;
+  if (part?.functionResponse) return `${part.functionResponse.name}=${JSON.stringify(part.functionResponse.response)}`;
+  return part?.text ?? (turnComplete ? 'end' : '');
+}
+
+const hangUp = new FunctionTool({
+  name: 'hang_up',
+  description: '',
+  execute: (_, { invocationContext }) => {
+    invocationContext.endInvocation();
+    return 'bye';
+  },
+});
+
+test('a tool that ends the invocation is answered, and so is what runs beside it, whatever the model says meanwhile', async () => {
+  const gate = new Gate();
+  const slow = new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => {
+      await gate.pass();
+      return 'slow';
+    },
+  });
+  const second = new ScriptedLiveModel([]);
+  const { model, stream, stored } = await setup(
+    [
+      call('slow', 'c1'),
+      call('hang_up', 'c2'),
+      { heard: /bye/ },
+      'Good',
+      'bye',
+      call('slow', 'c3'),
+      async () => {
+        gate.open();
+        return [];
+      },
+    ],
+    { agent: { tools: [slow, hangUp] }, next: new LlmAgent({ name: 'next', model: second }) },
+  );
+  for await (const _ of stream);
+  expect((await stored()).map(told)).toEqual([
+    'slow()',
+    'hang_up()',
+    'hang_up={"result":"bye"}',
+    'Goodbye',
+    'slow()',
+    'slow={"result":"slow"}',
+  ]);
+  expect(model.connections[0]?.isClosed).toBe(true);
+  expect(second.attempts).toBe(0);
+});
+
+test('a tool that listens to the client does not keep an ended invocation going', async () => {
+  const listen = new FunctionTool({
+    name: 'listen',
+    description: '',
+    inputStream: true,
+    execute: async function* (_, { inputStream }) {
+      for await (const _request of inputStream ?? []) yield 'heard';
+    },
+  });
+  const { stream, stored } = await setup([call('listen', 'c1'), { heard: /under way/ }, call('hang_up', 'c2')], {
+    agent: { tools: [listen, hangUp] },
+  });
+  for await (const _ of stream);
+  expect((await stored()).at(-1)).toMatchObject({ content: { parts: [{ functionResponse: { name: 'hang_up' } }] } });
+});
+
+test('a plugin that ends the invocation ends the run after the event', async () => {
+  class Ender extends BasePlugin {
+    override onEventCallback({
+      invocationContext,
+      event,
+    }: {
+      invocationContext: InvocationContext;
+      event: Event;
+    }): undefined {
+      if (event.partial === undefined && event.content) invocationContext.endInvocation();
+      return undefined;
+    }
+  }
+  const { stream, stored } = await setup(['Hi', { generationComplete: true }, 'never'], {
+    plugins: [new Ender('ender')],
+  });
+  for await (const _ of stream);
+  expect((await stored()).map(told)).toEqual(['Hi']);
+});
+
+test('connections count as model calls, so that a run which is lost again and again comes to an end', async () => {
+  const { stream, stored, model } = await setup(['Hi', { turnComplete: true }, { ends: 1006 }], {
+    runConfig: { maxLlmCalls: 1 },
+  });
+  await expect(
+    (async () => {
+      for await (const _ of stream);
+    })(),
+  ).rejects.toMatchObject({ code: 'LLM_CALL_LIMIT' });
+  expect((await stored()).map(told)).toEqual(['Hi', 'end', 'LLM_CALL_LIMIT']);
+  expect(model.attempts).toBe(1);
+});

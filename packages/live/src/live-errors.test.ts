@@ -1,0 +1,84 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { errorAdvice, type Event, InvalidMessageError } from '@eventloom/core';
+import { fixedPlatform, type ScriptedLiveScript } from '@eventloom/testing';
+import { expect, test, vi } from 'vitest';
+import { END, user } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+
+function setup(script: ScriptedLiveScript, runConfig = {}) {
+  const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
+  return startScriptedRun([script], {}, { artifactService, runConfig });
+}
+
+function told({ content, errorCode, turnComplete }: Event): string {
+  return errorCode ?? content?.parts?.[0]?.text ?? (turnComplete ? 'end' : '');
+}
+
+test.each([
+  ['SAFETY', 'stop'],
+  ['PROHIBITED_CONTENT', 'stop'],
+  ['BLOCKLIST', 'stop'],
+  ['MAX_TOKENS', 'stop'],
+  ['CANCELLED', 'stop'],
+  ['RESOURCE_EXHAUSTED', 'retry'],
+  ['UNAVAILABLE', 'continue'],
+  ['DEADLINE_EXCEEDED', 'continue'],
+  ['UNKNOWN', 'continue'],
+  ['SOMETHING_NEW', 'continue'],
+])('after %s in the middle of a turn the run goes on, and who reads it is advised to %s', async (errorCode, action) => {
+  const { queue, stream, stored } = await setup([
+    { heard: 'content' },
+    'So far',
+    { errorCode, errorMessage: 'told why', turnComplete: true },
+    { heard: /again/ },
+    'Here',
+    END,
+  ]);
+  queue.sendContent(user('hi'));
+  const advice: string[] = [];
+  for await (const event of stream) {
+    if (event.errorCode !== undefined) {
+      advice.push(errorAdvice(event.errorCode).action);
+      expect(event).toMatchObject({ author: 'bot', errorMessage: 'told why' });
+      queue.sendContent(user('again'));
+    }
+    if (told(event) === 'Here' && !event.partial) queue.close();
+  }
+  expect(advice).toEqual([action]);
+  expect((await stored()).map(told).slice(0, 6)).toEqual(['hi', 'So far', errorCode, 'end', 'again', 'Here']);
+});
+
+test('audio that is no base64 is told and left out where it is to be saved, and the call goes on', async () => {
+  const { model, queue, stream, stored } = await setup([{ heard: 'activityEnd' }, 'Yes', END], { saveLiveBlob: true });
+  queue.sendRealtime({ data: '*', mimeType: 'audio/pcm' });
+  queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
+  queue.sendActivityEnd();
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map(told)).toEqual(['INVALID_REQUEST', 'Yes', '', 'end']);
+  expect(model.connections[0]?.sent).toEqual([
+    { blob: { data: 'AAAA', mimeType: 'audio/pcm' } },
+    { activityEnd: true },
+  ]);
+});
+
+test('what a connection cannot say is told and left out, and the call goes on', async () => {
+  const { model, queue, stream, stored } = await setup([{ heard: /hi/ }, 'Yes', END]);
+  const connect = model.connect.bind(model);
+  vi.spyOn(model, 'connect').mockImplementation(async (...given) => {
+    const connection = await connect(...given);
+    const send = connection.sendContent.bind(connection);
+    connection.sendContent = (content) =>
+      content.parts?.[0]?.fileData ? Promise.reject(new InvalidMessageError('no files')) : send(content);
+    return connection;
+  });
+  queue.sendContent({ role: 'user', parts: [{ fileData: { fileUri: 'gs://a/b', mimeType: 'text/plain' } }] });
+  queue.sendContent(user('hi'));
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect((await stored()).map(told)).toEqual(['', 'INVALID_MESSAGE', 'hi', 'Yes', 'end']);
+});
+
+test('why a turn ended is told with its end', async () => {
+  const { queue, stream, stored } = await setup([{ turnComplete: true, finishReason: 'STOP' }]);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  expect(await stored()).toMatchObject([{ turnComplete: true, finishReason: 'STOP' }]);
+});

@@ -1,0 +1,98 @@
+import type { Event, RunConfig } from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { call, user } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { told } from './fixtures/told-event.ts';
+import { LiveRequestQueue } from './live-request-queue.ts';
+
+const KEY = { userId: 'u', sessionId: 's' };
+
+interface Setup {
+  readonly agent?: Partial<LlmAgentConfig>;
+  readonly runConfig?: RunConfig;
+}
+
+function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
+  return startScriptedRun(scripts, agent, { runConfig });
+}
+
+test('a run that loses its session to another one ends with StaleWriterError', async () => {
+  const { runner, queue, stream, model } = await setup([[{ heard: 'content' }, 'a'], []]);
+  queue.sendContent(user('hi'));
+  const reading = readTurns(stream, queue);
+  await (await model.connection(0)).heard('content');
+  const other = new LiveRequestQueue();
+  const next = readTurns(
+    runner.runLive({ ...KEY, liveRequestQueue: other, runConfig: { onBusy: 'interrupt' } }),
+    other,
+  );
+  await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  await model.connection(1);
+  other.close();
+  expect(await next).toEqual([]);
+});
+
+test('what was said so far is stored before another run takes the session over', async () => {
+  const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
+  const { runner, queue, stream, stored } = await setup([[{ heard: 'content' }, call('slow', 'c1'), ...spoken], []], {
+    agent: { tools: [new FunctionTool({ name: 'slow', description: '', execute: () => new Promise(() => {}) })] },
+  });
+  queue.sendContent(user('hi'));
+  const other = new LiveRequestQueue();
+  other.close();
+  let next: Promise<Event[]> | undefined;
+  const reading = (async () => {
+    for await (const event of stream) {
+      if (!event.outputTranscription?.text || next) continue;
+      const runConfig = { onBusy: 'interrupt' } as const;
+      next = readTurns(runner.runLive({ ...KEY, liveRequestQueue: other, runConfig }), other);
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  expect(await next).toEqual([]);
+  expect((await stored()).map((event) => told(event).replace(/,"message.*/, ''))).toEqual([
+    'user: hi',
+    'bot: slow()',
+    'bot: slow={"error":"interrupted"',
+    'user: hears I live at ',
+    'bot: speaks Noted,  interrupted',
+  ]);
+});
+
+test('what was said so far is stored before a rewind takes the session over', async () => {
+  const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
+  const { runner, queue, stream, stored } = await setup([[{ heard: 'content' }, ...spoken]], {});
+  queue.sendContent(user('hi'));
+  let rewound: Promise<Event> | undefined;
+  const reading = (async () => {
+    for await (const { invocationId, outputTranscription } of stream) {
+      if (!outputTranscription?.text) continue;
+      rewound ??= runner.rewindAsync({ ...KEY, rewindBeforeInvocationId: invocationId, onBusy: 'interrupt' });
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  expect((await rewound)?.actions.rewindBeforeInvocationId).toBe(stream.invocationId);
+  expect((await stored()).map(told).slice(0, 3)).toEqual([
+    'user: hi',
+    'user: hears I live at ',
+    'bot: speaks Noted,  interrupted',
+  ]);
+});
+
+test('a run that stores nothing any more is taken over after a while', async () => {
+  const { clock, runner, queue, stream } = await setup([['Hello'], []]);
+  await stream.next();
+  const other = new LiveRequestQueue();
+  other.close();
+  const runConfig = { onBusy: 'interrupt' } as const;
+  const next = readTurns(runner.runLive({ ...KEY, liveRequestQueue: other, runConfig }), other);
+  // Nobody reads the run that is to make way.
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  clock.advance(2000);
+  expect(await next).toEqual([]);
+  await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'STALE_WRITER' });
+});

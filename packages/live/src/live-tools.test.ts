@@ -1,0 +1,232 @@
+import { type Event, getFunctionCalls, getFunctionResponses, type RunConfig } from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import { Gate, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { call, END, user } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { told } from './fixtures/told-event.ts';
+
+interface Setup {
+  readonly agent?: Partial<LlmAgentConfig>;
+  readonly runConfig?: RunConfig;
+}
+
+function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
+  return startScriptedRun(scripts, agent, { runConfig });
+}
+
+test('a tool runs while the model speaks on, and its response is stored and sent', async () => {
+  const gate = new Gate();
+  const slow = new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => {
+      await gate.pass();
+      return { done: true };
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [[{ heard: 'content' }, call('slow', 'c1'), 'Wait', { heard: 'toolResponses' }, ' over', END]],
+    { agent: { tools: [slow] } },
+  );
+  queue.sendContent(user('go'));
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (told(event) === 'bot~ Wait') gate.open();
+    if (event.turnComplete) queue.close();
+  }
+  expect((await stored()).map(told)).toEqual([
+    'user: go',
+    'bot: slow()',
+    'bot: slow={"done":true}',
+    'bot: Wait over',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent[1]).toEqual({
+    toolResponses: [{ id: 'c1', name: 'slow', response: { done: true } }],
+  });
+  const calling = events.find((event) => getFunctionCalls(event).length > 0);
+  expect(getFunctionCalls(calling as Event)[0]?.id).toBe('c1');
+  expect(events.filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(1);
+});
+
+test('a call that the model takes back is stopped, and nobody is told of it', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const endless = new FunctionTool({
+    name: 'endless',
+    description: '',
+    execute: (_, { invocationContext }) =>
+      new Promise((_resolve, reject) => {
+        invocationContext.abortSignal.addEventListener('abort', () => {
+          stopped.resolve();
+          reject(new Error('stopped'));
+        });
+      }),
+  });
+  const { model, queue, stream, stored } = await setup(
+    [
+      [
+        { heard: 'content' },
+        call('endless', 'c1'),
+        { toolCallCancellation: { ids: ['c1'] } },
+        async () => {
+          await stopped.promise;
+          return ['Well', END];
+        },
+      ],
+    ],
+    { agent: { tools: [endless] } },
+  );
+  queue.sendContent(user('go'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(told)).toEqual(['user: go', 'bot: endless()', 'bot: Well', 'bot: end']);
+  expect(model.connections[0]?.sent).toHaveLength(1);
+});
+
+test('a tool with an input stream hears the client, tells the model what it finds, and is stopped by the model', async () => {
+  const ended = Promise.withResolvers<string[]>();
+  const watch = new FunctionTool({
+    name: 'watch',
+    description: '',
+    inputStream: true,
+    execute: async function* (_, { inputStream }) {
+      const seen: string[] = [];
+      try {
+        for await (const request of inputStream ?? []) {
+          const data = 'blob' in request ? (request.blob.data ?? '') : '';
+          seen.push(data);
+          yield `saw ${data}`;
+        }
+      } finally {
+        ended.resolve(seen);
+      }
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [
+      [
+        { heard: 'content' },
+        call('watch', 'c1'),
+        { heard: /saw BB==/ },
+        call('stop_streaming', 'c2', { function_name: 'watch' }),
+        { heard: /stopped watch/ },
+        END,
+      ],
+    ],
+    { agent: { tools: [watch] } },
+  );
+  queue.sendRealtime({ data: 'before', mimeType: 'video/jpeg' });
+  queue.sendContent(user('watch'));
+  for await (const event of stream) {
+    if (
+      event.content?.parts?.[0]?.functionResponse?.response?.['status'] &&
+      getFunctionResponses(event)[0]?.id === 'c1'
+    )
+      for (const data of ['AA==', 'BB==']) queue.sendRealtime({ data, mimeType: 'video/jpeg' });
+    if (event.turnComplete) queue.close();
+  }
+  expect(await ended.promise).toEqual(['AA==', 'BB==']);
+  expect((await stored()).map(told)).toEqual([
+    'user: watch',
+    'bot: watch()',
+    'bot: watch={"status":"under way; what it finds is told as it comes"}',
+    'bot: stop_streaming()',
+    'bot: stop_streaming={"status":"stopped watch"}',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent.filter((sent) => 'blob' in sent)).toHaveLength(3);
+  model.assertConsumed();
+});
+
+test('a call that a person has to confirm is run when they did, and the model is told both times', async () => {
+  const runs: unknown[] = [];
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: (args) => {
+      runs.push(args);
+      return { paid: true };
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [
+      [
+        { heard: 'content' },
+        call('pay', 'c1'),
+        { heard: /requires confirmation/ },
+        'Please approve',
+        { generationComplete: true },
+        { heard: /paid/ },
+        END,
+      ],
+    ],
+    { agent: { tools: [pay] } },
+  );
+  queue.sendContent(user('pay'));
+  for await (const event of stream) {
+    const [asked] = getFunctionCalls(event);
+    if (asked?.name === 'adk_request_confirmation') {
+      const functionResponse = { id: asked.id ?? '', name: asked.name, response: { confirmed: true } };
+      queue.sendContent({ role: 'user', parts: [{ functionResponse }] });
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect(runs).toEqual([{}]);
+  expect(model.connections[0]?.sent.slice(1)).toEqual([
+    {
+      toolResponses: [
+        { id: 'c1', name: 'pay', response: { error: expect.stringContaining('confirmation') as string } },
+      ],
+    },
+    { content: user('Function pay, called earlier with {}, returned: {"paid":true}') },
+  ]);
+  expect((await stored()).filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(3);
+  model.assertConsumed();
+});
+
+test('the result of a long-running call comes by the queue, and what cannot be taken is told', async () => {
+  const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
+  const { model, queue, stream, stored } = await setup(
+    [[{ heard: 'content' }, call('order', 'c1'), { heard: /delivered/ }, END]],
+    { agent: { tools: [order] } },
+  );
+  queue.sendContent(user('order'));
+  for await (const event of stream) {
+    if (event.longRunningToolIds) {
+      queue.sendToolResponse({ id: 'unknown', name: 'order', response: {} });
+      queue.sendToolResponse({ id: 'c1', name: 'order', response: { state: 'delivered' } });
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect((await stored()).map(told)).toEqual([
+    'user: order',
+    'bot: order()',
+    'bot: INVALID_MESSAGE',
+    'user: order={"state":"delivered"}',
+    'bot: end',
+  ]);
+  expect(model.connections[0]?.sent).toHaveLength(2);
+});
+
+test('a tool that ends the invocation ends the run, and its connection, without an error', async () => {
+  const stop = new FunctionTool({
+    name: 'stop',
+    description: '',
+    execute: (_, { invocationContext }) => {
+      invocationContext.endInvocation();
+      return 'stopped';
+    },
+  });
+  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, call('stop', 'c1'), 'never']], {
+    agent: { tools: [stop] },
+  });
+  queue.sendContent(user('go'));
+  for await (const _ of stream);
+  expect((await stored()).map(told).slice(0, 2)).toEqual(['user: go', 'bot: stop()']);
+  expect((await stored()).at(-1)?.errorCode).toBeUndefined();
+  await model.connections[0]?.over;
+});

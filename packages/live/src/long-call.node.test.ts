@@ -1,0 +1,75 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { LiveRequestQueue } from './live-request-queue.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const CONNECTIONS = 12;
+const SECONDS = 600;
+/** What the run may hold at any time: what is on its way. */
+const FEW = 16;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+test.each([false, true])(
+  'of a call of two hours nothing is held but what is on its way (a service that tells: %s)',
+  async (tellsConsumed) => {
+    const platform = fixedPlatform();
+    const sessionService = new InMemorySessionService({ platform });
+    await sessionService.createSession(KEY);
+    const steps = Array.from({ length: SECONDS }, (_, second): ScriptedLiveStep[] => [
+      // What is said to a connection that is about to end may be lost, where the service does not tell.
+      ...(second > 0 || tellsConsumed ? [{ heard: 'blob' as const }] : []),
+      () => [{ content: { role: 'model', parts: [{ inlineData: { data: 'AAAA', mimeType: 'audio/pcm' } }] } }],
+      ...(second % 60 === 59 ? [{ turnComplete: true }] : []),
+      {
+        liveSessionResumptionUpdate: { newHandle: 'h', resumable: true },
+        ...(tellsConsumed ? { consumedSends: second + 1 } : {}),
+      },
+    ]).flat();
+    const model = new ScriptedLiveModel(() => ({ tellsConsumed, steps: [...steps, { ends: 1011 }] }), {
+      recordSent: false,
+    });
+    const runner = new Runner({
+      appName: 'app',
+      agent: new LlmAgent({ name: 'bot', model }),
+      sessionService,
+      platform,
+    });
+    const queue = new LiveRequestQueue();
+    const runConfig = { sessionResumption: {} };
+    const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
+    const heard: WeakRef<object>[] = [];
+    const said: WeakRef<object>[] = [];
+    const say = (): void => {
+      const blob = { data: 'BBBB', mimeType: 'audio/pcm' };
+      said.push(new WeakRef(blob));
+      queue.sendRealtime(blob);
+    };
+    const held = async (refs: readonly WeakRef<object>[]): Promise<number> => {
+      // What was looked at in this turn of the event loop is kept for its length.
+      await new Promise((resolve) => setImmediate(resolve));
+      collectGarbage();
+      return refs.filter((ref) => ref.deref() !== undefined).length;
+    };
+    say();
+    for await (const event of stream) {
+      if (!event.content) continue;
+      heard.push(new WeakRef(event));
+      platform.advance(1000);
+      if (heard.length % (3 * SECONDS) === 0) {
+        expect(await held(heard)).toBeLessThan(FEW);
+        expect(await held(said)).toBeLessThan(FEW);
+        expect(queue.chars).toBe(0);
+      }
+      if (heard.length < CONNECTIONS * SECONDS) say();
+      else queue.close();
+    }
+    expect(heard).toHaveLength(CONNECTIONS * SECONDS);
+  },
+);

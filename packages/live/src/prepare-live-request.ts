@@ -1,0 +1,91 @@
+import {
+  appendTools,
+  ConfigurationError,
+  type EventActions,
+  type FunctionDeclaration,
+  getOwn,
+  type LlmRequest,
+  Modality,
+  type ResponseScheduling,
+} from '@eventloom/core';
+import { prepareRequest, type Step } from '@eventloom/llm-agent/internal';
+import type { LiveCalls } from './live-calls.ts';
+import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
+
+/** What a run config says of live runs and the setup of a connection takes as it is. */
+const PASSED_ON = [
+  'speechConfig',
+  'inputAudioTranscription',
+  'outputAudioTranscription',
+  'realtimeInputConfig',
+  'contextWindowCompression',
+  'proactivity',
+  'enableAffectiveDialog',
+] as const;
+
+/**
+ * The request that a live connection is set up with, made as every request of the agent is. Without a handle its contents are the
+ * history; with one the service has the history.
+ */
+export async function prepareLiveRequest(
+  step: Step,
+  handle: string | undefined,
+  calls: LiveCalls,
+  actions: EventActions,
+): Promise<LlmRequest> {
+  const request = await prepareRequest(step, actions);
+  const listens = Object.values(request.toolsDict).some((tool) => tool.hasInputStream);
+  if (listens && !getOwn(request.toolsDict, STOP_STREAMING))
+    appendTools(request, [new StopStreamingTool((toolName) => calls.stopStreaming(toolName))]);
+  declareNonBlocking(request);
+  const { config } = request;
+  const { runConfig, invocation } = step.context;
+  config.responseModalities = [...(runConfig.responseModalities ?? [Modality.AUDIO])];
+  if (invocation.rootAgent.subAgents.length > 0) {
+    config['inputAudioTranscription'] = {};
+    config['outputAudioTranscription'] = {};
+  }
+  for (const option of PASSED_ON) if (runConfig[option] !== undefined) config[option] = runConfig[option];
+  const { sessionResumption } = runConfig;
+  if (sessionResumption) config['sessionResumption'] = withHandle(sessionResumption, handle);
+  if (handle !== undefined) request.contents = [];
+  return request;
+}
+
+const SCHEDULINGS: ReadonlySet<string> = new Set<ResponseScheduling>(['SILENT', 'WHEN_IDLE', 'INTERRUPT']);
+
+/** An entry of a request's tools: such as the runtime makes, or another of the vendor's. */
+interface Tool {
+  readonly functionDeclarations?: readonly FunctionDeclaration[];
+}
+
+/**
+ * Says of tools that their calls do not keep the model from speaking. Only live models know of that.
+ * @throws ConfigurationError for a scheduling that there is not
+ */
+function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
+  for (const { name, responseScheduling } of Object.values(toolsDict)) {
+    if (responseScheduling !== undefined && !SCHEDULINGS.has(responseScheduling))
+      throw new ConfigurationError(`tool "${name}": responseScheduling must be one of ${[...SCHEDULINGS].join(', ')}`);
+  }
+  if (!config.tools || !Object.values(toolsDict).some((tool) => tool.isNonBlocking)) return;
+  const declared = (declaration: FunctionDeclaration): FunctionDeclaration =>
+    getOwn(toolsDict, declaration.name ?? '')?.isNonBlocking
+      ? { ...declaration, behavior: 'NON_BLOCKING' }
+      : declaration;
+  config.tools = (config.tools as Tool[]).map((tool) =>
+    tool.functionDeclarations ? { ...tool, functionDeclarations: tool.functionDeclarations.map(declared) } : tool,
+  );
+}
+
+/** As the run asks for it, with this handle, or none: the one that the run was given is for its first connection. */
+function withHandle(sessionResumption: { readonly handle?: unknown }, handle: string | undefined): object {
+  const { handle: _, ...asked } = sessionResumption;
+  return handle === undefined ? asked : { ...asked, handle };
+}
+
+/** The handle of an earlier session that the run is to go on with. */
+export function givenHandle(sessionResumption: object | undefined): string | undefined {
+  if (!sessionResumption || !('handle' in sessionResumption)) return undefined;
+  return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;
+}

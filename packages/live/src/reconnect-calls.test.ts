@@ -1,0 +1,249 @@
+import { type BaseAgent, getFunctionCalls, type RunConfig } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
+import { KEY, startLiveRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { LiveRequestQueue } from './live-request-queue.ts';
+
+const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
+
+function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
+  return startLiveRun(agent, { runConfig, delays: [] });
+}
+
+/** What is told of a call that still runs. */
+function pending(name: string, id: string) {
+  const response: unknown = expect.objectContaining({ status: 'pending' });
+  return { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
+}
+
+/** A tool that is done when the connection after the one that called it is there. */
+function slowTool(model: () => ScriptedLiveModel) {
+  return new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => {
+      await model().connection(1);
+      return { done: true };
+    },
+  });
+}
+
+const ANSWER = { toolResponses: [{ id: 'c1', name: 'slow', response: { done: true } }] };
+
+const IN_WORDS = { content: user('Function slow, called earlier with {"n":1}, returned: {"done":true}') };
+
+test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
+  [
+    'the handle was given before the call',
+    RESUMED,
+    [handle('h'), call('slow', 'c1', { n: 1 }), { ends: 1006 }],
+    [ANSWER],
+  ],
+  [
+    'the handle stands for what was before the call',
+    RESUMED,
+    [handle('h'), NOT_RESUMABLE, call('slow', 'c1', { n: 1 }), { ends: 1006 }],
+    [IN_WORDS],
+  ],
+  [
+    'a newer handle stands for the call too',
+    RESUMED,
+    [handle('h'), NOT_RESUMABLE, call('slow', 'c1', { n: 1 }), handle('i'), { ends: 1006 }],
+    [ANSWER],
+  ],
+  [
+    'there is no handle',
+    {},
+    [{ heard: 'content' }, call('slow', 'c1', { n: 1 }), { ends: 1006 }],
+    [
+      // Nothing is answered before the response is there.
+      { history: [user('go'), call('slow', 'c1', { n: 1 }).content, pending('slow', 'c1')], isWaiting: true },
+      IN_WORDS,
+    ],
+  ],
+])(
+  'a response reaches the model after its connection died, in a form it can take: %s',
+  async (_, config, first, sent) => {
+    const model: ScriptedLiveModel = new ScriptedLiveModel([first, [{ heard: /done/ }, 'Done', END]]);
+    const agent = new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model)] });
+    const { queue, stream, stored } = await setup(agent, config);
+    if (!('sessionResumption' in config)) queue.sendContent(user('go'));
+    await readTurns(stream, queue);
+    expect(model.connections[1]?.sent).toEqual(sent);
+    const response = { id: 'c1', name: 'slow', response: { done: true } };
+    expect((await stored()).flatMap(({ content }) => content?.parts ?? [])).toContainEqual({
+      functionResponse: response,
+    });
+    model.assertConsumed();
+  },
+);
+
+test('an ended invocation goes on without a connection until its calls are over', async () => {
+  const model: ScriptedLiveModel = new ScriptedLiveModel([
+    [handle('h'), call('slow', 'c1'), call('hang_up', 'c2'), { heard: /bye/ }, { ends: 1006 }],
+  ]);
+  const slow = new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => (await model.connection(0)).over.then(() => ({ done: true })),
+  });
+  const hangUp = new FunctionTool({
+    name: 'hang_up',
+    description: '',
+    execute: (_, { invocationContext }) => {
+      invocationContext.endInvocation();
+      return 'bye';
+    },
+  });
+  const { stream, stored } = await setup(new LlmAgent({ name: 'bot', model, tools: [slow, hangUp] }), RESUMED);
+  for await (const _ of stream);
+  const responses = (await stored()).flatMap(({ content }) => content?.parts?.[0]?.functionResponse?.response ?? []);
+  expect(responses).toEqual([{ result: 'bye' }, { done: true }]);
+});
+
+test('a response that comes when the history is made already is told after it', async () => {
+  const gate = new Gate();
+  const model = new ScriptedLiveModel([
+    [{ heard: 'content' }, call('quick', 'c1'), { ends: 1006 }],
+    { gate, steps: [{ heard: /result/ }, 'Done', END] },
+  ]);
+  const quick = new FunctionTool({
+    name: 'quick',
+    description: '',
+    execute: async () => gate.reached.then(() => 'done'),
+  });
+  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick] }));
+  queue.sendContent(user('go'));
+  for await (const event of stream) {
+    if (event.content?.parts?.[0]?.functionResponse) gate.open();
+    if (event.turnComplete) queue.close();
+  }
+  // The request was made before the response was there.
+  expect(model.connections[1]?.sent).toEqual([
+    { history: [user('go'), call('quick', 'c1').content, pending('quick', 'c1')], isWaiting: true },
+    { content: user('Function quick, called earlier with {}, returned: {"result":"done"}') },
+  ]);
+});
+
+test('a response that came before the history was made is told with it, and not again', async () => {
+  const lost = new Gate();
+  const answered = Promise.withResolvers<void>();
+  const gate = new Gate();
+  const model = new ScriptedLiveModel([
+    [{ heard: 'content' }, call('quick', 'c1'), { ends: 1006 }],
+    { gate, steps: [{ heard: 'history' }, { heard: /more/ }, 'Done', END] },
+  ]);
+  const quick = new FunctionTool({
+    name: 'quick',
+    description: '',
+    execute: async () => lost.pass().then(() => 'done'),
+  });
+  const instruction = async (): Promise<string> => {
+    if (model.attempts === 0) return '';
+    lost.open();
+    await answered.promise;
+    return '';
+  };
+  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick], instruction }));
+  queue.sendContent(user('go'));
+  void gate.reached.then(() => {
+    gate.open();
+    queue.sendContent(user('more'));
+  });
+  for await (const event of stream) {
+    if (event.content?.parts?.[0]?.functionResponse) answered.resolve();
+    if (event.turnComplete) queue.close();
+  }
+  expect(model.connections[1]?.sent).toEqual([
+    { history: [user('go'), call('quick', 'c1').content, { role: 'user', parts: [expect.anything()] }] },
+    { content: user('more') },
+  ]);
+});
+
+test('a history that is told anew ends with the newest response, without what the model said since its call', async () => {
+  const answered = Promise.withResolvers<void>();
+  const model: ScriptedLiveModel = new ScriptedLiveModel([
+    [{ heard: 'content' }, call('quick', 'c1'), 'Let me look', END, { ends: 1006 }],
+    [{ heard: 'history' }, 'Done', END],
+  ]);
+  const quick = new FunctionTool({ name: 'quick', description: '', execute: async () => answered.promise });
+  const instruction = async (): Promise<string> => {
+    if (model.attempts > 0) await responded.promise;
+    return '';
+  };
+  const responded = Promise.withResolvers<void>();
+  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick], instruction }));
+  queue.sendContent(user('go'));
+  let turns = 0;
+  for await (const event of stream) {
+    if (event.content?.parts?.[0]?.functionResponse) responded.resolve();
+    if (event.turnComplete && ++turns === 1) answered.resolve();
+    if (turns === 2) queue.close();
+  }
+  const functionResponse = { id: 'c1', name: 'quick', response: { result: null } };
+  expect(model.connections[1]?.sent).toEqual([
+    { history: [user('go'), call('quick', 'c1').content, { role: 'user', parts: [{ functionResponse }] }] },
+  ]);
+});
+
+test('the result of a call of an earlier run is told in words: the service knows of the call only what it was told', async () => {
+  const model = new ScriptedLiveModel([
+    [call('order', 'c1'), END],
+    [{ heard: /delivered/ }, END],
+  ]);
+  const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => ({ state: 'sent' }) });
+  const agent = new LlmAgent({ name: 'bot', model, tools: [order] });
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  for (const response of [undefined, { state: 'delivered' }]) {
+    const queue = new LiveRequestQueue();
+    if (response) queue.sendToolResponse({ id: 'c1', name: 'order', response });
+    await readTurns(runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue }), queue);
+  }
+  expect(model.connections[1]?.sent.slice(1)).toEqual([
+    { content: user('Function order, called earlier with {}, returned: {"state":"delivered"}') },
+  ]);
+});
+
+test('answers to a question of an agent that handed over meanwhile run its call, and whoever has control is told', async () => {
+  const runs: string[] = [];
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: (_, { agentName }) => {
+      runs.push(agentName);
+      return { paid: true };
+    },
+  });
+  const childModel = new ScriptedLiveModel([[{ heard: 'history' }, 'Hello', { heard: /paid/ }, END]]);
+  const child = new LlmAgent({ name: 'child', model: childModel });
+  const model = new ScriptedLiveModel([
+    [call('pay', 'c1'), { heard: /confirmation/ }, call('transfer_to_agent', 'c2', { agent_name: 'child' })],
+  ]);
+  const { queue, stream, stored } = await setup(
+    new LlmAgent({ name: 'root', model, tools: [pay], subAgents: [child] }),
+  );
+  let question: { id?: string; name?: string } | undefined;
+  for await (const event of stream) {
+    const [asked] = getFunctionCalls(event);
+    if (asked?.name === 'adk_request_confirmation') question = asked;
+    if (event.partial && event.author === 'child')
+      queue.sendToolResponse({ id: question?.id ?? '', name: question?.name ?? '', response: { confirmed: true } });
+    if (event.turnComplete) queue.close();
+  }
+  expect(runs).toEqual(['root']);
+  expect(childModel.connections[0]?.sent.slice(1)).toEqual([
+    { content: user('Function pay, called earlier by root with {}, returned: {"paid":true}') },
+  ]);
+  const paid = (await stored()).filter(({ content }) => content?.parts?.[0]?.functionResponse?.response?.['paid']);
+  expect(paid.map(({ author }) => author)).toEqual(['root']);
+});

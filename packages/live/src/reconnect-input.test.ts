@@ -1,0 +1,147 @@
+import { type Content, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { expect, test, vi } from 'vitest';
+import { END, LOST, user } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readAll } from './fixtures/live-turns.ts';
+
+function setup(scripts: readonly ScriptedLiveScript[], runConfig: RunConfig = {}) {
+  return startScriptedRun(scripts, {}, { runConfig });
+}
+
+function blob(data: string) {
+  return { data, mimeType: 'audio/pcm' };
+}
+
+const image = { role: 'user', parts: [{ inlineData: { data: 'AAAA', mimeType: 'image/png' } }] };
+
+/** The first connection cannot send what the client says any more, and ends. */
+function breakFirst(
+  model: ScriptedLiveModel,
+  send: 'sendActivityStart' | 'sendActivityEnd' | 'sendContent',
+  gate: Gate,
+) {
+  const connect = model.connect.bind(model);
+  vi.spyOn(model, 'connect').mockImplementation(async (...given) => {
+    const connection = await connect(...given);
+    if (model.attempts > 1) return connection;
+    const say = connection.sendContent.bind(connection);
+    connection[send] = (content?: Content) => {
+      if (content?.parts?.[0]?.text === 'hi') return say(content);
+      gate.open();
+      return Promise.reject(LOST);
+    };
+    return connection;
+  });
+}
+
+test.each([
+  ['sendActivityStart', { activityStart: true }],
+  ['sendActivityEnd', { activityEnd: true }],
+  ['sendContent', { content: image }],
+] as const)(
+  'what a lost connection did not take and no history tells is sent to the next one: %s',
+  async (send, sent) => {
+    const gate = new Gate();
+    const { model, queue, stream } = await setup([
+      [{ heard: 'content' }, 'Hello', END, gate, { ends: 1006 }],
+      [{ heard: 'blob' }, 'Two', END],
+    ]);
+    breakFirst(model, send, gate);
+    queue.sendContent(user('hi'));
+    let turns = 0;
+    for await (const event of stream) {
+      if (!event.turnComplete) continue;
+      if (++turns === 2) queue.close();
+      else {
+        if (send === 'sendContent') queue.sendContent(image);
+        else queue[send]();
+        queue.sendRealtime(blob('AA=='));
+      }
+    }
+    expect(model.connections[1]?.sent.slice(1)).toEqual([sent, { blob: blob('AA==') }]);
+  },
+);
+
+test.each([
+  ['its history', {}, [], []],
+  ['a handle of before', { sessionResumption: {} }, [{ liveSessionResumptionUpdate: { newHandle: 'h' } }], []],
+  ['a handle of meanwhile', { sessionResumption: {} }, [], [{ liveSessionResumptionUpdate: { newHandle: 'h' } }]],
+])(
+  'who speaks when a connection is lost still speaks on the next one, which has all of it, made with %s',
+  async (_, config, before, meanwhile) => {
+    const { model, queue, stream } = await setup(
+      [
+        [...before, 'Hello', END, { heard: 'blob' }, ...meanwhile, { ends: 1006 }],
+        [{ heard: 'activityEnd' }, 'Yes', END],
+      ],
+      config,
+    );
+    let turns = 0;
+    for await (const event of stream) {
+      if (!event.turnComplete) continue;
+      if (++turns === 2) queue.close();
+      else {
+        queue.sendActivityStart();
+        queue.sendRealtime(blob('AA=='));
+        void model.connection(1).then(() => {
+          queue.sendRealtime(blob('BB=='));
+          queue.sendActivityEnd();
+        });
+      }
+    }
+    const sent = model.connections[1]?.sent.filter((one) => !('history' in one));
+    const isInHandle = meanwhile.length > 0;
+    expect(sent).toEqual([
+      ...(isInHandle ? [] : [{ activityStart: true }, { blob: blob('AA==') }]),
+      { blob: blob('BB==') },
+      { activityEnd: true },
+    ]);
+  },
+);
+
+test('who has done speaking does not begin anew on the next connection', async () => {
+  const { model, queue, stream } = await setup([
+    [{ heard: 'activityEnd' }, 'Yes', END, { ends: 1006 }],
+    [{ heard: 'blob' }, 'Two', END],
+  ]);
+  queue.sendActivityStart();
+  queue.sendActivityEnd();
+  void model.connection(1).then(() => queue.sendRealtime(blob('AA==')));
+  let turns = 0;
+  for await (const event of stream) if (event.turnComplete && ++turns === 2) queue.close();
+  expect(model.connections[1]?.sent.slice(1)).toEqual([{ blob: blob('AA==') }]);
+});
+
+test('speech that waits for a network that is dead does not keep a call going that the client has closed', async () => {
+  const { model, queue, stream } = await setup([LOST, LOST]);
+  const reading = readAll(stream);
+  queue.sendRealtime(blob('AA=='));
+  // The clock stands still: the wait after the second loss has no end.
+  while (model.attempts < 2) await Promise.resolve();
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  queue.close();
+  expect(await reading).toEqual([]);
+});
+
+test('speech that was closed before the network died ends with the loss', async () => {
+  const { model, queue, stream } = await setup([LOST]);
+  queue.sendRealtime(blob('AA=='));
+  queue.close();
+  expect(await readAll(stream)).toEqual([]);
+  expect(model.attempts).toBe(1);
+});
+
+test('what was written is still sent when the client has closed, and its loss is told', async () => {
+  const { model, queue, stream } = await setup([LOST, []]);
+  queue.sendContent(user('bye'));
+  queue.close();
+  await readAll(stream);
+  expect(model.connections[0]?.sent).toEqual([{ content: user('bye') }]);
+
+  const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
+  const other = await setup([refused]);
+  other.queue.sendRealtime(blob('AA=='));
+  other.queue.close();
+  await expect(readAll(other.stream)).rejects.toBe(refused);
+});

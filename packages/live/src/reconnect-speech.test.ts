@@ -1,0 +1,170 @@
+import type { LiveLlmResponse, LiveRequest, RunConfig } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import {
+  type FixedPlatform,
+  fixedPlatform,
+  type LiveSent,
+  ScriptedLiveModel,
+  type ScriptedLiveScript,
+  type ScriptedLiveStep,
+} from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { LiveRequestQueue } from './live-request-queue.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const END = { turnComplete: true };
+const HANDLE = { liveSessionResumptionUpdate: { newHandle: 'h' } };
+const LOST = { ends: 1006 };
+const START = { activityStart: true } as const;
+const STOP = { activityEnd: true } as const;
+const RESUMED: RunConfig = { sessionResumption: {} };
+
+function heard(text: string): LiveLlmResponse {
+  return { inputTranscription: { text } };
+}
+
+function piece(data: string) {
+  return { blob: { data, mimeType: 'audio/pcm' } };
+}
+
+/**
+ * A client that speaks: at once, and on when it hears of a handle or of its words. What each connection after the first was sent beside
+ * a history.
+ */
+async function speak(
+  scripts: readonly ScriptedLiveScript[],
+  said: (readonly LiveRequest[])[],
+  runConfig: RunConfig = {},
+  { platform = fixedPlatform(), endsAt = 1 } = {},
+) {
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const model = new ScriptedLiveModel(scripts);
+  const agent = new LlmAgent({ name: 'bot', model });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const queue = new LiveRequestQueue();
+  const sayMore = (): void => {
+    for (const request of said.shift() ?? []) {
+      if ('content' in request) queue.sendContent(request.content);
+      else if ('blob' in request) queue.sendRealtime(request.blob);
+      else if ('activityStart' in request) queue.sendActivityStart();
+      else queue.sendActivityEnd();
+    }
+  };
+  sayMore();
+  for await (const event of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig })) {
+    if (event.liveSessionResumptionUpdate || event.inputTranscription) sayMore();
+    if (event.turnComplete && --endsAt === 0) queue.close();
+  }
+  model.assertConsumed();
+  return model.connections.slice(1).map(({ sent }) => sent.filter((one) => !('history' in one)));
+}
+
+/** A connection that lasted is followed by the next at once. */
+function lasts(platform: FixedPlatform): () => [] {
+  return () => {
+    platform.advance(10_000);
+    return [];
+  };
+}
+
+const HI: LiveRequest = { content: { role: 'user', parts: [{ text: 'Hi' }] } };
+const A = piece('AA==');
+const B = piece('BB==');
+const ANSWER: ScriptedLiveScript = [{ heard: 'activityEnd' }, 'Yes', END];
+
+test('a turn that was spoken and not answered is spoken again on a connection that is told the history', async () => {
+  const turn: LiveRequest[] = [START, A, B, STOP];
+  expect(await speak([[{ heard: 'activityEnd' }, LOST], ANSWER], [turn])).toEqual([turn]);
+});
+
+test('a turn that was spoken after a handle and not answered is spoken again, on each connection that does not answer', async () => {
+  const platform = fixedPlatform();
+  const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, lasts(platform), LOST];
+  const turn: LiveRequest[] = [START, A, B, STOP];
+  expect(await speak([[HANDLE, ...lost], lost, ANSWER], [[], turn], RESUMED, { platform })).toEqual([turn, turn]);
+});
+
+test('what was spoken before a handle is in it, and the rest is spoken again', async () => {
+  const lost: ScriptedLiveScript = [{ heard: 'blob' }, HANDLE, { heard: 'activityEnd' }, LOST];
+  const said: LiveRequest[][] = [
+    [START, A],
+    [B, STOP],
+  ];
+  expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[B, STOP]]);
+});
+
+test('a turn that is open in the handle and was being answered is ended, and not spoken again', async () => {
+  const lost: ScriptedLiveScript = [{ heard: 'blob' }, HANDLE, { heard: 'activityEnd' }, 'Well, ', LOST];
+  const said: LiveRequest[][] = [
+    [START, A],
+    [B, STOP],
+  ];
+  expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[STOP]]);
+});
+
+test('a turn that was being answered is not spoken again', async () => {
+  const lost: ScriptedLiveScript = [HANDLE, { heard: 'activityEnd' }, 'Well, ', LOST];
+  expect(await speak([lost, ['Yes', END]], [[], [START, A, STOP]], RESUMED)).toEqual([[]]);
+});
+
+test('who speaks on while the model does still speaks on the next connection', async () => {
+  const lost: ScriptedLiveScript = [HANDLE, { heard: 'blob' }, 'Yes?', heard('Hm'), { heard: 'activityEnd' }, LOST];
+  const said: LiveRequest[][] = [[], [START, A], [B, STOP]];
+  expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[START, B, STOP]]);
+});
+
+test('that the user cuts in is no answer to what the user says', async () => {
+  const lost: ScriptedLiveScript = [HANDLE, { heard: 'activityEnd' }, { interrupted: true }, LOST];
+  expect(await speak([lost, ANSWER], [[], [START, A, STOP]], RESUMED)).toEqual([[START, A, STOP]]);
+});
+
+test('of a turn whose words a history has in part, the rest is spoken again', async () => {
+  const lost: ScriptedLiveScript = [{ heard: 'blob' }, heard('Are you '), { heard: 'activityEnd' }, LOST];
+  const said: LiveRequest[][] = [
+    [START, A],
+    [B, STOP],
+  ];
+  expect(await speak([lost, ANSWER], said)).toEqual([[START, B, STOP]]);
+});
+
+test('a turn whose words the history has is not spoken again', async () => {
+  const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, heard('Are you open?'), LOST];
+  expect(await speak([lost, ['Yes', END]], [[START, A, STOP]])).toEqual([[]]);
+});
+
+test('a handle that nobody asked for is none: the next connection is told the history', async () => {
+  const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, HANDLE, LOST];
+  expect(await speak([lost, ANSWER], [[START, A, STOP]])).toEqual([[START, A, STOP]]);
+});
+
+test('a turn that ended without a word is over: what was written is not sent again', async () => {
+  const lost: ScriptedLiveScript = [
+    HANDLE,
+    { heard: 'content' },
+    { generationComplete: true, turnComplete: true },
+    LOST,
+  ];
+  expect(await speak([lost, ['Yes', END]], [[], [HI]], RESUMED, { endsAt: 2 })).toEqual([[]]);
+});
+
+/** A service that says how many sends it consumed. */
+function telling(...steps: ScriptedLiveStep[]): ScriptedLiveScript {
+  return { steps, tellsConsumed: true };
+}
+
+test('a service that tells what it consumed is sent the end of a turn that is open in its handle', async () => {
+  const lost = telling({ heard: 'activityEnd' }, { ...HANDLE, consumedSends: 2 }, LOST);
+  expect(await speak([lost, ANSWER], [[START, A, STOP]], RESUMED)).toEqual([[STOP]]);
+});
+
+test('a history is one of the sends that a service counts', async () => {
+  const platform = fixedPlatform();
+  const lost = telling({ heard: 'content' }, lasts(platform), LOST);
+  const isLast = (sent: LiveSent): boolean => 'blob' in sent && sent.blob.data === B.blob.data;
+  const told = telling({ heard: isLast }, { ...HANDLE, consumedSends: 2 }, lasts(platform), LOST);
+  const [, last] = await speak([lost, told, [{ heard: 'blob' }, 'Yes', END]], [[HI, A, B]], RESUMED, { platform });
+  expect(last).toEqual([B]);
+});

@@ -1,0 +1,169 @@
+import { type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedLiveScript } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { END, handle, LOST, RESUMED, user } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+
+function setup(
+  scripts: readonly ScriptedLiveScript[] | ((index: number) => ScriptedLiveScript),
+  runConfig: RunConfig = {},
+  agent: Partial<LlmAgentConfig> = {},
+  delays: number[] = [],
+) {
+  const played = typeof scripts === 'function' ? (_: unknown, index: number) => scripts(index) : scripts;
+  return startScriptedRun(played, agent, { runConfig, delays });
+}
+
+function textOf({ content, errorCode, turnComplete }: Event): string {
+  if (errorCode !== undefined) return errorCode;
+  if (turnComplete) return 'end';
+  const [part] = content?.parts ?? [];
+  return part?.text ?? JSON.stringify(part?.functionResponse?.response ?? part?.functionCall?.name);
+}
+
+test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]])(
+  'after %o the run goes on with the newest handle, and the consumer sees no break',
+  async (end) => {
+    const { model, queue, stream, stored } = await setup(
+      [
+        [{ heard: 'content' }, handle('h1'), handle('h2'), 'One', END, end],
+        [{ heard: /two/ }, 'Two', END],
+      ],
+      RESUMED,
+    );
+    queue.sendContent(user('one'));
+    const events: Event[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (!event.turnComplete) continue;
+      if (events.filter(({ turnComplete }) => turnComplete).length === 2) queue.close();
+      else queue.sendContent(user('two'));
+    }
+    expect((await stored()).map(textOf)).toEqual(['one', 'One', 'end', 'two', 'Two', 'end']);
+    const [first, second] = model.connections;
+    expect(first?.request.config['sessionResumption']).toEqual({});
+    expect(second?.request.config['sessionResumption']).toEqual({ handle: 'h2' });
+    expect(second?.request.contents).toEqual([]);
+    expect(second?.sent).toEqual([{ content: user('two') }]);
+    expect(first?.isClosed).toBe(true);
+    model.assertConsumed();
+  },
+);
+
+test('without a handle the next connection is told the history, with what was cut off', async () => {
+  const { model, queue, stream, stored } = await setup([
+    [{ heard: 'content' }, 'One and', { ends: 1006 }],
+    [{ heard: 'history' }, 'two', END],
+  ]);
+  queue.sendContent(user('count'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(textOf)).toEqual(['count', 'One and', 'two', 'end']);
+  expect((await stored())[1]?.interrupted).toBe(true);
+  expect(model.connections[1]?.sent).toEqual([
+    { history: [user('count'), { role: 'model', parts: [{ text: 'One and' }] }] },
+  ]);
+});
+
+test('a handle that is refused is given up for the history', async () => {
+  const refused = new LiveConnectionError('unknown handle', {
+    closeCode: 1008,
+    isRetryable: false,
+    isHandleRefused: true,
+  });
+  const { model, queue, stream } = await setup(
+    [[{ heard: 'content' }, handle('old'), 'One', END, { ends: 1006 }], refused, [{ heard: 'history' }, 'Two', END]],
+    RESUMED,
+  );
+  queue.sendContent(user('one'));
+  const events = readTurns(stream, queue, 2);
+  expect((await events).filter(({ turnComplete }) => turnComplete)).toHaveLength(2);
+  expect(model.connections[1]?.request.config['sessionResumption']).toEqual({});
+});
+
+test('attempts wait longer and longer, and after five in a row the run fails with the reason', async () => {
+  const delays: number[] = [];
+  const { model, stream, stored } = await setup([LOST, LOST, LOST, LOST, LOST, LOST], {}, {}, delays);
+  const events: Event[] = [];
+  const reading = (async () => {
+    for await (const event of stream) events.push(event);
+  })();
+  await expect(reading).rejects.toBe(LOST);
+  expect(delays).toEqual([250, 500, 1000, 2000]);
+  expect(events.map(textOf)).toEqual(['LIVE_CONNECTION']);
+  expect((await stored()).map(textOf)).toEqual(['LIVE_CONNECTION']);
+  expect(model.attempts).toBe(6);
+});
+
+test('a good connection resets the count of attempts', async () => {
+  const { model, queue, stream } = await setup(
+    (index) => (index < 8 ? [`${index}`, END, { ends: 1006 }] : [{ heard: /end/ }, 'over', END]),
+    RESUMED,
+  );
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.turnComplete && events.filter(({ turnComplete }) => turnComplete).length === 8)
+      queue.sendContent(user('end'));
+    if (event.partial && textOf(event) === 'over') queue.close();
+  }
+  expect(model.attempts).toBe(9);
+});
+
+test('a refused setup ends the run at once, with an event and the error', async () => {
+  const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
+  const { model, queue, stream, stored } = await setup([refused]);
+  await expect(readTurns(stream, queue)).rejects.toBe(refused);
+  expect((await stored()).map(textOf)).toEqual(['LIVE_CONNECTION']);
+  expect(model.attempts).toBe(1);
+});
+
+test("the service's time limit ends the run with an event when reconnecting is switched off", async () => {
+  const { queue, stream, model } = await setup(
+    [[{ heard: 'content' }, 'One', END, { goAway: { timeLeftMs: 1000 } }, 'More', { ends: 1006 }]],
+    { ...RESUMED, liveReconnect: false },
+  );
+  queue.sendContent(user('one'));
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  expect(events.filter(({ partial }) => !partial).map(textOf)).toEqual([
+    'one',
+    'One',
+    'end',
+    'More',
+    'SESSION_TIME_LIMIT',
+  ]);
+  model.assertConsumed();
+});
+
+test('a connection whose time runs out is left when the model has ended its turn', async () => {
+  const { model, queue, stream, stored } = await setup(
+    [
+      [{ heard: 'content' }, handle('h'), 'One', { goAway: { timeLeftMs: 9000 } }, ' two', END],
+      [{ heard: /more/ }, 'Three', END],
+    ],
+    RESUMED,
+  );
+  queue.sendContent(user('count'));
+  for await (const event of stream) {
+    if (!event.turnComplete) continue;
+    if (model.attempts === 2) queue.close();
+    else void model.connection(0).then(({ over }) => over.then(() => queue.sendContent(user('more'))));
+  }
+  expect((await stored()).map(textOf)).toEqual(['count', 'One two', 'end', 'more', 'Three', 'end']);
+  model.assertConsumed();
+});
+
+test('so is one whose turn the user cut off', async () => {
+  const { model, queue, stream } = await setup(
+    [
+      [{ heard: 'content' }, 'One', { interrupted: true }, { goAway: { timeLeftMs: 9000 } }],
+      ['Two', END],
+    ],
+    RESUMED,
+  );
+  queue.sendContent(user('count'));
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  model.assertConsumed();
+});

@@ -1,0 +1,121 @@
+import type { Event, RunConfig } from '@eventloom/core';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedLiveScript } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { END, user } from './fixtures/live-messages.ts';
+import { startScriptedRun } from './fixtures/live-run.ts';
+import { readTurns } from './fixtures/live-turns.ts';
+import { told } from './fixtures/told-event.ts';
+import { LiveRequestQueue } from './live-request-queue.ts';
+
+const KEY = { userId: 'u', sessionId: 's' };
+
+interface Setup {
+  readonly agent?: Partial<LlmAgentConfig>;
+  readonly runConfig?: RunConfig;
+}
+
+function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
+  return startScriptedRun(scripts, agent, { runConfig });
+}
+
+function audio(data: string) {
+  return { content: { role: 'model', parts: [{ inlineData: { data, mimeType: 'audio/pcm;rate=24000' } }] } };
+}
+
+test('a text turn: what the user typed, each piece, the merged text, and the end of the turn by itself', async () => {
+  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, 'Hel', 'lo', END]], {
+    runConfig: { responseModalities: ['TEXT'] },
+  });
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.map(told)).toEqual(['user: hi', 'bot~ Hel', 'bot~ lo', 'bot: Hello', 'bot: end']);
+  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Hello', 'bot: end']);
+  expect(new Set(events.map(({ invocationId }) => invocationId))).toEqual(new Set([stream.invocationId]));
+  expect(new Set(events.slice(1, 4).map(({ responseId }) => responseId)).size).toBe(1);
+  expect(model.connections[0]?.sent).toEqual([{ content: user('hi') }]);
+  expect(model.connections[0]?.request.config.responseModalities).toEqual(['TEXT']);
+  expect(model.connections[0]?.isClosed).toBe(true);
+  model.assertConsumed();
+});
+
+test('an audio turn: audio and pieces of speech are streamed, the words of both sides are stored', async () => {
+  const { model, queue, stream, stored } = await setup([
+    [
+      { heard: 'blob' },
+      { inputTranscription: { text: 'Good ' } },
+      { inputTranscription: { text: 'day' } },
+      { ...audio('AAAA'), outputTranscription: { text: 'And ' } },
+      { ...audio('BBBB'), outputTranscription: { text: 'you' } },
+      { generationComplete: true },
+      { usageMetadata: { totalTokenCount: 3 } },
+      END,
+    ],
+  ]);
+  queue.sendRealtime({ data: 'CCCC', mimeType: 'audio/pcm;rate=16000' });
+  const events = await readTurns(stream, queue);
+  expect(events.map(told)).toEqual([
+    'user~ hears Good ',
+    'user~ hears day',
+    'bot: <AAAA>',
+    'bot~ speaks And ',
+    'bot: <BBBB>',
+    'bot~ speaks you',
+    'user: hears Good day',
+    'bot: usage',
+    'bot: speaks And you',
+    'bot: end',
+  ]);
+  expect((await stored()).map(told)).toEqual(['user: hears Good day', 'bot: usage', 'bot: speaks And you', 'bot: end']);
+  expect(model.connections[0]?.request.config.responseModalities).toEqual(['AUDIO']);
+});
+
+test('text that the user cut off is stored as far as it was said, and marked', async () => {
+  const { queue, stream, stored } = await setup([
+    [{ heard: 'content' }, 'One, two', { interrupted: true }, 'Yes?', { interrupted: true, turnComplete: true }],
+  ]);
+  queue.sendContent(user('count'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(told)).toEqual([
+    'user: count',
+    'bot: One, two interrupted',
+    'bot: interrupted',
+    'bot: Yes? interrupted',
+    'bot: interrupted end',
+  ]);
+});
+
+test('closing the queue sends what is in it, flushes what was said, and ends the run', async () => {
+  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, 'Half of']]);
+  queue.sendContent(user('hi'));
+  const events: Event[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.partial) queue.close();
+  }
+  expect(events.map(told)).toEqual(['user: hi', 'bot~ Half of', 'bot: Half of']);
+  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Half of']);
+  expect(model.connections[0]?.isClosed).toBe(true);
+});
+
+test('an error of the model is an event, and the run goes on', async () => {
+  const { queue, stream } = await setup([
+    [{ heard: 'content' }, { errorCode: 'UNAVAILABLE', errorMessage: 'busy' }, 'Here', END],
+  ]);
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.map(told)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
+});
+
+test('a queue serves one run, and a live run is not one that can be resumed', async () => {
+  const { runner, queue, stream } = await setup([[]]);
+  queue.close();
+  await readTurns(stream, queue);
+  await expect(runner.runLive({ ...KEY, liveRequestQueue: queue }).next()).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+  const runConfig = { resumable: true };
+  await expect(
+    runner.runLive({ ...KEY, liveRequestQueue: new LiveRequestQueue(), runConfig }).next(),
+  ).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});

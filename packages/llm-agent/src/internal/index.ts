@@ -1,0 +1,14 @@
+// Parts of LlmAgent that other Eventloom packages build on. Not for users: names here change without notice.
+
+export { endsWithPending } from '../contents/contents-builder.ts';
+export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
+export type { Step } from '../processors/request-processor.ts';
+export { asksPerson } from '../step/asks-person.ts';
+export { EmittedEvents } from '../step/emitted-events.ts';
+export { saveOutput } from '../step/final-output.ts';
+export { ModelCall } from '../step/model-call.ts';
+export { ModelReply } from '../step/model-reply.ts';
+export { prepareRequest, prepareTools } from '../step/prepare-request.ts';
+export { resolveModel } from '../step/resolve-model.ts';
+export { answersTo, type ResumedCalls } from '../step/resumed-calls.ts';
+export { startCalls } from '../step/run-calls.ts';
