@@ -5,6 +5,7 @@ import * as core from '@eventloom/core';
 import * as credentials from '@eventloom/credentials';
 import * as gemini from '@eventloom/gemini';
 import * as graph from '@eventloom/graph';
+import * as live from '@eventloom/live';
 import * as llmAgent from '@eventloom/llm-agent';
 import * as memory from '@eventloom/memory';
 import * as multiAgent from '@eventloom/multi-agent';
@@ -39,6 +40,7 @@ test.each(
     tools,
     multiAgent,
     graph,
+    live,
     llmAgent,
     gemini,
     runner,
@@ -52,7 +54,7 @@ test.each(
   expect({ ...eventloom }).toMatchObject(expected);
 });
 
-test.each(['core', 'tools', 'multi-agent', 'llm-agent', 'gemini', 'runner', 'credentials'])(
+test.each(['core', 'tools', 'multi-agent', 'llm-agent', 'live', 'gemini', 'runner', 'credentials'])(
   'the types of %s are here',
   (name) => {
     const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
