@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contentText, callsToRun } from './content.ts';
+import { callsToRun, contentText, type Part } from './content.ts';
 
 test('joins the text of all parts and leaves thoughts out', () => {
   const parts = [{ text: 'Hm.', thought: true }, { text: 'It is ' }, { functionCall: { name: 'f' } }, { text: '4.' }];
@@ -24,4 +24,33 @@ test('without ids a response in the same reply answers the call of its name', ()
   const call = { functionCall: { name: 'remote' } };
   expect(callsToRun([call, { functionResponse: { name: 'remote', response: {} } }])).toEqual([]);
   expect(callsToRun([call, { functionResponse: { name: 'other', response: {} } }])).toEqual([call.functionCall]);
+});
+
+test('a response without an id completes the first open call of its name', () => {
+  const call = (id: string): Part => ({ functionCall: { id, name: 'f' } });
+  const [a, b, c] = [call('a'), call('b'), call('c')];
+  const byId: Part = { functionResponse: { id: 'a', name: 'f', response: {} } };
+  const byName: Part = { functionResponse: { name: 'f', response: {} } };
+  expect(callsToRun([a, b, c, byId, byName])).toEqual([c.functionCall]);
+  expect(callsToRun([a, b, c, byName, byName, byName, byName])).toEqual([]);
+});
+
+test('the work for many calls and responses grows with their number', () => {
+  const readsOf = (count: number): number => {
+    let reads = 0;
+    const calls = Array.from({ length: count }, (_, index): Part => {
+      const functionCall = {
+        name: 'f',
+        get id() {
+          reads++;
+          return `c${index}`;
+        },
+      };
+      return { functionCall };
+    });
+    const responses = calls.map((_, index): Part => ({ functionResponse: { id: `c${count - 1 - index}`, name: 'f' } }));
+    expect(callsToRun([...calls, ...responses])).toEqual([]);
+    return reads;
+  };
+  expect(readsOf(400)).toBe(4 * readsOf(100));
 });

@@ -110,17 +110,42 @@ export function contentText(content: Content | undefined): string {
 }
 
 /**
- * The calls of a reply that are for the agent to run. A model whose service runs tools itself (remote MCP servers) tells of a call
- * and of its response in one reply: such a call is over.
+ * Returns the calls of a reply that are for the agent to run. A model whose service runs tools itself (remote MCP servers) has a call
+ * and its response in one reply: such a call is completed.
  */
 export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
-  const open: FunctionCall[] = [];
+  const open = new Set<FunctionCall>();
+  // A response names its call by the id, or else by the name. Lists of calls for both keep the time linear in the parts.
+  const byId = new Map<string | undefined, CallList>();
+  const byName = new Map<string | undefined, CallList>();
   for (const { functionCall, functionResponse } of parts) {
-    if (functionCall) open.push(functionCall);
+    if (functionCall) {
+      open.add(functionCall);
+      addTo(byId, functionCall.id, functionCall);
+      addTo(byName, functionCall.name, functionCall);
+    }
     if (!functionResponse) continue;
     const { id, name } = functionResponse;
-    const at = open.findIndex((call) => (id ? call.id === id : call.name === name));
-    if (at >= 0) open.splice(at, 1);
+    const list = id ? byId.get(id) : byName.get(name);
+    const call = list && nextOpen(list, open);
+    if (call) open.delete(call);
   }
-  return open;
+  return [...open];
+}
+
+/** Calls in their order; those before `next` are completed. */
+interface CallList {
+  readonly calls: FunctionCall[];
+  next: number;
+}
+
+function addTo(lists: Map<string | undefined, CallList>, key: string | undefined, call: FunctionCall): void {
+  const list = lists.get(key);
+  if (list) list.calls.push(call);
+  else lists.set(key, { calls: [call], next: 0 });
+}
+
+function nextOpen(list: CallList, open: ReadonlySet<FunctionCall>): FunctionCall | undefined {
+  for (let call = list.calls[list.next]; call; call = list.calls[++list.next]) if (open.has(call)) return call;
+  return undefined;
 }

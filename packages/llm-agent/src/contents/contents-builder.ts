@@ -27,7 +27,7 @@ const PENDING = { status: 'pending', message: 'There is no result yet.' };
 /** The calls of one content and what they were answered, kept together whenever the answers came. */
 interface CallGroup {
   /** Where the calls stand in the contents; their responses stand right behind. */
-  index: number;
+  readonly index: number;
   readonly calls: readonly FunctionCall[];
   /** Those whose answers come later. */
   readonly pendingIds: readonly string[];
@@ -233,8 +233,8 @@ export class ContentsBuilder {
       this.#push(content);
       return;
     }
+    // No group stands behind: the calls of the next one would have had these told before.
     this.#contents.splice(at, 0, content);
-    for (const other of new Set(this.#groups.values())) if (other.index >= at) other.index++;
   }
 }
 

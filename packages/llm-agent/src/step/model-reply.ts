@@ -79,7 +79,7 @@ export class ModelReply {
     const calls = callsToRun(content?.parts);
     if (content?.parts && calls.length > 0) {
       if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-      const parts = content.parts.map((part) => this.#withCallId(part, calls));
+      const parts = this.#withCallIds(content.parts, new Set(calls));
       event.content = { ...content, role: content.role ?? 'model', parts };
       const longRunningToolIds = this.#longRunningIds(parts);
       if (longRunningToolIds.length > 0) event.longRunningToolIds = longRunningToolIds;
@@ -93,12 +93,18 @@ export class ModelReply {
     return this.#tagged(event);
   }
 
-  /** Every call that is to be run has an id of its own, so that its response finds it. */
-  #withCallId(part: Part, calls: readonly FunctionCall[]): Part {
-    const call = part.functionCall;
-    if (!call || !calls.includes(call)) return part;
-    if (call.id && calls.find((other) => other.id === call.id) === call) return part;
-    return { ...part, functionCall: { ...call, id: `adk-${this.#step.context.platform.newUuid()}` } };
+  /** Gives an id to each call to run that has none, or that of an earlier one, so that its response finds it. */
+  #withCallIds(parts: readonly Part[], calls: ReadonlySet<FunctionCall>): Part[] {
+    const ids = new Set<string>();
+    return parts.map((part) => {
+      const call = part.functionCall;
+      if (!call || !calls.has(call)) return part;
+      if (call.id && !ids.has(call.id)) {
+        ids.add(call.id);
+        return part;
+      }
+      return { ...part, functionCall: { ...call, id: `adk-${this.#step.context.platform.newUuid()}` } };
+    });
   }
 
   #longRunningIds(parts: readonly Part[]): string[] {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readServerSentJson } from './keyed-api.ts';
 
 async function read(...pieces: string[]): Promise<string[]> {
@@ -29,4 +29,19 @@ test('a body that is no stream is its only event', async () => {
 
 test('an end within an event is a failure', async () => {
   await expect(read('data: {}\n\ndata: {"a":')).rejects.toThrow(TypeError);
+});
+
+test('a long event is searched once, however many pieces it comes in', async () => {
+  const split = vi.spyOn(String.prototype, 'split');
+  const searched = async (count: number): Promise<number> => {
+    split.mockClear();
+    const pieces = Array.from({ length: count }, () => 'x'.repeat(10));
+    expect(await read('data:', ...pieces, '\r\n\r', '\n')).toEqual([pieces.join('')]);
+    return split.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0);
+  };
+  try {
+    expect(await searched(400)).toBeLessThan(4.1 * (await searched(100)));
+  } finally {
+    split.mockRestore();
+  }
 });

@@ -171,26 +171,33 @@ function merge(own: JsonRecord, extra: JsonRecord): JsonRecord {
   return merged;
 }
 
-/** The line ends of the events that were seen of the service and of proxies. */
+/** The ends of events that the service and proxies send. */
 const END_OF_EVENT = /\r\n\r\n|\n\n|\r\r/;
+/** The part of the longest end that an earlier chunk may hold, in characters. */
+const MAX_BEGUN_END = 3;
 
 /**
- * The JSON of each event of a stream, in order. A body that is JSON itself and no stream, as errors are that come with
- * status 200, is its only one.
+ * Yields the JSON of each event of a stream, in order. A body that is JSON itself and no stream, as errors with status 200 are, is one
+ * event.
  * @throws TypeError for a stream that ends within an event, and what reading throws
  */
 export async function* readServerSentJson(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
-  let rest = '';
+  // A long event comes in many chunks: only `tail` is searched again with the next one.
+  let searched: string[] = [];
+  let tail = '';
   for await (const bytes of body) {
-    const events = (rest + decoder.decode(bytes, { stream: true })).split(END_OF_EVENT);
-    rest = events.pop() ?? '';
+    const events = (tail + decoder.decode(bytes, { stream: true })).split(END_OF_EVENT);
+    const last = events.pop() ?? '';
     for (const event of events) {
-      const text = event.trim();
+      const text = [...searched, event].join('').trim();
+      searched = [];
       if (text.startsWith('data:')) yield text.slice('data:'.length);
     }
+    searched.push(last.slice(0, -MAX_BEGUN_END));
+    tail = last.slice(-MAX_BEGUN_END);
   }
-  rest = rest.trim();
+  const rest = [...searched, tail].join('').trim();
   if (rest.startsWith('{')) yield rest;
   else if (rest !== '') throw new TypeError('Incomplete JSON segment at the end');
 }
