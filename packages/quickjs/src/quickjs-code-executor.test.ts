@@ -51,7 +51,7 @@ test('the model is told of the files and the language, and corrects its mistakes
   ]);
   const told = String(model.requests[0]?.request.config.systemInstruction);
   expect(told).toContain('```javascript\n');
-  expect(told).toContain('`n.csv`');
+  expect(model.requests[0]?.request.contents[0]?.parts).toContainEqual({ text: 'File `n.csv` (text/csv):' });
 });
 
 test('code that does not end costs a result and not the run', async () => {

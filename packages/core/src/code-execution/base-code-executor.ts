@@ -4,7 +4,7 @@ import type { Event } from '../event/event.ts';
 import { appendInstructions, type LlmRequest } from '../model/llm-request.ts';
 import type { CodeDelimiters, CodeExecutionOutput, ExecuteCodeParams } from './code-execution-types.ts';
 import { CodeRun } from './code-run.ts';
-import { inputFilesOf } from './input-files.ts';
+import { inputFilesOf, withFileNames } from './input-files.ts';
 import { languageOf } from './language-of.ts';
 import { withCodeTags } from './with-code-tags.ts';
 
@@ -87,12 +87,15 @@ export abstract class BaseCodeExecutor {
    */
   abstract executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput>;
 
-  /** Tells the model how to have code run, and which files the code can read. Called for every request. */
+  /**
+   * Tells the model how to have code run, and which files the code can read. Called for every request, when it has its contents. The
+   * names of the files stand beside the files in the message of the user.
+   */
   processLlmRequest({ invocationContext, llmRequest }: CodeExecutorProcessLlmRequest): void {
-    const names = inputFilesOf(invocationContext.userContent).map(({ name, mimeType }) => `\`${name}\` (${mimeType})`);
-    const files =
-      names.length > 0 && this.instruction !== '' ? `Files that the code can read: ${names.join(', ')}` : '';
-    appendInstructions(llmRequest, [this.instruction, files]);
+    const files = this.instruction === '' ? [] : inputFilesOf(invocationContext.userContent);
+    const hint = 'Code can read the files in the message of the user, each by the name that stands in front of it.';
+    appendInstructions(llmRequest, [this.instruction, files.length > 0 ? hint : '']);
+    if (files.length > 0) llmRequest.contents = withFileNames(llmRequest.contents, files);
   }
 
   /** The code of one run of an agent; undefined when the model's service runs it. Called by the agent. */

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { Content, Part } from '../content/content.ts';
+import { inputFilesOf, withFileNames } from './input-files.ts';
+
+function bytes(data: string, mimeType?: string, displayName?: string): Part {
+  return { inlineData: { data, ...(mimeType !== undefined && { mimeType }), ...(displayName && { displayName }) } };
+}
+
+function user(...parts: Part[]): Content {
+  return { role: 'user', parts };
+}
+
+test.each([
+  ['text/csv', 'file_1.csv'],
+  ['text/csv; charset=utf-8', 'file_1.csv'],
+  ['image/svg+xml', 'file_1.xml'],
+  ['text/', 'file_1.bin'],
+  ['', 'file_1.bin'],
+  [undefined, 'file_1.stream'],
+])('a file of type %s without a name is %s', (mimeType, name) => {
+  expect(inputFilesOf(user(bytes('YQ==', mimeType))).map((file) => file.name)).toEqual([name]);
+});
+
+test('a type of any length is read in linear time', () => {
+  // A quadratic search takes minutes for it.
+  const mimeType = `${'a'.repeat(1_000_000)}!`;
+  expect(inputFilesOf(user(bytes('YQ==', mimeType)))).toEqual([{ name: 'file_1.bin', content: 'YQ==', mimeType }]);
+  expect(inputFilesOf(user(bytes('YQ==', 'a'.repeat(1_000_000))))[0]?.name).toBe('file_1.bin');
+});
+
+test('names stand in front of the files in the newest message that holds them', () => {
+  const message = user({ text: 'sum' }, bytes('YQ==', 'text/csv', 'sales.csv'), bytes('Yg==', 'image/png'));
+  const contents = [message, { role: 'model', parts: [{ text: 'Which?' }] }, message, user({ text: 'all' })];
+  const before = structuredClone(contents);
+  const named = withFileNames(contents, inputFilesOf(message));
+  expect(contents).toEqual(before);
+  expect(named.toSpliced(2, 1)).toEqual(contents.toSpliced(2, 1));
+  expect(named[2]?.parts).toEqual([
+    { text: 'sum' },
+    { text: 'File `sales.csv` (text/csv):' },
+    message.parts?.[1],
+    { text: 'File `file_2.png` (image/png):' },
+    message.parts?.[2],
+  ]);
+});
+
+test('contents without the files stay as they are', () => {
+  const contents = [user({ text: 'hi' }), user(bytes('YQ=='))];
+  expect(withFileNames(contents, [{ name: 'a', content: 'Yg==', mimeType: 'text/csv' }])).toEqual(contents);
+  expect(withFileNames(contents, [])).toEqual(contents);
+});
