@@ -128,9 +128,11 @@ function readDatabaseUrl(text: string): string {
   throw new UsageError('--sessions postgres://…: is no URL; write special characters of a password as %xx');
 }
 
-/** What is meant as a URL may hold a password, however it is mistyped. */
+/** Hides what stands between `//` and the last `@`: text that is meant as a URL may hold a password, however it is mistyped. */
 function withoutUser(text: string): string {
-  return text.replace(/\/\/.*@/s, '//…@');
+  const slashes = text.indexOf('//');
+  const at = text.lastIndexOf('@');
+  return slashes >= 0 && at >= slashes + 2 ? `${text.slice(0, slashes)}//…${text.slice(at)}` : text;
 }
 
 function readArtifacts(text: string | undefined, dataFolder: string, workingFolder: string): ArtifactsPlace {

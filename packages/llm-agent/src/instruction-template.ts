@@ -9,8 +9,8 @@ import {
   sessionKeyOf,
 } from '@eventloom/core';
 
-/** Something without braces, and all the braces around it. */
-const PLACEHOLDER = /(\{+)([^{}]*)(\}+)/g;
+/** Text without braces, and all the braces around it. A match begins at the first brace of a run, which keeps the search linear. */
+const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
 /** Identifiers joined by dots behind an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;

@@ -2,7 +2,7 @@
 export function encodeCursor(values: readonly unknown[]): string {
   const bytes = new TextEncoder().encode(JSON.stringify(values));
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-  return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
 /** The list that `encodeCursor` wrote; undefined for any text that it cannot have written. */

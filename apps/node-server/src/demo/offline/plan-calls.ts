@@ -2,8 +2,8 @@ import type { FunctionCall } from '@eventloom/core';
 import { findExpressions } from '../arithmetic/find-expressions.ts';
 import { WEATHER } from '../weather-table.ts';
 
-/** More text than this is not looked at: nobody types it at a demo. */
-const MAX_TEXT = 4000;
+/** Characters of a message that are read. The patterns here take up to quadratic time, so the text has to be short. */
+const MAX_TEXT = 1000;
 const MAX_CALLS = 8;
 const WEATHER_WORDS = /\b(weather|forecast|temperature|rain(ing|y)?|sunny|snow(ing)?|hot|cold|warm|degrees)\b/i;
 const NAME = String.raw`\p{Lu}[\p{L}'’-]*(?:\s\p{Lu}[\p{L}'’-]*)*`;
@@ -14,8 +14,9 @@ const PLACES = new RegExp(
 const PLACE = /\b(?:in|for|at)\s+(?:the\s+)?(\p{L}[\p{L}'’-]*)/u;
 const NOTE = /\b(?:note(?: down)?|remember|remind me)(?:\s+(?:that|to))?\s*:?\s+(?<text>[^\n.;!?]+)/giu;
 const LIST_NOTES = /\b(?:what|which|list|show|read|tell)\b[^.?!]*\bnotes?\b|\bmy notes\b/i;
-const FILE = /\b(?:save|write|create|make|store)\b[^.?!]*?\b(?:file|document|artifact|[\w-]+\.(?:txt|md|csv|json))\b/i;
-const FILE_NAME = /[\w-]+\.(?:txt|md|csv|json)\b/i;
+const FILE =
+  /\b(?:save|write|create|make|store)\b[^.?!]*?\b(?:file|document|artifact|[\w-]{1,80}\.(?:txt|md|csv|json))\b/i;
+const FILE_NAME = /[\w-]{1,80}\.(?:txt|md|csv|json)\b/i;
 const QUOTED = /["“](?<text>[^"”]+)["”]/;
 const CONTAINED =
   /\b(?:with|containing|saying|that says)\s+(?:the (?:text|words?)\s+)?(?<text>[^\n?!;]+?)(?=[.?!;](?:\s|$)|\n|$)/i;

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type AllowedPattern,
+  patternsOf,
+  shippedSources,
+  superLinearPart,
+  superLinearPatterns,
+  unusedAllowances,
+} from './patterns.ts';
+import { readWorkspaces } from './repository.ts';
+
+/** Patterns that the check rejects and that no input can slow down. */
+const ALLOWED: readonly AllowedPattern[] = [
+  { path: 'apps/node-server/src/demo/offline/plan-calls.ts', reason: 'reads the first 1000 characters of a message' },
+  {
+    path: 'packages/memory/src/words.ts',
+    text: "new RegExp(`[${[...ALIKE.keys()].join('')}]`, 'gv')",
+    reason: 'a class of single characters',
+  },
+];
+
+const file = (text: string) => ({ path: 'packages/core/src/a.ts', text });
+
+describe('the patterns of this repository', () => {
+  const sources = shippedSources(readWorkspaces().flatMap(({ files }) => files));
+
+  test('exist', () => {
+    expect(sources.flatMap(patternsOf).length).toBeGreaterThan(50);
+  });
+
+  test('take linear time', () => {
+    expect(superLinearPatterns(sources, ALLOWED)).toEqual([]);
+  });
+
+  test('include all that are allowed', () => {
+    expect(unusedAllowances(sources, ALLOWED)).toEqual([]);
+  });
+});
+
+test.each([
+  String.raw`/\w+$/`,
+  String.raw`/\s+$/`,
+  String.raw`/^\s+|\s+$/g`,
+  '/(a+)+$/',
+  '/^(a+)+$/',
+  '/^a*a*b/',
+  '/=+$/',
+  '/<[^>]*>/',
+  String.raw`/\s*,\s*/`,
+  String.raw`/(\{+)([^{}]*)(\}+)/g`,
+  String.raw`/^(?:\w+\.?)+@/`,
+  'RegExp("a+$")',
+  'const A = "a"; const B = `${A}+`; new RegExp(`${B}$`, "u")',
+])('%s is reported', (text) => {
+  expect(superLinearPatterns([file(text)])).toHaveLength(1);
+});
+
+test('a pattern that the file does not hold is reported', () => {
+  expect(superLinearPatterns([file('new RegExp(`^${text}`)'), file('let a = "b"; RegExp(a)')])).toHaveLength(2);
+  expect(superLinearPatterns([file('new RegExp("a", flags)')])).toHaveLength(1);
+});
+
+test.each([
+  String.raw`/^\w+$/`,
+  String.raw`/\w+/g`,
+  String.raw`/\W/`,
+  String.raw`/^[a-z]+(?:\.[a-z]+)*$/`,
+  String.raw`/(?<!\{)(\{+)([^{}]*)(\}+)/g`,
+  // Each run of white space is read once, because the word in front of it is none.
+  '/```json\\s*\\n/',
+  String.raw`/\s*x/y`,
+  'const A = `a`; new RegExp(`^${A}+$`, "u")',
+])('%s passes', (text) => {
+  expect(superLinearPatterns([file(text)])).toEqual([]);
+});
+
+test('an allowance is for its file and its pattern, and is reported when it allows nothing', () => {
+  const files = [file('/a+$/; /b+$/; /c/')];
+  const [a, c] = [
+    { path: 'packages/core/src/a.ts', text: '/a+$/', reason: '' },
+    { path: 'b.ts', reason: '' },
+  ];
+  expect(superLinearPatterns(files, [a, c])).toHaveLength(1);
+  expect(unusedAllowances(files, [a, c])).toEqual([c]);
+  expect(superLinearPatterns(files, [{ path: a.path, reason: '' }])).toEqual([]);
+});
+
+test('a reason names the kind of growth', () => {
+  expect(patternsOf(file('/^(a+)+$/; /a+$/')).map(superLinearPart)).toEqual([
+    expect.stringMatching(/^exponential/),
+    expect.stringMatching(/^polynomial/),
+  ]);
+});
+
+test('tests, fixtures and conformance suites are not checked', () => {
+  const paths = ['src/a.ts', 'src/a.test.ts', 'src/fixtures/b.ts', 'src/conformance/c.ts', 'tsdown.config.ts'];
+  const files = paths.map((path) => ({ path: `packages/core/${path}`, text: '' }));
+  expect(shippedSources(files).map(({ path }) => path)).toEqual(['packages/core/src/a.ts']);
+});
