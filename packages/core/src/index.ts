@@ -171,6 +171,7 @@ export { errorAdvice } from './live/error-advice.ts';
 export { isLiveMedia } from './live/is-live-media.ts';
 export type { LiveRequest } from './live/live-request.ts';
 export type { LiveRequestQueueOptions } from './live/base-live-request-queue.ts';
+export type { ActiveOperation, Instrumentation, Operation, OperationEnd } from './instrumentation/instrumentation.ts';
 export { BaseLiveRequestQueue } from './live/base-live-request-queue.ts';
 export type { LiveRun } from './live/live-run.ts';
 export { Fifo } from './live/fifo.ts';

@@ -14,6 +14,7 @@ import {
   toError,
   type ToolContext,
 } from '@eventloom/core';
+import { startOperation } from '@eventloom/core/internal';
 import { confirmationOf, personRequests, refusalOf } from '@eventloom/core/people';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
@@ -66,7 +67,9 @@ export async function runTool(
     },
   };
   const toolContext = new AttemptToolContext(params, check);
-  const result = await answer(run, tool, args, toolContext, guard).finally(() => (isOver = true));
+  const operation = startOperation(context.invocation, { kind: 'tool', context: toolContext, name: tool.name, args });
+  const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
+  const result = await (operation ? operation.around(work) : work()).finally(() => (isOver = true));
   const { actions } = toolContext;
   const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
   if (toolContext.isPaused || asked.length > 0) {

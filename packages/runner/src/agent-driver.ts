@@ -7,6 +7,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
+import { ObservedGenerator, startOperation } from '@eventloom/core/internal';
 
 type Events = AsyncGenerator<Event, void, void>;
 type Step = IteratorResult<Event, void>;
@@ -151,7 +152,9 @@ export class AgentDriver implements Events {
 }
 
 function start(context: InvocationContext): Events {
-  return context.progress.isTurnDue() ? startAfterYielding(context) : context.agent.runIn(context);
+  const operation = startOperation(context.invocation, { kind: 'agent', context });
+  const run = (): Events => (context.progress.isTurnDue() ? startAfterYielding(context) : context.agent.runIn(context));
+  return operation ? new ObservedGenerator(operation, operation.run(run), context.abortSignal) : run();
 }
 
 /**

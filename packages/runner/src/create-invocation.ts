@@ -33,7 +33,7 @@ export function createInvocation(
   message: Content | undefined,
 ): CreatedInvocation {
   const { agent, platform, pluginManager, sessionService } = runner;
-  const { artifactService, memoryService, credentialService, models, contextCacheConfig } = runner;
+  const { artifactService, memoryService, credentialService, models, contextCacheConfig, instrumentation } = runner;
   const { session, derived } = run.loaded;
   const { lease } = run.session;
   const invocation: CreatedInvocation['invocation'] = {
@@ -51,6 +51,7 @@ export function createInvocation(
     abort: control.abortGuard,
     platform,
     plugins: pluginManager,
+    instrumentation,
     artifactService,
     memoryService,
     credentialService,

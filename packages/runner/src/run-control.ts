@@ -1,4 +1,5 @@
 import { AbortGuard, type Event, type EventloomError, type LiveRun, RunAbortedError } from '@eventloom/core';
+import { type ObservedOperation } from '@eventloom/core/internal';
 import type { AgentDriver } from './agent-driver.ts';
 import type { Runner } from './runner.ts';
 
@@ -8,6 +9,8 @@ export class RunControl {
   invocationId: string;
   /** The live side of a live run, once its parameters are checked. */
   live: LiveRun | undefined;
+  /** Observes the run, once its session is locked. */
+  operation: ObservedOperation | undefined;
   readonly abortGuard: AbortGuard = new AbortGuard();
   readonly #runner: Runner;
   readonly #signal: AbortSignal | undefined;
@@ -66,7 +69,7 @@ export class RunControl {
   /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
   next(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
     this.abortGuard.check();
-    const step = driver.next();
+    const step = this.observe(() => driver.next());
     if (this.live) return this.live.until(step, driver.context);
     // As `abortGuard.until`, at less cost for each event: there is one such wait at a time.
     return new Promise((resolve, reject) => {
@@ -75,11 +78,16 @@ export class RunControl {
     });
   }
 
+  /** Runs one step of the run inside the operation that observes it. */
+  observe<T>(step: () => T): T {
+    return this.operation ? this.operation.run(step) : step();
+  }
+
   /** Closes an agent that did not end. Work that its finally blocks may wait for is stopped first. */
   async closeAgent(driver: AgentDriver): Promise<void> {
     if (!driver.isRunning) return;
     this.#stopWork();
-    await driver.close();
+    await this.observe(() => driver.close());
   }
 
   #stopWork(): void {
@@ -95,6 +103,8 @@ export class RunControl {
   /** Says that the run is over. Work that still goes on beside a run that did not complete is stopped. */
   end(isCompleted: boolean): void {
     this.#signal?.removeEventListener('abort', this.#onSignal);
+    if (isCompleted) this.operation?.succeed();
+    else this.operation?.leave();
     if (!isCompleted) this.#stopWork();
     this.live?.close();
     this.#settleStarted(false);

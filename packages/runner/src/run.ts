@@ -6,6 +6,7 @@ import {
   ShuttingDownError,
   StreamingMode,
 } from '@eventloom/core';
+import { startOperation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { createInvocation } from './create-invocation.ts';
 import type { RunControl } from './run-control.ts';
@@ -49,6 +50,7 @@ export async function* run(
     const created = createInvocation(runner, start, locked, control, matched?.message);
     const { invocation, context, committer } = created;
     const { plugins } = context;
+    control.operation = startOperation(invocation, { kind: 'run', context, resumed: locked.resumed !== undefined });
     if (matched && plugins.has('onUserMessageCallback')) {
       matched = await replaceMessage(runner, locked, matched, context);
       if (!locked.resumed) invocation.userContent = matched.message;
@@ -65,7 +67,9 @@ export async function* run(
     let failure: EventloomError | undefined;
     try {
       const answer = plugins.has('beforeRunCallback')
-        ? await context.whileConnected(plugins.first('beforeRunCallback', { invocationContext: context }))
+        ? await context.whileConnected(
+            control.observe(() => plugins.first('beforeRunCallback', { invocationContext: context })),
+          )
         : undefined;
       if (answer) {
         const content = { role: 'model', ...answer };
@@ -80,7 +84,9 @@ export async function* run(
         }
       }
       if (plugins.has('afterRunCallback'))
-        await context.whileConnected(plugins.all('afterRunCallback', { invocationContext: context }));
+        await context.whileConnected(
+          control.observe(() => plugins.all('afterRunCallback', { invocationContext: context })),
+        );
       if (context.isResumable && !context.isPaused) await committer.storeEnd();
       outcome = 'completed';
       await runner.compactor?.compactSession({ context, committer, loaded: locked.loaded }, runner.sessionService);
@@ -99,6 +105,7 @@ export async function* run(
     if (failure) throw failure;
   } catch (thrown) {
     const error = toRunError(thrown, control.abortReason);
+    control.operation?.fail(error);
     if (wantsCompletion && !control.isStarted && RunAbortedError.isInstance(error))
       yield completionEvent(runner, input.params.runConfig, control.invocationId, error);
     if (!control.live?.clientDisconnected) throw error;

@@ -12,6 +12,7 @@ import {
   checkRunConfig,
   type EventsCompactionConfig,
   type GetSessionConfig,
+  type Instrumentation,
   isBaseEventsSummarizer,
   type ModelResolver,
   type Platform,
@@ -30,6 +31,8 @@ export interface RunnerConfig {
   /** Keeps the credentials that tools ask users for. Without one, tools cannot ask. */
   readonly credentialService?: BaseCredentialService | undefined;
   readonly plugins?: readonly BasePlugin[] | undefined;
+  /** Observes runs, agents, model calls and tool calls: for traces and metrics. Several are nested in this order. */
+  readonly instrumentation?: Instrumentation | readonly Instrumentation[] | undefined;
   /** Finds the model that a string names. */
   readonly models?: ModelResolver | undefined;
   /** The clock, ids and timers. Default: the system's. */
@@ -73,6 +76,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'memoryService',
   'credentialService',
   'plugins',
+  'instrumentation',
   'models',
   'platform',
   'autoCreateSession',

@@ -8,6 +8,7 @@ import {
   type Event,
   EventsCompactor,
   type GetSessionConfig,
+  type Instrumentation,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
   type Platform,
@@ -16,6 +17,7 @@ import {
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
+import { combineInstrumentation } from '@eventloom/core/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { checkNewMessage } from './new-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
@@ -42,6 +44,7 @@ export class Runner {
   readonly memoryService: BaseMemoryService | undefined;
   readonly credentialService: BaseCredentialService | undefined;
   readonly pluginManager: PluginManager;
+  readonly instrumentation: Instrumentation | undefined;
   readonly models: RunnerConfig['models'];
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
@@ -68,6 +71,7 @@ export class Runner {
     this.resumable = config.resumable ?? false;
     this.getSessionConfig = config.getSessionConfig;
     this.pluginManager = new PluginManager(config.plugins);
+    this.instrumentation = combineInstrumentation([config.instrumentation ?? []].flat());
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;
     this.platform = config.platform ?? systemPlatform;

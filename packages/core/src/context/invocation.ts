@@ -5,6 +5,7 @@ import type { Content } from '../content/content.ts';
 import type { ContextCacheConfig } from '../model/context-cache.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
+import type { Instrumentation } from '../instrumentation/instrumentation.ts';
 import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import type { LiveRun } from '../live/live-run.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
@@ -54,6 +55,8 @@ export interface Invocation {
   readonly abort: AbortGuard;
   readonly platform: Platform;
   readonly plugins: PluginManager;
+  /** Observes the run; absent when nothing does. */
+  readonly instrumentation?: Instrumentation | undefined;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
   /** Without one, tools cannot ask for credentials. */

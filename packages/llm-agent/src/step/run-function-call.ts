@@ -1,5 +1,6 @@
 import {
   type BaseTool,
+  ConfigurationError,
   copyJson,
   type EventActions,
   firstAnswer,
@@ -11,6 +12,7 @@ import {
   toError,
   ToolContext,
 } from '@eventloom/core';
+import { type ObservedOperation, startOperation } from '@eventloom/core/internal';
 import type { Step } from '../processors/request-processor.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
@@ -62,14 +64,21 @@ export async function runFunctionCall(
   const callId = ledgerCallId(resumed?.eventId ?? origin.eventId, call);
   const before = origin.ledger?.get(callId);
   if (before?.status === 'finished') return outcomeOf(before);
-  if (!tool) return { response: unknownTool(call.name, tools), actions };
+  if (!tool) {
+    const response = unknownTool(call.name, tools);
+    startTool(toolContext, call)?.fail(new ConfigurationError(response.error));
+    return { response, actions };
+  }
   const entry = { invocationId: context.invocationId, callId, name: tool.name };
   if (before?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
     await invocation.recordToolCall({ ...entry, status: 'finished', response: INTERRUPTED_CALL });
     return { response: INTERRUPTED_CALL, actions };
   }
   await invocation.recordToolCall({ ...entry, status: 'started' });
-  const answered = await answer(step, tool, call, toolContext, emitted);
+  const operation = startTool(toolContext, call);
+  const answered = operation
+    ? await operation.around(() => answer(step, tool, call, toolContext, emitted, operation))
+    : await answer(step, tool, call, toolContext, emitted);
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
   const isMore = actions.transferToAgent !== undefined || asksPerson(actions);
@@ -82,6 +91,10 @@ export async function runFunctionCall(
     ...(changed ? { actions: changed } : {}),
   });
   return { response, actions, scheduling: toolContext.responseScheduling };
+}
+
+function startTool(context: ToolContext, { name = '', args = {} }: FunctionCall): ObservedOperation | undefined {
+  return startOperation(context.invocationContext.invocation, { kind: 'tool', context, name, args });
 }
 
 /** What the model is told of a hand-over that cannot be, of a question, and otherwise the tool's own answer. */
@@ -105,6 +118,7 @@ async function answer(
   call: FunctionCall,
   toolContext: ToolContext,
   emitted: EmittedEvents,
+  operation?: ObservedOperation,
 ): Promise<Answer> {
   const { agent, context } = step;
   const { plugins } = context;
@@ -127,6 +141,7 @@ async function answer(
       // A streaming tool that nobody reads any more did not fail: it was stopped.
       if (context.abortSignal.aborted || emitted.isClosed) throw thrown;
       response = await context.untilAborted(answerError(step, running, toError(thrown)));
+      operation?.failWith(thrown);
     }
   }
   return asksAfter ? context.untilAborted(askAfter(step, running, response)) : response;
@@ -165,7 +180,7 @@ async function answerError(
   return 'value' in received ? { ...failed, output: received.value } : failed;
 }
 
-function unknownTool(name: string | undefined, tools: Readonly<Record<string, BaseTool>>): Record<string, unknown> {
+function unknownTool(name: string | undefined, tools: Readonly<Record<string, BaseTool>>): { readonly error: string } {
   const names = Object.keys(tools);
   return {
     error: `there is no tool named "${name}"; ${names.length > 0 ? `the tools are: ${names.join(', ')}` : 'there are no tools'}`,

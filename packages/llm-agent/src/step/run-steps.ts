@@ -14,6 +14,7 @@ import {
   SET_MODEL_RESPONSE,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
+import { ObservedGenerator, startOperation } from '@eventloom/core/internal';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
@@ -75,7 +76,14 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (!response) {
       context.countLlmCall();
       try {
-        for await (const raw of step.model.generateContentAsync(request, streaming, context.abortSignal)) {
+        const operation = startOperation(context.invocation, { kind: 'model', context, request });
+        const generate = (): AsyncGenerator<LlmResponse, void, void> =>
+          step.model.generateContentAsync(request, streaming, context.abortSignal);
+        const responses = operation
+          ? new ObservedGenerator(operation, operation.run(generate), context.abortSignal)
+          : generate();
+        for await (const raw of responses) {
+          operation?.response(raw);
           const changed = call.after(raw);
           const answer = changed instanceof Promise ? await changed : changed;
           if (answer.partial !== true) response = response ? joined(response, answer) : answer;

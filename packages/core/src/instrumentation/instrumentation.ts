@@ -1,0 +1,215 @@
+import type { InvocationContext } from '../context/invocation-context.ts';
+import type { ToolContext } from '../context/tool-context.ts';
+import { RunAbortedError, toError } from '../errors.ts';
+import type { LlmRequest } from '../model/llm-request.ts';
+import type { LlmResponse } from '../model/llm-response.ts';
+import { type Platform, reportTo } from '../platform/platform.ts';
+
+/** A part of a run that has a beginning and an end. */
+export type Operation =
+  /** A whole run, once its session is locked. `resumed` is true for a run that goes on. */
+  | { readonly kind: 'run'; readonly context: InvocationContext; readonly resumed: boolean }
+  /** One execution of an agent. */
+  | { readonly kind: 'agent'; readonly context: InvocationContext }
+  /** One request to a model. */
+  | { readonly kind: 'model'; readonly context: InvocationContext; readonly request: LlmRequest }
+  /** One tool call with its callbacks; also the call of a tool that does not exist. */
+  | {
+      readonly kind: 'tool';
+      readonly context: ToolContext;
+      readonly name: string;
+      readonly args: Readonly<Record<string, unknown>>;
+    };
+
+/** The outcome of an operation. `left`: it was closed before its end, because its reader stopped reading or the run was aborted. */
+export type OperationEnd = { readonly status: 'ok' | 'left' } | { readonly status: 'error'; readonly error: Error };
+
+/**
+ * Observes runs, agents, model calls and tool calls: for traces, metrics and logs. Plugins decide, instrumentation observes: nothing that
+ * it does changes a run. Given to a runner as `instrumentation`; a run without any pays nothing for it.
+ */
+export interface Instrumentation {
+  /**
+   * Called when an operation starts, in the asynchronous context of its parent. Returns undefined for an operation that is not observed.
+   * An error is reported to the platform, and the operation is not observed.
+   */
+  start(operation: Operation): ActiveOperation | undefined;
+}
+
+/** An operation that is observed. */
+export interface ActiveOperation {
+  /**
+   * Runs one step of the operation, as `context.with` of OpenTelemetry does, and returns what the step returns. Called for each step of a
+   * generator, so that a span that is started inside a tool is a child of the tool's span. Must call the step exactly once.
+   */
+  run<T>(step: () => T): T;
+  /** Called for each response of a model, chunks included. Errors are reported to the platform. */
+  response?(response: LlmResponse): void;
+  /** Called exactly once, whatever happens, also when the reader left. Errors are reported to the platform. */
+  end(end: OperationEnd): void;
+}
+
+/** Starts an operation; undefined when nothing observes it. */
+export function startOperation(
+  {
+    instrumentation,
+    platform,
+  }: { readonly instrumentation?: Instrumentation | undefined; readonly platform: Platform },
+  operation: Operation,
+): ObservedOperation | undefined {
+  if (!instrumentation) return undefined;
+  try {
+    const active = instrumentation.start(operation);
+    return active && new ObservedOperation(active, platform);
+  } catch (error) {
+    reportTo(platform, error);
+    return undefined;
+  }
+}
+
+/** An operation under way. Ends once, and keeps the errors of instrumentation away from the run. */
+export class ObservedOperation {
+  readonly #active: ActiveOperation;
+  readonly #platform: Platform;
+  /** Called when the operation has ended. */
+  onEnd: (() => void) | undefined;
+  #isEnded = false;
+  #failure: { readonly thrown: unknown } | undefined;
+
+  constructor(active: ActiveOperation, platform: Platform) {
+    this.#active = active;
+    this.#platform = platform;
+  }
+
+  /** Runs one step inside the operation. */
+  run<T>(step: () => T): T {
+    return this.#active.run(step);
+  }
+
+  response(response: LlmResponse): void {
+    this.#observe(() => this.#active.response?.(response));
+  }
+
+  succeed(): void {
+    this.#end({ status: 'ok' });
+  }
+
+  /** Ends the operation when it was not ended: its reader left. */
+  leave(): void {
+    this.#end({ status: 'left' });
+  }
+
+  /** Ends the operation with what it threw. */
+  fail(thrown: unknown): void {
+    this.#end(RunAbortedError.isInstance(thrown) ? { status: 'left' } : { status: 'error', error: toError(thrown) });
+  }
+
+  /** Makes `around` end the operation as failed, although its function returns: a tool's error becomes its answer to the model. */
+  failWith(thrown: unknown): void {
+    this.#failure = { thrown };
+  }
+
+  /** Runs a function to its end inside the operation, and ends the operation with its outcome. */
+  async around<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await this.#active.run(work);
+      if (this.#failure) this.fail(this.#failure.thrown);
+      else this.succeed();
+      return result;
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  #end(end: OperationEnd): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.onEnd?.();
+    this.#observe(() => this.#active.end(end));
+  }
+
+  #observe(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      reportTo(this.#platform, error);
+    }
+  }
+}
+
+/** A generator whose steps run inside an operation, which ends with it. */
+export class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
+  readonly #operation: ObservedOperation;
+  readonly #inner: AsyncGenerator<T, void, void>;
+  #isWorking = false;
+
+  /** @param abortSignal ends the operation when it fires while the generator works: it need not listen to it */
+  constructor(operation: ObservedOperation, inner: AsyncGenerator<T, void, void>, abortSignal: AbortSignal) {
+    this.#operation = operation;
+    this.#inner = inner;
+    abortSignal.addEventListener('abort', this.#onAbort, { once: true });
+    operation.onEnd = () => abortSignal.removeEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => {
+    if (this.#isWorking) this.#operation.leave();
+  };
+
+  next(): Promise<IteratorResult<T, void>> {
+    return this.#step(() => this.#inner.next());
+  }
+
+  /** The reader leaves. */
+  async return(): Promise<IteratorResult<T, void>> {
+    // The generator returns when its current step is done, which may be never.
+    if (this.#isWorking) this.#operation.leave();
+    try {
+      return await this.#operation.run(() => this.#inner.return());
+    } finally {
+      this.#operation.leave();
+    }
+  }
+
+  throw(error: unknown): Promise<IteratorResult<T, void>> {
+    return this.#step(() => this.#inner.throw(error));
+  }
+
+  async #step(step: () => Promise<IteratorResult<T, void>>): Promise<IteratorResult<T, void>> {
+    this.#isWorking = true;
+    try {
+      const result = await this.#operation.run(step);
+      if (result.done === true) this.#operation.succeed();
+      return result;
+    } catch (error) {
+      this.#operation.fail(error);
+      throw error;
+    } finally {
+      this.#isWorking = false;
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
+
+/** Combines several instrumentations: each operation is nested in all of them, the first one outermost. Undefined for none. */
+export function combineInstrumentation(all: readonly Instrumentation[]): Instrumentation | undefined {
+  if (all.length <= 1) return all[0];
+  return {
+    start(operation) {
+      const active = all.flatMap((each) => each.start(operation) ?? []);
+      if (active.length === 0) return undefined;
+      return {
+        run: <T>(step: () => T): T => active.reduceRight<() => T>((inner, each) => () => each.run(inner), step)(),
+        response: (response) => active.forEach((each) => each.response?.(response)),
+        end: (end) => active.toReversed().forEach((each) => each.end(end)),
+      };
+    },
+  };
+}

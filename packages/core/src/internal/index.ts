@@ -1,0 +1,4 @@
+// What the packages of Eventloom share and applications do not need. It may change with every release.
+
+export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
+export { combineInstrumentation, ObservedGenerator, startOperation } from '../instrumentation/instrumentation.ts';

@@ -1,0 +1,229 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type ActiveOperation,
+  type BaseAgent,
+  type Event,
+  type Instrumentation,
+  ModelError,
+  type Operation,
+  type OperationEnd,
+  type RunConfig,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { CustomAgent } from './fixtures/custom-agent.ts';
+import { Runner } from './runner.ts';
+
+interface Span {
+  readonly name: string;
+  readonly parent: string | undefined;
+  readonly ends: OperationEnd[];
+  responses: number;
+}
+
+/** Records spans as a tracer does: the parent of a span is the one that is active when it starts. */
+class Recorder implements Instrumentation {
+  readonly spans: Span[] = [];
+  readonly active = new AsyncLocalStorage<string>();
+
+  start(operation: Operation): ActiveOperation {
+    const span: Span = { name: nameOf(operation), parent: this.active.getStore(), ends: [], responses: 0 };
+    this.spans.push(span);
+    return {
+      run: (step) => this.active.run(span.name, step),
+      response: () => void span.responses++,
+      end: (end) => void span.ends.push(end),
+    };
+  }
+
+  /** The spans as `name < parent: status`. */
+  get lines(): string[] {
+    return this.spans.map(
+      ({ name, parent = '-', ends }) => `${name} < ${parent}: ${ends.map(({ status }) => status).join()}`,
+    );
+  }
+}
+
+function nameOf(operation: Operation): string {
+  if (operation.kind === 'run') return operation.resumed ? 'resumed run' : 'run';
+  if (operation.kind === 'agent') return `agent ${operation.context.agent.name}`;
+  return operation.kind === 'model' ? `model of ${operation.context.agent.name}` : `tool ${operation.name}`;
+}
+
+async function setUp(agent: BaseAgent) {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+  const recorder = new Recorder();
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform, instrumentation: recorder });
+  const stream = (runConfig: RunConfig = {}, abortSignal?: AbortSignal) =>
+    runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] }, runConfig, abortSignal });
+  const run = async (runConfig?: RunConfig): Promise<Event[]> => {
+    const events: Event[] = [];
+    for await (const event of stream(runConfig)) events.push(event);
+    return events;
+  };
+  return { recorder, runner, stream, run };
+}
+
+const agentWith = (name: string, steps: readonly ScriptedStep[], options: object = {}): LlmAgent =>
+  new LlmAgent({ name, model: new ScriptedModel(steps), ...options });
+
+const calling = (name: string, args: Record<string, unknown> = {}): ScriptedStep => ({
+  parts: [{ functionCall: { name, args } }],
+});
+
+test('runs, agents, model calls and tool calls are nested in what started them', async () => {
+  const { recorder, run } = await setUp(
+    agentWith('bot', [calling('add'), 'done'], {
+      tools: [new FunctionTool({ name: 'add', description: 'Adds.', execute: () => recorder.active.getStore() })],
+    }),
+  );
+  const events = await run();
+  expect(recorder.lines).toEqual([
+    'run < -: ok',
+    'agent bot < run: ok',
+    'model of bot < agent bot: ok',
+    'tool add < agent bot: ok',
+    'model of bot < agent bot: ok',
+  ]);
+  expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ result: 'tool add' });
+  expect(recorder.spans.map(({ responses }) => responses)).toEqual([0, 0, 1, 0, 1]);
+});
+
+test('an agent that is called as a tool is nested in the tool call', async () => {
+  const inner = agentWith('inner', ['inner answer']);
+  const { recorder, run } = await setUp(
+    agentWith('bot', [calling('inner', { request: 'x' }), 'done'], { tools: [new AgentTool({ agent: inner })] }),
+  );
+  await run();
+  expect(recorder.lines.slice(2, 6)).toEqual([
+    'model of bot < agent bot: ok',
+    'tool inner < agent bot: ok',
+    'agent inner < tool inner: ok',
+    'model of inner < agent inner: ok',
+  ]);
+});
+
+test('parallel agents and an agent that control is transferred to are nested in the agent around them', async () => {
+  const target = agentWith('target', ['there']);
+  const first = agentWith('first', [calling('transfer_to_agent', { agent_name: 'target' })], { subAgents: [target] });
+  const parallel = new ParallelAgent({
+    name: 'par',
+    subAgents: [agentWith('left', ['l']), agentWith('right', ['r'])],
+  });
+  const { recorder, run } = await setUp(new SequentialAgent({ name: 'seq', subAgents: [parallel, first] }));
+  await run();
+  const parents = Object.fromEntries(recorder.spans.map(({ name, parent }) => [name, parent]));
+  expect(parents).toMatchObject({
+    'agent seq': 'run',
+    'agent par': 'agent seq',
+    'agent left': 'agent par',
+    'agent right': 'agent par',
+    'model of left': 'agent left',
+    'model of right': 'agent right',
+    'agent first': 'agent seq',
+    'agent target': 'agent seq',
+    'model of target': 'agent target',
+  });
+  expect(recorder.spans.every(({ ends }) => ends.length === 1 && ends[0]?.status === 'ok')).toBe(true);
+});
+
+test('a tool that throws and a tool that does not exist end as failed, and the run as it does', async () => {
+  const failing = new FunctionTool({
+    name: 'failing',
+    description: 'Fails.',
+    execute: () => {
+      throw new TypeError('no');
+    },
+  });
+  const { recorder, run } = await setUp(
+    agentWith('bot', [calling('failing'), calling('missing'), 'done'], { tools: [failing] }),
+  );
+  await run();
+  const tools = recorder.spans.filter(({ name }) => name.startsWith('tool'));
+  expect(tools.map(({ name, ends }) => [name, ends])).toEqual([
+    ['tool failing', [{ status: 'error', error: new TypeError('no') }]],
+    [
+      'tool missing',
+      [{ status: 'error', error: expect.objectContaining({ message: expect.stringMatching(/missing/) }) }],
+    ],
+  ]);
+  expect(recorder.lines[0]).toBe('run < -: ok');
+});
+
+test('a failed model call ends the call, the agent and the run with its error', async () => {
+  const error = new ModelError('overloaded', { errorCode: 'UNAVAILABLE' });
+  const { recorder, run } = await setUp(agentWith('bot', [error]));
+  await expect(run()).rejects.toThrow(error);
+  expect(recorder.spans.map(({ ends }) => ends)).toEqual([
+    [{ status: 'error', error }],
+    [{ status: 'error', error }],
+    [{ status: 'error', error }],
+  ]);
+});
+
+test('chunks are told as responses, and a reader that leaves in mid-stream ends everything once', async () => {
+  const { recorder, stream } = await setUp(agentWith('bot', [{ chunks: ['a', 'b', 'c'] }]));
+  for await (const event of stream({ streamingMode: 'sse' })) if (event.partial) break;
+  expect(recorder.lines).toEqual(['run < -: left', 'agent bot < run: left', 'model of bot < agent bot: left']);
+  expect(recorder.spans[2]?.responses).toBe(1);
+});
+
+test('an abort ends operations whose agents, models and tools do not listen to it', async () => {
+  const gate = new Gate();
+  const stuck = new FunctionTool({ name: 'stuck', description: 'Waits.', execute: () => gate.pass() });
+  const { recorder, stream } = await setUp(agentWith('bot', [calling('stuck')], { tools: [stuck] }));
+  const abort = new AbortController();
+  const events = stream({}, abort.signal);
+  await events.next();
+  const pending = events.next();
+  await gate.reached;
+  abort.abort();
+  await expect(pending).rejects.toThrow(/aborted/);
+  expect(recorder.lines).toEqual([
+    'run < -: left',
+    'agent bot < run: left',
+    'model of bot < agent bot: ok',
+    'tool stuck < agent bot: left',
+  ]);
+  gate.open();
+});
+
+test('errors of an instrumentation are reported and change nothing', async () => {
+  const platform = fixedPlatform();
+  const reported: unknown[] = [];
+  const sessionService = new InMemorySessionService({ platform });
+  const broken: Instrumentation = {
+    start: ({ kind }) => {
+      if (kind === 'agent') throw new Error('start');
+      return {
+        run: (step) => step(),
+        end: () => {
+          throw new Error('end');
+        },
+      };
+    },
+  };
+  const agent = new CustomAgent('bot', async function* (context) {
+    yield context.createEvent({ content: { role: 'model', parts: [{ text: 'fine' }] } });
+  });
+  const runner = new Runner({
+    appName: 'app',
+    agent,
+    sessionService,
+    platform: {
+      ...platform,
+      background: (work) => void work.catch((error: unknown) => reported.push(error)),
+    },
+    instrumentation: [broken, new Recorder()],
+    autoCreateSession: true,
+  });
+  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  expect(events).toHaveLength(1);
+  expect(reported.map(String)).toEqual(['Error: start', 'Error: end']);
+});
