@@ -16,7 +16,7 @@ export { callsToRun, contentText } from './content/content.ts';
 export { decodeBase64, encodeBase64, isBase64, joinBytes } from './content/bytes.ts';
 export type { CopiedJson, CopyJsonOptions, JsonFault } from './content/copy-json.ts';
 export type { JsonObject, JsonValue } from './content/json.ts';
-export { copyJson, sealJson } from './content/copy-json.ts';
+export { copyJson } from './content/copy-json.ts';
 export { getOwn, setOwn, isRecord } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
@@ -44,7 +44,7 @@ export { EventTag, hasTag, withTag } from './event/event-tags.ts';
 export { beginsResumableRun, hasBeginOfRun, RUN_ABANDONED } from './event/run-events.ts';
 export { newestEntries, newestFirst } from './event/newest-first.ts';
 export type { SealEventOptions } from './event/seal-event.ts';
-export { sealContent, sealEvent } from './event/seal-event.ts';
+export { sealEvent } from './event/seal-event.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
 export { serializeEvent } from './event/serialize-event.ts';
 export { parseContent, parseEvent } from './event/parse-event.ts';

@@ -1,4 +1,5 @@
 // What the packages of Eventloom share and applications do not need. It may change with every release.
 
+export { sealJson } from '../content/copy-json.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, ObservedGenerator, startOperation } from '../instrumentation/instrumentation.ts';

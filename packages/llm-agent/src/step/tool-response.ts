@@ -1,4 +1,5 @@
-import { copyJson, isRecord, sealJson } from '@eventloom/core';
+import { copyJson, isRecord } from '@eventloom/core';
+import { sealJson } from '@eventloom/core/internal';
 
 /**
  * A tool's result as the object that a function response holds: an object as it is, anything else under `result`.
