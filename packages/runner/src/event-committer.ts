@@ -15,16 +15,16 @@ import {
 import { InnerChanges } from './inner-changes.ts';
 import type { HeldLease } from './lease-keeper.ts';
 
-/** What a run's events are committed with. */
+/** The parameters of an EventCommitter. */
 export interface EventCommitterParams {
   readonly context: InvocationContext;
   readonly held: HeldLease;
   readonly sessionService: BaseSessionService;
-  /** The committer of the run, for one of a sub-invocation. */
+  /** The committer of the whole run, for a sub-invocation. */
   readonly outer?: EventCommitter | undefined;
 }
 
-/** Kinds that are streamed and never stored. */
+/** Kinds of events that are streamed and never stored. */
 const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentTransfer, ObjectType.runnerCompletion]);
 
 /** Completes the events of one run and stores them under its lease. */
@@ -39,10 +39,10 @@ export class EventCommitter {
   readonly #invocationId: string;
   readonly #asksPlugins: boolean;
   readonly #isStamped: boolean;
-  /** No event is stored with an earlier time than what compactions cover, whatever the clock says. */
+  /** The time up to which compactions cover the session. No event is stored with an earlier one, whatever the clock says. */
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
-  /** What sub-invocations changed, if any changed anything. */
+  /** State changes of sub-invocations that no event of their caller carries yet. */
   #innerChanges: InnerChanges | undefined;
 
   constructor({ context, held, sessionService, outer }: EventCommitterParams) {
@@ -59,7 +59,7 @@ export class EventCommitter {
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
-  /** The committer of a sub-invocation: it stores in the same session, and shows the sub-invocation its own events alone. */
+  /** Creates the committer of a sub-invocation: it stores in the same session, and the sub-invocation sees its own events only. */
   within(context: InvocationContext): EventCommitter {
     const outer = this.#outer ?? this;
     return new EventCommitter({
@@ -70,14 +70,14 @@ export class EventCommitter {
     });
   }
 
-  /** True for an event that is passed on as it is, once complete: nothing has to be waited for. */
+  /** True for a chunk that no plugin wants to see: it needs no `commit`, only `complete`. */
   isForwarded(event: Event): boolean {
     return event.partial === true && !this.#asksPlugins;
   }
 
-  /** The event as it goes on: complete, as the plugins want it, and stored unless it is one that is only streamed. */
+  /** Completes an event, lets the plugins replace it, and stores it unless its kind is only streamed. */
   commit(event: Event): Promise<Event> {
-    // Events of sub-invocations are complete and stored when they come by in the stream of the run.
+    // Events of sub-invocations are already stored when they pass through the stream of the run.
     if (this.#context.progress.isCommitted(event)) return Promise.resolve(event);
     const complete = this.complete(event);
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
@@ -104,7 +104,7 @@ export class EventCommitter {
     return this.#context.invocation.live?.isOnlyStreamed(event) === true;
   }
 
-  /** Stores an event that the runtime makes. */
+  /** Creates and stores an event of the runtime itself. */
   appendNew(params: EventParams): Promise<Event> {
     return this.append(this.#stamp(this.#context.createEvent(params)));
   }
@@ -115,7 +115,7 @@ export class EventCommitter {
     await this.appendNew({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
   }
 
-  /** Stores a complete event. What it signals to those who drive agents counts from then on. */
+  /** Stores a complete event. A transfer in it takes effect from then on. */
   append(event: Event): Promise<Event> {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
     if (this.#outer) return this.#appendInner(event, this.#outer);
@@ -127,7 +127,7 @@ export class EventCommitter {
   async #append(given: Event): Promise<Event> {
     const timestamp = afterCovered(given.timestamp, this.#coveredUntil);
     const event = timestamp === given.timestamp ? given : { ...given, timestamp };
-    // The append renews the lease; that it may be a little later than the event was made does no harm.
+    // The append renews the lease, at the earliest when the event was created.
     this.#held.renewedMs = event.timestamp * 1000;
     return this.#service.appendEvent({ session: this.#context.session, event, lease: this.#held.lease });
   }
@@ -142,7 +142,7 @@ export class EventCommitter {
     return told;
   }
 
-  /** Notes what an event of this sub-invocation changed, to be told with the response of its call. */
+  /** Records the state that an event of this sub-invocation changed: the response of its call repeats it. */
   noteInner({ actions }: Event): void {
     const { stateDelta, removedState } = actions;
     if (removedState === undefined && Object.keys(stateDelta).length === 0) return;
@@ -150,12 +150,12 @@ export class EventCommitter {
     (outer.#innerChanges ??= new InnerChanges()).note(this.#context.branch ?? '', actions);
   }
 
-  /** The session as it is stored: a sub-invocation sees its own events alone. */
+  /** The session of the run, with all of its events. */
   get session(): Session {
     return (this.#outer ?? this).#context.session;
   }
 
-  /** The event with what is missing filled in, and with what the run puts on every event. */
+  /** Fills in the fields that an event lacks, and adds the run's request id and metadata. */
   complete(event: Event): Event {
     if (typeof event !== 'object' || event === null) {
       throw new InvalidEventError(
@@ -180,7 +180,7 @@ export class EventCommitter {
     });
   }
 
-  /** The event with the run's request id and metadata; its own metadata wins. */
+  /** Adds the run's request id and metadata; the event's own metadata wins. */
   #stamp(event: Event): Event {
     if (!this.#isStamped) return event;
     const { requestId, customMetadata } = this.#config;
@@ -192,7 +192,7 @@ export class EventCommitter {
   }
 }
 
-/** A plugin's event in the place of another: which event it is, when it was, and whether it is a chunk is not the plugin's to say. */
+/** Gives a plugin's event the id, the time and the kind (chunk or whole) of the event that it replaces. */
 function withIdentityOf(event: Event, replacement: Event): Event {
   const { id, invocationId, timestamp, partial } = event;
   const { partial: _, ...changed } = replacement;

@@ -31,10 +31,10 @@ import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
 import { SessionLocks } from './session-locks.ts';
 
 /**
- * Runs an agent in sessions. One runner serves any number of runs at once; runs of one session follow each other.
+ * Runs an agent in sessions. A runner serves any number of runs at once; the runs of one session follow each other.
  *
- * A run takes the session, appends the user's message, and drives the agent: each event is committed before the agent goes on
- * and before it is yielded. Whoever stops reading the stream ends the run. (ADK runtime document, "event loop".)
+ * A run locks the session, stores the user's message and drives the agent: each event is stored before the agent continues and before
+ * it is yielded. A reader that stops reading ends the run. (ADK runtime document, "event loop".)
  */
 export class Runner {
   readonly appName: string;
@@ -49,16 +49,16 @@ export class Runner {
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
   readonly requestTtlMs: number | undefined;
-  /** What goes for runs that do not say whether they can be resumed. */
+  /** Whether runs are resumable that do not set `runConfig.resumable`. */
   readonly resumable: boolean;
-  /** What goes for runs that do not say which of the session's events they read. */
+  /** The events that runs read which do not set `runConfig.getSessionConfig`. */
   readonly getSessionConfig: GetSessionConfig | undefined;
-  /** For the run loop. */
+  /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. */
   readonly sessions: SessionLocks;
-  /** For the run loop. */
+  /** Compacts a session at the end of a run, if the runner is configured to. */
   readonly compactor: EventsCompactor | undefined;
 
-  /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
+  /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(config: RunnerConfig) {
     checkRunnerConfig(config);
     this.appName = config.appName;
@@ -80,25 +80,24 @@ export class Runner {
   }
 
   /**
-   * Runs the agent on a message and yields its events; or, with an `invocationId`, goes on with a run that did not come to its end.
-   * Answers to calls go on with the run that made the calls, if that can be resumed and did not come to its end; otherwise they begin a run of
-   * the agent that made them.
+   * Runs the agent on the user's message and yields the events of the run. With an `invocationId` it resumes that run instead. Responses to
+   * calls continue the run that made the calls, if that run is resumable and open; otherwise they start a run of the agent that made them.
    *
-   * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError
-   * (a run that cannot be resumed), StateKeyError, StateValueError,
-   * SessionNotFoundError, SessionBusyError, AgentError around what a plugin threw at the message. Later: RunAbortedError when aborted, StaleWriterError when another writer took the
-   * session, and otherwise, after an error event, the error that ended the run (AgentError around what is not Eventloom's own).
+   * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError (a run that cannot be
+   * resumed), StateKeyError, StateValueError, SessionNotFoundError, SessionBusyError, or AgentError around the error of a plugin's
+   * `onUserMessageCallback`. Later: RunAbortedError after an abort, StaleWriterError when another writer took the session, and otherwise,
+   * after an error event, the error that ended the run (an AgentError around an error that is not Eventloom's own).
    */
   runAsync(params: RunAsyncParams): RunStream {
     return this.#start({ method: 'runAsync', params }, params?.invocationId);
   }
 
   /**
-   * Runs the agent live: both sides speak when they like, the client by its queue, the agent by the events of the stream. One
-   * invocation for the whole call; the session is taken for as long as it lasts. Yields what comes as it comes. Stored is what is whole and not
-   * raw media. Ends when the queue is closed and read, and when an agent ends the invocation.
+   * Runs the agent live: the client sends through its queue, the agent answers through the events of the stream, and both may speak at any
+   * time. The whole call is one invocation, and keeps the session locked. Events are yielded as they come; complete events are stored, raw
+   * media is not. The stream ends when the queue is closed and read, and when an agent ends the invocation.
    *
-   * Throws as `runAsync` does, and LiveConnectionError when the service refuses the connection or too many in a row are lost.
+   * Throws as `runAsync` does, and LiveConnectionError when the service refuses the connection or too many connections in a row are lost.
    */
   runLive(params: RunLiveParams): RunStream {
     return this.#start({ method: 'runLive', params });
@@ -109,7 +108,7 @@ export class Runner {
     return new EventRunStream(control, run(this, input, control));
   }
 
-  /** As `runAsync`, all events at once. */
+  /** Runs the agent as `runAsync` does and resolves to all events of the run. Rejects with what the stream throws. */
   async run(params: RunAsyncParams): Promise<Event[]> {
     const events: Event[] = [];
     for await (const event of this.runAsync(params)) events.push(event);
@@ -117,21 +116,18 @@ export class Runner {
   }
 
   /**
-   * Takes a session back to before an invocation: appends an event that makes every reader skip what came from the invocation's
-   * first event on. The session's own state is as it was, keys that the session was created with included. Each of its artifacts
-   * that was saved since gets what it held as its newest version; one that was not there is deleted, with all of its versions, and
-   * stays so when the rewind itself is rewound. The state of the user and of the app, and the user's own artifacts, stay: other
-   * sessions share them.
+   * Takes a session back to the moment before an invocation: appends an event that makes every reader skip the invocation's first event and
+   * everything after it. The session's own state is restored, keys that it was created with included. An artifact of the session that was
+   * saved since gets its earlier content as a new version; one that did not exist is deleted with all its versions. State and artifacts of
+   * the user and the app stay, because other sessions share them.
    *
-   * The event decides. Artifacts are in a store of their own, so they follow it: what could not be done to them when this returns,
-   * because a store failed or the session was taken, is told to the platform and stands in the session's state under
-   * `eventloom.artifactsToRestore`; the next run or rewind does it before anything else, or throws what the store throws. A second
-   * event tells of the new versions.
+   * The event decides. Artifacts are in a store of their own and follow it: restorations that failed are reported to the platform and kept
+   * in the session's state under `eventloom.artifactsToRestore`, and the next run or rewind does them first or throws what the store throws.
+   * A second event names the new versions. Reads the history from its beginning, in pages, while it holds the session. Safe to repeat.
    *
-   * Reads the history from its begin, in pages, while it holds the session. To ask again for the same is to get the same.
    * @returns the event as it was stored
-   * @throws InvalidRequestError when the session has no such invocation, or an artifact cannot be as it was; nothing is changed
-   * @throws ConfigurationError without an artifact service when artifacts were saved; nothing is changed
+   * @throws InvalidRequestError when the session has no such invocation, or an artifact cannot be restored; nothing is changed
+   * @throws ConfigurationError when artifacts were saved and the runner has no artifact service; nothing is changed
    * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
    */
   rewindAsync(params: RewindParams): Promise<Event> {
@@ -139,9 +135,10 @@ export class Runner {
   }
 
   /**
-   * The run that `runAsync` goes on with when it is given this message and no `invocationId`: the resumable one that made the calls which
-   * the message answers, if it did not come to its end. Undefined when the message begins a run.
-   * @throws InvalidMessageError for what is no message, and for answers to calls of several runs
+   * Finds the run that `runAsync` continues when it gets this message without an `invocationId`: the open, resumable run that made the calls
+   * which the message answers. Resolves to undefined for a message that starts a run.
+   *
+   * @throws InvalidMessageError for an invalid message, and for answers to calls of several runs
    * @throws SessionNotFoundError
    */
   async findAnsweredRun({ userId, sessionId, newMessage }: FindAnsweredRunParams): Promise<string | undefined> {
@@ -152,9 +149,10 @@ export class Runner {
   }
 
   /**
-   * A page of the app's open runs: resumable ones that are under way in any process, or were left by one that ended. Those that were
-   * left are resumed with `runAsync({ userId, sessionId, invocationId })`, or given up with `closeRun`.
-   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   * Lists a page of the app's open runs: resumable runs that are under way in any process, and those that a process left when it ended. Resume
+   * the latter with `runAsync({ userId, sessionId, invocationId })`, or give them up with `closeRun`.
+   *
+   * @throws InvalidRequestError for a cursor of another service, or a limit that is not a positive integer
    */
   listOpenRuns(request: Omit<ListOpenRunsRequest, 'appName'> = {}): Promise<ListOpenRunsResponse> {
     const { limit, cursor } = request;
@@ -162,17 +160,18 @@ export class Runner {
   }
 
   /**
-   * Gives up a run that did not come to its end, so that it is never resumed: appends answers to its calls that have none (what the
-   * ledger has of finished ones, else `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and its end. Calls
-   * whose answer comes later, and questions to a person, can still be answered, in a new run.
-   * @returns the error event; undefined for a run that is over already, was not resumable, or is none of the session's
+   * Closes an open run, so that it is never resumed. Appends responses to its calls that have none (the ledger's result of a finished call,
+   * otherwise `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and the end of the run. Long-running calls and
+   * requests to a person can still be answered, in a new run.
+   *
+   * @returns the error event; undefined for a run that has ended, is not resumable, or does not belong to the session
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, params);
   }
 
-  /** Closes the agent's toolsets and the plugins, all of them, and then throws what the first threw that failed. No run may be under way. */
+  /** Closes the agent's toolsets and the plugins: all of them, then the first error is thrown. Call it when no run is under way. */
   close(): Promise<void> {
     return closeAll([this.agent, ...this.pluginManager.plugins]);
   }
