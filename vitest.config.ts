@@ -32,7 +32,13 @@ export default defineConfig({
       {
         test: {
           name: 'node',
-          include: ['packages/*/src/**/*.test.ts', 'apps/**/*.test.ts', 'examples/**/*.test.ts', 'tests/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'apps/**/*.test.ts',
+            'examples/**/*.test.ts',
+            'tests/**/*.test.ts',
+            'bench/src/**/*.test.ts', // counts of what a turn costs
+          ],
           exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
           // The tests of a worker share its modules, which are loaded once: no test may leave anything behind in them.

@@ -1,0 +1,135 @@
+/**
+ * Counts what turns cost, in a process of its own, and prints it as JSON. Counts say the same on a busy machine as on a quiet one, so
+ * they can be held to bounds where times cannot.
+ *
+ * node --expose-gc --min-semi-space-size=256 --max-semi-space-size=256 src/counts/count-turns.ts [floor]
+ */
+import { createHook } from 'node:async_hooks';
+import { StatementSync } from 'node:sqlite';
+import type { BaseLlm, BaseSessionService } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { createFloorSession, floorTurn } from '../floor.ts';
+import { InstantModel, ToolCallingModel } from '../models.ts';
+import { APP, createRunner, drain, floorTools, MESSAGE, turn } from '../setup.ts';
+import type { CountedTurn, TurnCounts } from './turn-counts.ts';
+
+/** Turns after which everything that a turn runs is compiled. */
+const WARM_UP = 1500;
+const TURNS = 100;
+const ROUNDS = 7;
+
+const collect = globalThis.gc;
+if (!collect) throw new Error('count-turns: run node with --expose-gc');
+
+const [side] = process.argv.slice(2);
+const models: Record<Exclude<CountedTurn, 'sqlite'>, BaseLlm> = {
+  text: new InstantModel(),
+  tenCalls: new ToolCallingModel(10),
+  parallelCalls: new ToolCallingModel(1, 8),
+};
+const counts: Partial<Record<CountedTurn, TurnCounts>> = {};
+for (const [name, model] of Object.entries(models)) {
+  counts[name as CountedTurn] = await count(side === 'floor' ? floor(model) : inFreshSessions(model));
+}
+if (side !== 'floor') counts.sqlite = await count(await inOneSqliteSession(models.text));
+console.log(JSON.stringify(counts));
+
+/** A turn in a session that is created for it and deleted afterwards. */
+function inFreshSessions(model: BaseLlm): () => Promise<void> {
+  const sessions = new InMemorySessionService();
+  const runner = createRunner(model, sessions);
+  let id = 0;
+  return async () => {
+    const sessionId = `s${id++}`;
+    await sessions.createSession({ ...APP, sessionId });
+    await turn(runner, sessionId);
+    await sessions.deleteSession({ ...APP, sessionId });
+  };
+}
+
+/** One more turn in a session on SQLite, of a runner that knows the session. */
+async function inOneSqliteSession(model: BaseLlm): Promise<() => Promise<void>> {
+  const sessions: BaseSessionService = new SqliteSessionService({ path: ':memory:' });
+  const runner = createRunner(model, sessions);
+  await sessions.createSession({ ...APP, sessionId: 's' });
+  return async () => void (await turn(runner, 's'));
+}
+
+function floor(model: BaseLlm): () => Promise<void> {
+  let id = 0;
+  return async () =>
+    void (await drain(floorTurn(createFloorSession(`f${id++}`), model, MESSAGE, { tools: floorTools })));
+}
+
+async function count(work: () => Promise<void>): Promise<TurnCounts> {
+  for (let index = 0; index < WARM_UP; index++) await work();
+  return { bytes: await countBytes(work), promises: await countPromises(work), ...(await countCalls(work)) };
+}
+
+/** Bytes that a turn allocates. The new space is so large that nothing is collected meanwhile; what else the process allocates only adds. */
+async function countBytes(work: () => Promise<void>): Promise<number> {
+  let least = Infinity;
+  for (let round = 0; round < ROUNDS; round++) {
+    collect?.();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < TURNS; index++) await work();
+    least = Math.min(least, process.memoryUsage().heapUsed - before);
+  }
+  return Math.round(least / TURNS);
+}
+
+async function countPromises(work: () => Promise<void>): Promise<number> {
+  let promises = 0;
+  const hook = createHook({ init: (_id, type) => void (type === 'PROMISE' && promises++) }).enable();
+  for (let index = 0; index < TURNS; index++) await work();
+  hook.disable();
+  return perTurn(promises);
+}
+
+/** Calls of functions that a turn should seldom call. */
+async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, 'bytes' | 'promises'>> {
+  const calls = { freezes: 0, clockReads: 0, storeCalls: 0, statements: 0, transactions: 0 };
+  const watched = [watch(Object, 'freeze', () => calls.freezes++), watch(Date, 'now', () => calls.clockReads++)];
+  // The service that all back ends share.
+  const service: object = Object.getPrototypeOf(InMemorySessionService.prototype);
+  for (const method of Object.getOwnPropertyNames(service))
+    if (method !== 'constructor') watched.push(watch(service, method, () => calls.storeCalls++));
+  let isInTransaction = false;
+  const countStatement = (statement: unknown): void => {
+    if (!(statement instanceof StatementSync)) return;
+    const sql = statement.sourceSQL;
+    const isBoundary = /^(BEGIN|COMMIT|ROLLBACK)/.test(sql);
+    if (!isBoundary) calls.statements++;
+    // A statement outside of a transaction is one by itself.
+    if (sql.startsWith('BEGIN') || (!isBoundary && !isInTransaction)) calls.transactions++;
+    if (isBoundary) isInTransaction = sql.startsWith('BEGIN');
+  };
+  for (const method of ['run', 'get', 'all']) watched.push(watch(StatementSync.prototype, method, countStatement));
+  for (let index = 0; index < TURNS; index++) await work();
+  for (const stop of watched) stop();
+  const { freezes, clockReads, storeCalls, statements, transactions } = calls;
+  return {
+    freezes: perTurn(freezes),
+    clockReads: perTurn(clockReads),
+    storeCalls: perTurn(storeCalls),
+    statements: perTurn(statements),
+    transactions: perTurn(transactions),
+  };
+}
+
+/** Has a method tell when it is called, until the returned function is called. */
+function watch(owner: object, name: string, told: (self: unknown) => void): () => void {
+  const original: unknown = Reflect.get(owner, name);
+  if (typeof original !== 'function') return () => undefined;
+  const watched = function (this: unknown, ...given: unknown[]): unknown {
+    told(this);
+    return Reflect.apply(original, this, given);
+  };
+  Reflect.set(owner, name, watched);
+  return () => void Reflect.set(owner, name, original);
+}
+
+function perTurn(total: number): number {
+  return Math.round((total / TURNS) * 10) / 10;
+}

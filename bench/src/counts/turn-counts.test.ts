@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { type CountedTurn, overBudget, TURN_BUDGETS, type TurnCounts } from './turn-counts.ts';
+
+const NODE_OPTIONS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
+
+/** Counts in a process that does nothing else: what else runs would be counted as well. */
+async function countTurns(): Promise<Record<CountedTurn, TurnCounts>> {
+  const program = fileURLToPath(new URL('count-turns.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [...NODE_OPTIONS, program]);
+  return JSON.parse(stdout) as Record<CountedTurn, TurnCounts>;
+}
+
+test('no turn costs more promises, memory, freezes, clock reads, store calls and statements than its budget', async () => {
+  const counts = await countTurns();
+  expect(overBudget(counts, TURN_BUDGETS)).toEqual([]);
+  // The figures are counted and not absent: a budget that is below each of them is exceeded by each.
+  const { text, sqlite } = counts;
+  const below = { ...counts, text: lessThan(text), sqlite: lessThan(sqlite) };
+  expect(overBudget(counts, below).map((line) => line.split(',')[0])).toEqual([
+    `text: ${text.bytes} bytes`,
+    `text: ${text.promises} promises`,
+    `text: ${text.freezes} freezes`,
+    `text: ${text.clockReads} clockReads`,
+    `text: ${text.storeCalls} storeCalls`,
+    `sqlite: ${sqlite.bytes} bytes`,
+    `sqlite: ${sqlite.promises} promises`,
+    `sqlite: ${sqlite.freezes} freezes`,
+    `sqlite: ${sqlite.clockReads} clockReads`,
+    `sqlite: ${sqlite.storeCalls} storeCalls`,
+    `sqlite: ${sqlite.statements} statements`,
+    `sqlite: ${sqlite.transactions} transactions`,
+  ]);
+}, 60_000);
+
+/** A budget that is one short of each figure that is not 0. */
+function lessThan(counts: TurnCounts): TurnCounts {
+  const { bytes, promises, freezes, clockReads, storeCalls, statements, transactions } = counts;
+  return {
+    bytes: bytes - 1,
+    promises: promises - 1,
+    freezes: freezes - 1,
+    clockReads: clockReads - 1,
+    storeCalls: storeCalls - 1,
+    statements: Math.max(0, statements - 1),
+    transactions: Math.max(0, transactions - 1),
+  };
+}

@@ -1,0 +1,68 @@
+/** The turns that are counted: a text, 10 tool calls in a row and 8 at once in a fresh session in memory; a text in a SQLite session. */
+export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'sqlite';
+
+/** What one turn costs. */
+export interface TurnCounts {
+  /** Bytes allocated. */
+  readonly bytes: number;
+  readonly promises: number;
+  /** Calls of `Object.freeze`. */
+  readonly freezes: number;
+  /** Calls of `Date.now`. */
+  readonly clockReads: number;
+  /** Calls of the session service. */
+  readonly storeCalls: number;
+  /** SQL statements, those that begin and end a transaction excepted. */
+  readonly statements: number;
+  /** Transactions, those of single statements included. */
+  readonly transactions: number;
+}
+
+/** The most that each turn may cost. Text turn by hand, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. */
+export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
+  text: { bytes: 37_500, promises: 64, freezes: 10, clockReads: 9, storeCalls: 7, statements: 0, transactions: 0 },
+  tenCalls: {
+    bytes: 328_000,
+    promises: 594,
+    freezes: 150,
+    clockReads: 69,
+    storeCalls: 47,
+    statements: 0,
+    transactions: 0,
+  },
+  parallelCalls: {
+    bytes: 124_000,
+    promises: 219,
+    freezes: 66,
+    clockReads: 15,
+    storeCalls: 25,
+    statements: 0,
+    transactions: 0,
+  },
+  sqlite: { bytes: 39_000, promises: 60, freezes: 10, clockReads: 8, storeCalls: 5, statements: 6, transactions: 6 },
+};
+
+/** Where turns cost more than they may, one line each. */
+export function overBudget(
+  counts: Readonly<Record<CountedTurn, TurnCounts>>,
+  budgets: Readonly<Record<CountedTurn, TurnCounts>>,
+): string[] {
+  return COUNTED_TURNS.flatMap((turn) =>
+    TURN_FIGURES.flatMap((figure) => {
+      const count = counts[turn][figure];
+      const most = budgets[turn][figure];
+      return count <= most ? [] : `${turn}: ${count} ${figure}, at most ${most}`;
+    }),
+  );
+}
+
+const COUNTED_TURNS = ['text', 'tenCalls', 'parallelCalls', 'sqlite'] as const;
+const TURN_FIGURES = [
+  'bytes',
+  'promises',
+  'freezes',
+  'clockReads',
+  'storeCalls',
+  'statements',
+  'transactions',
+] as const;

@@ -1,0 +1,90 @@
+/**
+ * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: what a reader of a turn has before them.
+ * The server runs in this process, with in-memory sessions and a model that answers at once. `--list` also prints each function.
+ */
+import { type Profiler, Session } from 'node:inspector/promises';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { InMemorySessionService } from '@eventloom/sessions';
+import type { BaseLlm } from '@eventloom/core';
+import { InstantModel, ToolCallingModel } from './models.ts';
+import { APP, createAgent, MESSAGE } from './setup.ts';
+
+/** The functions that a turn entered, by the file that they are in. */
+type Entered = ReadonlyMap<string, readonly EnteredFunction[]>;
+
+interface EnteredFunction {
+  readonly name: string;
+  readonly calls: number;
+}
+
+interface Limit {
+  readonly files: number;
+  readonly functions: number;
+}
+
+/** A source file of a package of ours, as `packages/runner/src/run.ts`. */
+const OWN_SOURCE = /\/(packages\/[^/]+\/src\/.+\.ts)$/;
+const WARM_TURNS = 5;
+
+const TURNS: readonly { readonly name: string; readonly model: BaseLlm; readonly limit: Limit }[] = [
+  { name: 'text turn', model: new InstantModel(), limit: { files: 75, functions: 260 } },
+  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 95, functions: 340 } },
+];
+
+const isListed = process.argv.includes('--list');
+for (const { name, model, limit } of TURNS) {
+  const entered = await coverageOf(model);
+  const functions = [...entered.values()].reduce((sum, list) => sum + list.length, 0);
+  console.log(
+    `${name}: ${entered.size} files (at most ${limit.files}), ${functions} functions (at most ${limit.functions})`,
+  );
+  if (isListed) printList(entered);
+}
+
+/** What one turn enters, after some that warm the server. */
+async function coverageOf(model: BaseLlm): Promise<Entered> {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession({ ...APP, sessionId: 's' });
+  const runner = new Runner({ appName: APP.appName, agent: createAgent(model), sessionService });
+  const server = createServer({ runners: [runner], allowUnauthenticated: true, limits: { unfinishedRunsEveryMs: 0 } });
+  const turn = async (): Promise<void> => {
+    const body = JSON.stringify({ ...APP, sessionId: 's', newMessage: MESSAGE });
+    const headers = { 'content-type': 'application/json' };
+    const response = await server.fetch(new Request('http://localhost/run_sse', { method: 'POST', headers, body }));
+    const text = await response.text();
+    if (!text.includes('The answer is 42.')) throw new Error(`the turn failed: ${response.status} ${text}`);
+  };
+  for (let index = 0; index < WARM_TURNS; index++) await turn();
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  await turn();
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  await session.post('Profiler.stopPreciseCoverage');
+  session.disconnect();
+  await server.drain(0);
+  return entered(result);
+}
+
+function entered(scripts: readonly Profiler.ScriptCoverage[]): Entered {
+  const byFile = new Map<string, EnteredFunction[]>();
+  for (const { url, functions } of scripts) {
+    const file = OWN_SOURCE.exec(url)?.[1];
+    if (!file) continue;
+    const called = functions.flatMap(({ functionName, ranges }) => {
+      const calls = ranges[0]?.count ?? 0;
+      return calls > 0 ? { name: functionName || '(anonymous)', calls } : [];
+    });
+    if (called.length > 0) byFile.set(file, called);
+  }
+  return byFile;
+}
+
+function printList(entered: Entered): void {
+  for (const [file, functions] of [...entered].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    console.log(`  ${file}`);
+    for (const { name, calls } of functions) console.log(`    ${name}${calls > 1 ? ` × ${calls}` : ''}`);
+  }
+}
