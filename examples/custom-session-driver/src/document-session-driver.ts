@@ -1,8 +1,9 @@
-import type { LeaveOpen, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
-import type { AppendOutcome, EventAppend, EventWindow, LeaseClaim, OpenRunPage } from '@eventloom/sessions';
+import type { Event, LeaveOpen, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
+import type { OpenRunPage, RunBegin, RunEnd, RunMessage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
 import { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from '@eventloom/sessions';
-import { selectEvents, selectOpenRunPage, selectSessionPage } from '@eventloom/sessions';
+import { type SessionHold, selectEvents, selectOpenRunPage, selectSessionPage } from '@eventloom/sessions';
 import { type AppDocument, type SessionDocument, stateOf, toStored, writeState } from './app-document.ts';
 import type { DocumentStore } from './document-store.ts';
 
@@ -57,20 +58,36 @@ export class DocumentSessionDriver implements SessionDriver {
     });
   }
 
-  appendEvent(append: EventAppend) {
-    return this.#change(append, (app, session): AppendOutcome => {
-      const { event, writes, nowMs, lease, incarnation } = append;
-      if (session?.incarnation !== incarnation) return { status: 'missing' };
-      const refused = refusedAppend(session, append);
-      if (refused) return refused;
-      const { events } = session;
-      const duplicate = events.find(({ id }) => id === event.id);
-      if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: events.length };
-      writeState(app, session, writes);
-      session.updatedAtMs = nowMs;
-      session.leaseUntilMs = lease ? nowMs + lease.ttlMs : 0;
-      return { status: 'stored', seq: events.push(event) };
+  beginRun(begin: RunBegin) {
+    const { appName, userId, sessionId, nowMs, create, window } = begin;
+    return this.#change(begin, (app, existing): BeginOutcome => {
+      const empty = { updatedAtMs: nowMs, initialState: [], events: [], toolCalls: [] };
+      const session = existing ?? (create ? addSession(app, { appName, userId, sessionId, ...empty }) : undefined);
+      if (!session) return { status: 'missing' };
+      const outcome = takeLease(session, begin, () => ++app.count);
+      if (outcome.status !== 'taken') return outcome;
+      const before = toStored(app, session, selectEvents(session.events, window));
+      // It may throw: then nothing is written, because the document is written last.
+      const message = begin.message?.(coveredUntil(session.events));
+      const duplicate = message && session.events.find(({ id }) => id === message.event.id);
+      if (message && !duplicate) addEvent(app, session, message, nowMs);
+      return { ...outcome, session: before, duplicate };
     });
+  }
+
+  endRun(end: RunEnd) {
+    return this.#change(end, (app, session): AppendOutcome => {
+      const outcome = append(app, session, end);
+      const stored = session?.events.find(({ id }) => id === end.event.id);
+      if (outcome.status === 'stale' && stored)
+        return { status: 'duplicate', event: stored, lastSeq: session?.events.length ?? 0 };
+      endLease(session, end.lease, end.leaveOpen);
+      return outcome;
+    });
+  }
+
+  appendEvent(request: EventAppend) {
+    return this.#change(request, (app, session) => append(app, session, request));
   }
 
   claimLease(claim: LeaseClaim) {
@@ -106,17 +123,14 @@ export class DocumentSessionDriver implements SessionDriver {
     return session?.toolCalls.filter((call) => call.invocationId === invocationId) ?? [];
   }
 
-  /** A new session, which nobody holds; undefined when its key is taken. */
+  /** A new session; undefined when its key is taken. */
   #add(
     { events, toolCalls, ...rest }: Omit<SessionImport, 'state' | 'sharedState'>,
     write: (app: AppDocument, session: SessionDocument) => void,
   ) {
     return this.#change(rest, (app, existing) => {
       if (existing) return undefined;
-      const hold = { epoch: 0, leaseUntilMs: 0 };
-      const incarnation = String(++app.count);
-      const session = { ...rest, ...hold, incarnation, events: [...events], toolCalls: [...toolCalls] };
-      app.sessions.push(session);
+      const session = addSession(app, { ...rest, events: [...events], toolCalls: [...toolCalls] });
       write(app, session);
       return toStored(app, session);
     });
@@ -139,4 +153,33 @@ export class DocumentSessionDriver implements SessionDriver {
       if (changed === text || (await this.#store.write(appName, changed, version))) return answer;
     }
   }
+}
+
+/** Adds a session, which nobody holds. */
+function addSession(app: AppDocument, content: Omit<SessionDocument, 'incarnation' | keyof SessionHold>) {
+  const session: SessionDocument = { ...content, incarnation: String(++app.count), epoch: 0, leaseUntilMs: 0 };
+  app.sessions.push(session);
+  return session;
+}
+
+function append(app: AppDocument, session: SessionDocument | undefined, request: EventAppend): AppendOutcome {
+  const { event, nowMs, lease, incarnation } = request;
+  if (session?.incarnation !== incarnation) return { status: 'missing' };
+  const refused = refusedAppend(session, request);
+  if (refused) return refused;
+  const duplicate = session.events.find(({ id }) => id === event.id);
+  if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: session.events.length };
+  session.leaseUntilMs = lease ? nowMs + lease.ttlMs : 0;
+  addEvent(app, session, request, nowMs);
+  return { status: 'stored', seq: session.events.length };
+}
+
+function addEvent(app: AppDocument, session: SessionDocument, { event, writes }: RunMessage, nowMs: number): void {
+  session.events.push(event);
+  session.updatedAtMs = nowMs;
+  writeState(app, session, writes);
+}
+
+function coveredUntil(events: readonly Event[]): number {
+  return events.reduce((end, { actions }) => Math.max(end, actions.compaction?.endTimestamp ?? -Infinity), -Infinity);
 }

@@ -213,6 +213,9 @@ export type {
 } from './session/session-lease.ts';
 export type {
   AppendEventRequest,
+  BeginRunRequest,
+  BegunRun,
+  EndRunRequest,
   CreateSessionRequest,
   GetSessionConfig,
   GetSessionRequest,

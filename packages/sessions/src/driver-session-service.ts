@@ -1,11 +1,15 @@
 import {
   type AcquireLeaseRequest,
+  afterCovered,
   type AppendEventRequest,
   BaseSessionService,
+  type BeginRunRequest,
+  type BegunRun,
   checkName,
   checkStateDelta,
   checkToolCall,
   type CreateSessionRequest,
+  type EndRunRequest,
   type Event,
   type GetSessionRequest,
   type ImportSessionRequest,
@@ -137,6 +141,47 @@ export class DriverSessionService extends BaseSessionService {
     );
   }
 
+  override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
+    const { invocationId, create = false, message: given } = request;
+    const window = toEventWindow(request.read);
+    const message = given && given.id === '' ? { ...given, id: this.#platform.newEventId() } : given;
+    if (message) checkName('event.id', message.id);
+    let nowMs = 0;
+    let plan: AppendPlan | undefined;
+    const planMessage =
+      message && message.partial !== true
+        ? (coveredUntil: number) => (plan = planAppend(datedAfter(coveredUntil, message, nowMs), nowMs, this.#platform))
+        : undefined;
+    return whenReady(
+      this.#leases.take(request, (claim) => {
+        nowMs = claim.nowMs;
+        return this.#driver.beginRun({ ...claim, invocationId, create, window, message: planMessage });
+      }),
+      ({ lease, session: stored, duplicate }) => {
+        const session = toSession(stored);
+        if (plan && !duplicate) showAppend(session, plan, session.lastSeq + 1, nowMs);
+        return { lease, session, message: duplicate ?? plan?.event ?? message };
+      },
+    );
+  }
+
+  override endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined> {
+    const { session, event, leaveOpen = false } = request;
+    if (event === undefined || event.partial === true)
+      return whenReady(this.#leases.release(lease, { leaveOpen }), () => event);
+    const { appName, userId, id: sessionId, incarnation } = session;
+    this.#names.check(appName, userId, sessionId);
+    const nowMs = this.#platform.now();
+    const plan = planAppend(event, nowMs, this.#platform);
+    checkName('event.id', plan.event.id);
+    if (!isLeaseOf(lease, session)) throw staleError(lease);
+    const append = { appName, userId, sessionId, incarnation, event: plan.event, writes: plan.writes, nowMs };
+    return whenReady(this.#driver.endRun({ ...append, lease, leaveOpen }), (outcome) => {
+      this.#leases.wake(lease);
+      return this.#settleAppend(session, plan, outcome, nowMs, lease);
+    });
+  }
+
   override acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
     return this.#leases.acquire(request);
   }
@@ -222,6 +267,14 @@ export class DriverSessionService extends BaseSessionService {
       if (stored) showStored(session, stored);
     });
   }
+}
+
+/** The event with a time after what compactions cover; one without a time is of now. */
+function datedAfter(coveredUntil: number, event: Event, nowMs: number): Event {
+  const timestamp = event.timestamp === 0 ? nowMs / 1000 : event.timestamp;
+  // NaN is left for the check of the event to refuse.
+  if (timestamp <= coveredUntil) return { ...event, timestamp: afterCovered(timestamp, coveredUntil) };
+  return timestamp === event.timestamp ? event : { ...event, timestamp };
 }
 
 function isLeaseOf(lease: SessionLease, session: Session): boolean {

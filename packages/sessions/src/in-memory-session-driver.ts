@@ -11,13 +11,17 @@ import {
   writeToolCall,
 } from './in-memory-session-record.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
+import { ALL_EVENTS } from './event-window.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import type { OpenRunPage } from './open-run-page.ts';
 import type {
   AppendOutcome,
+  BeginOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
+  RunBegin,
+  RunEnd,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -107,6 +111,35 @@ export class InMemorySessionDriver implements SessionDriver {
     record.updatedAtMs = nowMs;
     record.leaseUntilMs = lease ? nowMs + lease.ttlMs : 0;
     return { status: 'stored', seq: record.events.length };
+  }
+
+  beginRun(begin: RunBegin): BeginOutcome {
+    let record = this.#find(begin);
+    // First, because it may throw.
+    const message = begin.message?.(record?.events.coveredUntil ?? -Infinity);
+    if (!record && begin.create) record = this.#add(begin, begin.nowMs);
+    if (!record) return { status: 'missing' };
+    const outcome = takeLease(record, begin, () => ++this.#epochs);
+    if (outcome.status !== 'taken') return outcome;
+    noteOpenRun(record);
+    const session = toStored(record, record.events.read(begin.window));
+    const duplicate = message && record.events.add(message.event);
+    if (message && !duplicate) {
+      writeState(record, message.writes);
+      record.updatedAtMs = begin.nowMs;
+    }
+    return { ...outcome, session, duplicate };
+  }
+
+  endRun(end: RunEnd): AppendOutcome {
+    const outcome = this.appendEvent(end);
+    if (outcome.status === 'stale') {
+      const events = this.#find(end)?.events.read(ALL_EVENTS) ?? [];
+      const stored = events.find(({ id }) => id === end.event.id);
+      return stored ? { status: 'duplicate', event: stored, lastSeq: events.length } : outcome;
+    }
+    if (outcome.status !== 'missing') this.releaseLease(end.lease, end.leaveOpen);
+    return outcome;
   }
 
   claimLease(claim: LeaseClaim): ClaimOutcome {

@@ -11,14 +11,18 @@ export { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 export type { SessionHold, StoredTicket } from './session-hold.ts';
 export { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from './session-hold.ts';
 export { parseSessionLines, toSessionLines } from './session-lines.ts';
-export type { ClaimOutcome, LeaseClaim, LeaseTicket } from './lease-claim.ts';
+export type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket, TakenLease } from './lease-claim.ts';
 export type { OpenRunPage, OpenRunPosition } from './open-run-page.ts';
 export type {
   AppendOutcome,
+  BeginOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
   ListedSession,
+  RunBegin,
+  RunEnd,
+  RunMessage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -28,4 +32,5 @@ export type {
   StateEntry,
   StoredEventWindow,
   StoredSession,
+  TakenRun,
 } from './session-driver.ts';

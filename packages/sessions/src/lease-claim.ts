@@ -27,9 +27,14 @@ export interface LeaseTicket {
   readonly ttlMs: number;
 }
 
+/** Why a lease is not given: there is no such session, or it is held, until then unless its holder renews. */
+export type ClaimRefusal = { readonly status: 'missing' } | { readonly status: 'busy'; readonly freeAtMs: number };
+
+/** The lease as its owner gets it: a plain object, compared by value. */
+export interface TakenLease {
+  readonly status: 'taken';
+  readonly lease: SessionLease;
+}
+
 /** What came of asking for a lease. */
-export type ClaimOutcome =
-  | { readonly status: 'missing' }
-  | { readonly status: 'busy'; readonly freeAtMs: number }
-  /** The lease as its owner gets it: a plain object, compared by value. */
-  | { readonly status: 'taken'; readonly lease: SessionLease };
+export type ClaimOutcome = ClaimRefusal | TakenLease;

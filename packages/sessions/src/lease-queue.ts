@@ -1,6 +1,6 @@
 import type { MaybePromise, Platform, SessionKey } from '@eventloom/core';
 import { LeaseWaiter } from './lease-waiter.ts';
-import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
+import type { ClaimRefusal, LeaseTicket, TakenLease } from './lease-claim.ts';
 import { abortedError, busyError, fullLineError } from './errors.ts';
 
 /** How many may wait for one session in this process. */
@@ -12,17 +12,17 @@ const MAX_POLL_MS = 25;
 const TICKET_TTL_MS = 2000;
 
 /** One who waits for a session. */
-export interface LeaseWait extends SessionKey {
+export interface LeaseWait<T extends TakenLease> extends SessionKey {
   /** How long to wait before giving up with SessionBusyError. */
   readonly waitMs: number;
   readonly abortSignal?: AbortSignal | undefined;
   /** Asks the storage for the lease, with the place in the line of several processes. */
-  claim(ticket: LeaseTicket | undefined): MaybePromise<ClaimOutcome>;
+  claim(ticket: LeaseTicket | undefined): MaybePromise<ClaimRefusal | T>;
   /** Gives that place up. */
   withdraw(ticketId: string): MaybePromise<void>;
 }
 
-type WaitOutcome = Exclude<ClaimOutcome, { readonly status: 'busy' }>;
+type WaitOutcome<T> = T | Exclude<ClaimRefusal, { readonly status: 'busy' }>;
 
 /**
  * Lines of waiters, one per session, first come first served. Only the head of a line asks the storage; it is woken by a release or
@@ -56,7 +56,10 @@ export class LeaseQueue {
    * @throws SessionBusyError when `waitMs` are over, and at once when 1,000 wait already
    * @throws RunAbortedError when the signal fires
    */
-  async wait(request: LeaseWait, pending?: Promise<ClaimOutcome>): Promise<WaitOutcome> {
+  async wait<T extends TakenLease>(
+    request: LeaseWait<T>,
+    pending?: Promise<ClaimRefusal | T>,
+  ): Promise<WaitOutcome<T>> {
     const name = nameOf(request);
     const line = this.#lines.get(name) ?? new Set();
     if (line.size >= MAX_WAITERS) throw fullLineError(request, line.size);
@@ -72,12 +75,12 @@ export class LeaseQueue {
     }
   }
 
-  async #waitInLine(
-    request: LeaseWait,
+  async #waitInLine<T extends TakenLease>(
+    request: LeaseWait<T>,
     line: ReadonlySet<LeaseWaiter>,
     waiter: LeaseWaiter,
-    pending: Promise<ClaimOutcome> | undefined,
-  ): Promise<WaitOutcome> {
+    pending: Promise<ClaimRefusal | T> | undefined,
+  ): Promise<WaitOutcome<T>> {
     const sinceMs = this.#platform.now();
     const { waitMs, abortSignal } = request;
     const deadline = sinceMs + waitMs;
@@ -115,7 +118,7 @@ export class LeaseQueue {
 }
 
 /** Fire and forget: a ticket that is not withdrawn expires. */
-async function withdraw(request: LeaseWait, { id }: LeaseTicket): Promise<void> {
+async function withdraw(request: LeaseWait<TakenLease>, { id }: LeaseTicket): Promise<void> {
   await request.withdraw(id);
 }
 

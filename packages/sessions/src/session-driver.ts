@@ -8,7 +8,7 @@ import type {
   StateWrite,
   ToolLedgerEntry,
 } from '@eventloom/core';
-import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
+import type { ClaimOutcome, ClaimRefusal, LeaseClaim, TakenLease } from './lease-claim.ts';
 import type { OpenRunPage } from './open-run-page.ts';
 
 /** One stored state key, without its prefix. The value is the reader's own: changing it changes nothing stored. */
@@ -142,6 +142,41 @@ export type AppendOutcome =
   | { readonly status: 'duplicate'; readonly event: Event; readonly lastSeq: number }
   | { readonly status: 'stored'; readonly seq: number };
 
+/** A run to begin. */
+export interface RunBegin extends LeaseClaim {
+  readonly invocationId: string;
+  /** True to create the session, without state, if it does not exist. */
+  readonly create: boolean;
+  /** Which of the events before the message to read. */
+  readonly window: EventWindow;
+  /**
+   * Makes the message to append, dated after the end of what the session's compactions cover (the greatest `endTimestamp` of any, in
+   * seconds; -Infinity without one). May be called more than once, the last call counts; it throws for an event that cannot be stored.
+   * Undefined for a run without a message.
+   */
+  readonly message: ((coveredUntil: number) => RunMessage) | undefined;
+}
+
+/** As in `EventAppend`. */
+export type RunMessage = Pick<EventAppend, 'event' | 'writes'>;
+
+/** A run that was begun. */
+export interface TakenRun extends TakenLease {
+  /** The session before the message. */
+  readonly session: StoredSession;
+  /** The stored event of the message's id, if there was one: then nothing was appended. */
+  readonly duplicate: Event | undefined;
+}
+
+/** What came of a run to begin. */
+export type BeginOutcome = ClaimRefusal | TakenRun;
+
+/** The last append of a run. */
+export interface RunEnd extends EventAppend {
+  readonly lease: SessionLease;
+  readonly leaveOpen: LeaveOpen;
+}
+
 /**
  * Storage for sessions: all that a back end has to write. `DriverSessionService` in front of it does the rest once for all of
  * them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys, keeps the caller's session
@@ -185,6 +220,19 @@ export interface SessionDriver {
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
+
+  /**
+   * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, reads the session as `readSession`
+   * does, and appends the message with its state. When any of this fails or the lease is refused, nothing is changed, except that a
+   * claim leaves its ticket.
+   */
+  beginRun(begin: RunBegin): MaybePromise<BeginOutcome>;
+
+  /**
+   * Appends as `appendEvent` does and, when the event is stored now or was before, releases the lease as `releaseLease` does. An event
+   * that is stored already is a `duplicate` here also under a lease that is not live.
+   */
+  endRun(end: RunEnd): MaybePromise<AppendOutcome>;
 
   /** Gives a lease with an epoch higher than any before, when nobody holds the session or `takeOver` is set. */
   claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome>;

@@ -9,7 +9,7 @@ import {
   type SessionLease,
 } from '@eventloom/core';
 import { LeaseQueue } from './lease-queue.ts';
-import type { ClaimOutcome, LeaseTicket } from './lease-claim.ts';
+import type { ClaimRefusal, LeaseClaim, LeaseTicket, TakenLease } from './lease-claim.ts';
 import type { SessionDriver } from './session-driver.ts';
 import { abortedError, busyError, notFoundError, staleError } from './errors.ts';
 import type { SessionNames } from './session-names.ts';
@@ -46,6 +46,17 @@ export class SessionLeases {
 
   /** As `BaseSessionService.acquireLease`. */
   async acquire(request: AcquireLeaseRequest): Promise<SessionLease> {
+    return (await this.take(request, (claim) => this.#driver.claimLease(claim))).lease;
+  }
+
+  /**
+   * Asks the driver for a lease, again and again while it is refused and the request wants to wait.
+   * @throws what `BaseSessionService.acquireLease` throws
+   */
+  take<T extends TakenLease>(
+    request: AcquireLeaseRequest,
+    ask: (claim: LeaseClaim) => MaybePromise<ClaimRefusal | T>,
+  ): MaybePromise<T> {
     const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
     const { waitMs = DEFAULT_WAIT_MS, invocationId, resumable = false } = request;
     this.#names.check(appName, userId, sessionId);
@@ -59,24 +70,24 @@ export class SessionLeases {
     const key = { appName, userId, sessionId };
     const claim = (ticket?: LeaseTicket) => {
       const nowMs = this.#platform.now();
-      const wish = { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket };
-      return this.#driver.claimLease(wish);
+      return ask({ appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket });
     };
-    const withdraw = (ticketId: string) => this.#driver.withdrawTicket(key, ticketId);
-    let pending: Promise<ClaimOutcome> | undefined;
-    let outcome: ClaimOutcome | undefined;
-    if (takeOver || !this.#queue.isAwaited(request)) {
-      const answer = claim();
-      if (!(answer instanceof Promise)) outcome = answer;
-      else if (onBusy === 'queue') pending = answer;
-      else outcome = await answer;
-    }
-    if (!outcome || outcome.status === 'busy') {
+    const taken = (outcome: ClaimRefusal | T): T => {
+      if (outcome.status === 'missing') throw notFoundError(request);
+      if (outcome.status === 'busy') throw busyError(request);
+      return outcome;
+    };
+    const wait = async (pending?: Promise<ClaimRefusal | T>): Promise<T> => {
+      const withdraw = (ticketId: string) => this.#driver.withdrawTicket(key, ticketId);
+      return taken(await this.#queue.wait({ ...key, waitMs, abortSignal, claim, withdraw }, pending));
+    };
+    if (!takeOver && this.#queue.isAwaited(request)) {
       if (onBusy !== 'queue') throw busyError(request);
-      outcome = await this.#queue.wait({ ...key, waitMs, abortSignal, claim, withdraw }, pending);
+      return wait();
     }
-    if (outcome.status === 'missing') throw notFoundError(request);
-    return outcome.lease;
+    const answer = claim();
+    if (answer instanceof Promise) return onBusy === 'queue' ? wait(answer) : answer.then(taken);
+    return answer.status === 'busy' && onBusy === 'queue' ? wait() : taken(answer);
   }
 
   /** @throws StaleWriterError */

@@ -36,6 +36,11 @@ export class StoredEvents {
     return this.#length;
   }
 
+  /** The end of what compactions cover, in seconds; -Infinity without one. */
+  get coveredUntil(): number {
+    return this.#covered;
+  }
+
   /** Stores the event, unless one of its id is stored: then it gives that one. */
   add(event: Event): Event | undefined {
     const found = this.#indexOf(event.id);

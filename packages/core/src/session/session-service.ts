@@ -3,7 +3,7 @@ import type { MaybePromise } from './maybe-promise.ts';
 import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
 import type { ListOpenRunsRequest, ListOpenRunsResponse } from './open-run.ts';
-import type { AcquireLeaseRequest, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
+import type { AcquireLeaseRequest, LeaveOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
 /** Creates a session. */
@@ -94,6 +94,41 @@ export interface AppendEventRequest {
   readonly event: Event;
   /** The lease of a run. Without one, the append takes a lease for itself, as a run would. */
   readonly lease?: SessionLease | undefined;
+}
+
+/** Begins a run. */
+export interface BeginRunRequest extends AcquireLeaseRequest {
+  /** The run that the lease is for. */
+  readonly invocationId: string;
+  /** Creates the session, without state, if it does not exist. Default false. */
+  readonly create?: boolean | undefined;
+  /** Which of the events before the message to read. Default: all of them. */
+  readonly read?: GetSessionConfig | undefined;
+  /**
+   * The event to append first. Absent when the run appends none, or has to read the session before it makes one. A timestamp of 0
+   * becomes the time of the append, which may be long after the call when the session is busy; a timestamp within what the
+   * session's compactions cover becomes the next one after that.
+   */
+  readonly message?: Event | undefined;
+}
+
+/** A run that holds its session. */
+export interface BegunRun {
+  readonly lease: SessionLease;
+  /** The events that were asked for, then the message, with the state that it leads to. */
+  readonly session: Session;
+  /** The message as it is stored; undefined when none was given. */
+  readonly message: Event | undefined;
+}
+
+/** Ends a run. */
+export interface EndRunRequest {
+  /** Brought up to date by the call, as by `appendEvent`. */
+  readonly session: Session;
+  /** Appended before the session is released. */
+  readonly event?: Event | undefined;
+  /** Default false: the run is over. */
+  readonly leaveOpen?: LeaveOpen | undefined;
 }
 
 /** Names the tool calls of one invocation. */
@@ -187,6 +222,24 @@ export abstract class BaseSessionService {
    * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
+
+  /**
+   * Takes the session for a run, reads it and appends the message, in one transaction: `acquireLease`, `getSession` and `appendEvent`
+   * in one call. While the session is busy the call waits as `acquireLease` does, outside of any transaction. Of several callers
+   * that create one session, one creates it and all get it, one after the other. A message whose id is stored already is not
+   * appended again: the run begins, and gets the stored event.
+   * @throws SessionNotFoundError without `create`
+   * @throws whatever `acquireLease` and `appendEvent` throw; nothing is changed then: no session created, no lease given, no run open
+   */
+  abstract beginRun(request: BeginRunRequest): MaybePromise<BegunRun>;
+
+  /**
+   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and `releaseLease` in
+   * one call. Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the call changes nothing and returns
+   * it, whoever holds the session by then. Without an event, and with a lease that is no longer the session's, it is a no-op.
+   * @throws whatever `appendEvent` throws; nothing is changed then, and the session stays the run's
+   */
+  abstract endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined>;
 
   /**
    * Takes the session for writing.

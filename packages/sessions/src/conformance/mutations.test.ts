@@ -24,6 +24,7 @@ import type { Mutant } from './mutants/mutant.ts';
 import { openRunListMutants } from './mutants/open-run-list-mutants.ts';
 import { openRunMutants } from './mutants/open-run-mutants.ts';
 import { queueMutants } from './mutants/queue-mutants.ts';
+import { runMutants } from './mutants/run-mutants.ts';
 import { sessionMutants } from './mutants/session-mutants.ts';
 import { sizeMutants } from './mutants/size-mutants.ts';
 import { stateMutants } from './mutants/state-mutants.ts';
@@ -44,6 +45,7 @@ const mutants: readonly Mutant[] = [
   ...queueMutants,
   ...openRunMutants,
   ...openRunListMutants,
+  ...runMutants,
   ...ledgerMutants,
   ...exportMutants,
   ...importMutants,

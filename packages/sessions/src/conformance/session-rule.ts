@@ -3,6 +3,8 @@ import type { ConformanceRule, ConformanceSubject, MakeService } from '@eventloo
 
 /** The methods that may answer at once. */
 const RUN_PATH = [
+  'beginRun',
+  'endRun',
   'getSession',
   'appendEvent',
   'renewLease',

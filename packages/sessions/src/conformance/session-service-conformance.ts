@@ -26,6 +26,7 @@ import { leaseQueueRules } from './lease-queue-rules.ts';
 import { ledgerRules } from './ledger-rules.ts';
 import { listRules } from './list-rules.ts';
 import { promisedMaker } from './session-rule.ts';
+import { runRules } from './run-rules.ts';
 import { sessionRules } from './session-rules.ts';
 import { sizeRules } from './size-rules.ts';
 import { stateKeyRules } from './state-key-rules.ts';
@@ -65,6 +66,7 @@ export function sessionServiceConformance(
     ...openRunRules,
     ...openRunClaimRules,
     ...openRunListRules,
+    ...runRules,
     ...ledgerRules,
     ...exportRules,
     ...importRules,

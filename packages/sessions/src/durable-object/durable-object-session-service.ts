@@ -1,6 +1,9 @@
 import {
   type AcquireLeaseRequest,
+  type BeginRunRequest,
+  type BegunRun,
   type GetSessionRequest,
+  type MaybePromise,
   type Session,
   type SessionLease,
   systemPlatform,
@@ -8,6 +11,7 @@ import {
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { toEventWindow } from '../event-window.ts';
 import { toSession } from '../session-view.ts';
+import { whenReady } from '../when-ready.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { LargeTexts, MAX_ROW_BYTES } from './large-texts.ts';
@@ -100,8 +104,16 @@ export class DurableObjectSessionService extends DriverSessionService {
    */
   override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
     const lease = await super.acquireLease(request);
-    if (request.resumable === true && this.#isFurtherAttempt(lease)) await this.#storage.sync?.();
+    await this.#keepAttempt(request, lease);
     return lease;
+  }
+
+  /** As `acquireLease`. */
+  override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
+    return whenReady(super.beginRun(request), (begun) => {
+      const kept = this.#keepAttempt(request, begun.lease);
+      return kept ? kept.then(() => begun) : begun;
+    });
   }
 
   /**
@@ -110,6 +122,11 @@ export class DurableObjectSessionService extends DriverSessionService {
    */
   abandonLeases(): void {
     this.#storage.sql.exec('UPDATE eventloom_sessions SET lease_until = 0 WHERE lease_until > 0').toArray();
+  }
+
+  /** Undefined when there is nothing to wait for. */
+  #keepAttempt({ resumable }: AcquireLeaseRequest, lease: SessionLease): Promise<void> | undefined {
+    return resumable === true && this.#isFurtherAttempt(lease) ? this.#storage.sync?.() : undefined;
   }
 
   #isFurtherAttempt({ appName, userId, sessionId }: SessionLease): boolean {

@@ -144,4 +144,9 @@ test('a further attempt at a run is durable before its lease is given; a first o
     await attempt();
     await attempt();
     expect(steps).toEqual(['given', 'durable', 'given']);
+    const next = new DurableObjectSessionService({ storage: watched, platform });
+    next.abandonLeases();
+    await next.beginRun({ ...KEY, invocationId: 'e-1', resumable: true });
+    steps.push('begun');
+    expect(steps.slice(3)).toEqual(['durable', 'begun']);
   }));

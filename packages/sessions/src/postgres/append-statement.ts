@@ -1,5 +1,5 @@
 import { isCurrentSql, versionSql } from './schema-version.ts';
-import { HELD_UNTIL, joinLastEvent, LAG_MS, THIS_SESSION } from './session-sql.ts';
+import { HELD_UNTIL, joinLastEvent, LAG_MS, releaseSql, THIS_SESSION } from './session-sql.ts';
 import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -18,10 +18,21 @@ export type StateChange = 'none' | 'sets' | 'removes';
  *
  * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10 epoch or
  * null, $11 without an epoch: whether a lease is known to have expired, $12 the last event's number, $13 its high timestamp and $14
- * until where it is compacted, or null where that is not known; $15 scopes, $16 keys, $17 values.
+ * until where it is compacted, or null where that is not known; $15 scopes, $16 keys, $17 values. Of one that also releases the lease,
+ * these come after $15 the run of the lease, $16 whether it is left open, and $17 whether that costs no attempt.
  */
-export function appendStatement(tables: Tables, change: StateChange): Statement {
+export function appendStatement(tables: Tables, change: StateChange, releases = false): Statement {
   const { sessions, events } = tables;
+  const listed = `listed AS (
+      UPDATE ${sessions} SET listed_at = $9::double precision WHERE ${THIS_SESSION} AND EXISTS (
+        SELECT FROM head, stored WHERE listed_at > $9 OR listed_at <= $9 - ${LAG_MS}
+      )
+    )`;
+  const released = `released AS (
+      UPDATE ${sessions} SET ${releaseSql(15)}, listed_at =
+        CASE WHEN listed_at > $9::double precision OR listed_at <= $9 - ${LAG_MS} THEN $9 ELSE listed_at END
+      WHERE ${THIS_SESSION} AND EXISTS (SELECT FROM stored)
+    )`;
   return toStatement(`
     WITH head AS (
       SELECT pk, listed_at FROM ${sessions}
@@ -36,11 +47,7 @@ export function appendStatement(tables: Tables, change: StateChange): Statement 
       FROM head AS session ${joinLastEvent(tables, '$12::bigint IS NULL')}
       ON CONFLICT DO NOTHING
       RETURNING session AS pk, seq, high_timestamp, compacted_until
-    ), listed AS (
-      UPDATE ${sessions} SET listed_at = $9::double precision WHERE ${THIS_SESSION} AND EXISTS (
-        SELECT FROM head, stored WHERE listed_at > $9 OR listed_at <= $9 - ${LAG_MS}
-      )
-    )${change === 'none' ? '' : `, ${writeEntries(tables, 'stored', 15, change === 'removes')}`}
+    ), ${releases ? released : listed}${change === 'none' ? '' : `, ${writeEntries(tables, 'stored', releases ? 18 : 15, change === 'removes')}`}
     SELECT seq, high_timestamp, compacted_until FROM stored`);
 }
 

@@ -1,5 +1,6 @@
-import type { SessionKey, SessionLease } from '@eventloom/core';
-import type { AppendOutcome, EventAppend } from '../session-driver.ts';
+import type { Event, LeaveOpen, SessionKey, SessionLease } from '@eventloom/core';
+import { staleError } from '../errors.ts';
+import type { AppendOutcome, EventAppend, RunEnd } from '../session-driver.ts';
 import {
   appendStatement,
   endLeaseStatement,
@@ -8,6 +9,7 @@ import {
   refusalStatement,
   type StateChange,
 } from './append-statement.ts';
+import { leaseStatements } from './lease-statements.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
@@ -22,6 +24,8 @@ export class EventAppender {
   readonly #database: PostgresDatabase;
   readonly #positions: WriterPositions;
   readonly #append: Readonly<Record<StateChange, Statement>>;
+  readonly #appendLast: Readonly<Record<StateChange, Statement>>;
+  readonly #release: Statement;
   readonly #refusal: Statement;
   readonly #lock: Statement;
   readonly #endLease: Statement;
@@ -35,6 +39,12 @@ export class EventAppender {
       sets: appendStatement(tables, 'sets'),
       removes: appendStatement(tables, 'removes'),
     };
+    this.#appendLast = {
+      none: appendStatement(tables, 'none', true),
+      sets: appendStatement(tables, 'sets', true),
+      removes: appendStatement(tables, 'removes', true),
+    };
+    this.#release = leaseStatements(tables).release;
     this.#refusal = refusalStatement(tables);
     this.#lock = lockStatement(tables);
     this.#endLease = endLeaseStatement(tables);
@@ -44,16 +54,17 @@ export class EventAppender {
    * One statement; a second one when it was refused, to say why; and a transaction when nothing keeps the event out: another append
    * came between, or a lease has expired.
    */
-  async append(append: EventAppend): Promise<AppendOutcome> {
+  async append(append: EventAppend, end?: RunEnd): Promise<AppendOutcome> {
     const { lease } = append;
-    const insertion = { statement: this.#append[changeOf(append)], values: valuesOf(append) };
+    const statements = end ? this.#appendLast : this.#append;
+    const insertion = { statement: statements[changeOf(append)], values: valuesOf(append, end) };
     for (;;) {
       const position = lease && this.#positions.get(lease.epoch);
       const seq = await this.#insert(this.#database.run, insertion, lease, false, position);
       if (seq !== undefined) return { status: 'stored', seq };
-      const refusal = await this.#refusalOf(this.#database.run, append);
+      const refusal = await this.#refuse(this.#database.run, append, end);
       if (refusal) return refusal;
-      const outcome = await this.#database.transaction((run) => this.#appendLocked(run, append, insertion));
+      const outcome = await this.#database.transaction((run) => this.#appendLocked(run, append, end, insertion));
       if (outcome) return outcome;
     }
   }
@@ -67,16 +78,31 @@ export class EventAppender {
   async #appendLocked(
     run: RunStatement,
     append: EventAppend,
+    end: RunEnd | undefined,
     insertion: Insertion,
   ): Promise<AppendOutcome | undefined> {
     await this.lock(run, append);
-    const refusal = await this.#refusalOf(run, append);
+    const refusal = await this.#refuse(run, append, end);
     if (refusal) return refusal;
     const { appName, userId, sessionId, lease } = append;
     const seq = await this.#insert(run, insertion, lease, true);
     if (seq === undefined) return undefined;
     if (!lease) await run(this.#endLease, [appName, userId, sessionId]);
     return { status: 'stored', seq };
+  }
+
+  /**
+   * Appends the first event of a run, inside a transaction that has given the lease.
+   * @returns the stored event of this id, if there is one: then nothing is appended
+   */
+  async appendMessage(run: RunStatement, append: EventAppend, lease: SessionLease): Promise<Event | undefined> {
+    const insertion = { statement: this.#append[changeOf(append)], values: valuesOf(append) };
+    const position = this.#positions.get(lease.epoch);
+    const seq = await this.#insert(run, insertion, lease, false, position);
+    if (seq !== undefined) return undefined;
+    const refusal = await this.#refusalOf(run, append, true);
+    if (refusal?.status !== 'duplicate') throw staleError(lease);
+    return refusal.event;
   }
 
   /** The event's number; undefined when it was not stored. */
@@ -92,13 +118,25 @@ export class EventAppender {
     return row && Number(row.seq);
   }
 
-  /** Why the append cannot be; undefined when it can by now. @throws ConfigurationError when the tables are of another version */
-  async #refusalOf(run: RunStatement, append: EventAppend): Promise<AppendRefusal | undefined> {
+  /** As `#refusalOf`. The lease of a run whose last event is stored already is released. */
+  async #refuse(run: RunStatement, append: EventAppend, end?: RunEnd): Promise<AppendRefusal | undefined> {
+    const refusal = await this.#refusalOf(run, append, end !== undefined);
+    if (end && refusal?.status === 'duplicate') await run(this.#release, releaseValues(end.lease, end.leaveOpen));
+    return refusal;
+  }
+
+  /**
+   * Why the append cannot be; undefined when it can by now.
+   * @param isLast true for the last event of a run, which is looked for before the lease
+   * @throws ConfigurationError when the tables are of another version
+   */
+  async #refusalOf(run: RunStatement, append: EventAppend, isLast: boolean): Promise<AppendRefusal | undefined> {
     const { appName, userId, sessionId, incarnation, event, lease, nowMs } = append;
     const [row] = (await run(this.#refusal, [appName, userId, sessionId, event.id])) as readonly RefusalRow[];
     checkCurrent(Number(row?.version));
     if (!row || row.pk !== incarnation) return { status: 'missing' };
-    if (lease && !(Number(row.lease_until) > 0 && Number(row.epoch) === lease.epoch)) return { status: 'stale' };
+    const isStale = lease && !(Number(row.lease_until) > 0 && Number(row.epoch) === lease.epoch);
+    if (isStale && !(isLast && row.event !== null)) return { status: 'stale' };
     const heldUntilMs = Number(row.held_until);
     if (!lease && heldUntilMs > nowMs) return { status: 'busy', freeAtMs: heldUntilMs };
     if (row.event === null) return undefined;
@@ -117,13 +155,24 @@ function changeOf({ writes }: EventAppend): StateChange {
   return writes.some(({ value }) => value === undefined) ? 'removes' : 'sets';
 }
 
-function valuesOf(append: EventAppend): Insertion['values'] {
+/** The parameters that release a lease. */
+export function releaseValues(lease: SessionLease, leaveOpen: LeaveOpen): unknown[] {
+  const { appName, userId, sessionId, epoch } = lease;
+  return [appName, userId, sessionId, epoch, ...releaseParts(lease, leaveOpen)];
+}
+
+function releaseParts({ invocationId }: SessionLease, leaveOpen: LeaveOpen): unknown[] {
+  return [invocationId ?? null, leaveOpen !== false, leaveOpen === 'uncounted'];
+}
+
+function valuesOf(append: EventAppend, end?: RunEnd): Insertion['values'] {
   const { appName, userId, sessionId, incarnation, event, writes, nowMs, lease } = append;
   const key = [appName, userId, sessionId, incarnation];
   const row = [event.id, event.timestamp, compactionEnd(event), eventJson(event), nowMs, lease ? lease.epoch : null];
   const lists = writes.length > 0 ? toStateLists(writes, 'event', event.id) : [];
+  const release = end ? releaseParts(end.lease, end.leaveOpen) : [];
   return (isExpired, position) => {
     const { seq = null, highTimestamp = null, compactedUntil = null } = position ?? {};
-    return [...key, ...row, isExpired, seq, highTimestamp, compactedUntil, ...lists];
+    return [...key, ...row, isExpired, seq, highTimestamp, compactedUntil, ...release, ...lists];
   };
 }

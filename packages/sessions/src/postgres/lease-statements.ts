@@ -1,5 +1,5 @@
 import { isCurrentSql, versionSql } from './schema-version.ts';
-import { HELD_UNTIL, joinLastEvent, THIS_SESSION } from './session-sql.ts';
+import { HELD_UNTIL, joinLastEvent, releaseSql, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import { quoteText, type Tables } from './tables.ts';
 import type { PositionRow } from './writer-positions.ts';
@@ -45,10 +45,7 @@ export function leaseStatements(tables: Tables) {
 
     /** $5 is the run of the lease, or null; $6 whether it is left open, $7 whether that costs no attempt. */
     release: toStatement(`
-      UPDATE ${sessions} SET lease_until = 0,
-        open_run = CASE WHEN $6::boolean THEN open_run ELSE nullif(open_run, $5::text) END,
-        attempts = CASE WHEN $7::boolean AND open_run = $5 THEN attempts - 1 ELSE attempts END
-      WHERE ${UNDER_LEASE}`),
+      UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE}`),
 
     /** A page: $1 app, what comes after $2 user and $3 session, $4 runs. */
     openRuns: toStatement(`

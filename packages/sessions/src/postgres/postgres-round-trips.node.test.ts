@@ -86,6 +86,20 @@ describe('round trips', () => {
     await service.releaseLease(lease);
   });
 
+  test('the end of a run is one statement, whatever it writes, and its begin is one transaction', async () => {
+    const changes = [{}, { stateDelta: { own: 1, 'user:name': 'Ada' } }, { removedState: ['own', 'user:name'] }];
+    for (const [index, actions] of changes.entries()) {
+      const run = { ...KEY, invocationId: `e-${index}`, resumable: true };
+      const begun = await service.beginRun({ ...run, message: eventOf(`message ${index}`, { actions }) });
+      expect(sent).toEqual(['connect']);
+      sent = [];
+      await service.endRun(begun.lease, { session: begun.session, event: eventOf(`end ${index}`, { actions }) });
+      expect(sent.length).toBe(1);
+      sent = [];
+    }
+    expect((await service.listOpenRuns(KEY)).runs).toEqual([]);
+  });
+
   test('everything that a turn asks for is one statement', async () => {
     const lease = await service.acquireLease(KEY);
     await service.renewLease(lease);

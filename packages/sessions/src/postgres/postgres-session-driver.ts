@@ -3,9 +3,12 @@ import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
 import type { OpenRunPage } from '../open-run-page.ts';
 import type {
   AppendOutcome,
+  BeginOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
+  RunBegin,
+  RunEnd,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -15,7 +18,7 @@ import type {
   StoredEventWindow,
   StoredSession,
 } from '../session-driver.ts';
-import { EventAppender } from './event-appender.ts';
+import { EventAppender, releaseValues } from './event-appender.ts';
 import { type ClaimRow, type LeaseStatements, leaseStatements, type OpenRunRow } from './lease-statements.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { type ReadStatements, readStatements } from './read-statements.ts';
@@ -66,7 +69,7 @@ export class PostgresSessionDriver implements SessionDriver {
 
   async readSession(key: SessionKey, window: EventWindow): Promise<StoredSession | undefined> {
     const { session, narrowedSession } = this.#reads;
-    return (await this.#readWindow(key, window, session, narrowedSession)).session;
+    return (await this.#readWindow(this.#run, key, window, session, narrowedSession)).session;
   }
 
   async listSessions({ appName, userId, limit, after }: SessionPage): Promise<StoredSession[]> {
@@ -81,7 +84,7 @@ export class PostgresSessionDriver implements SessionDriver {
 
   async readEvents(key: SessionKey, window: EventWindow): Promise<StoredEventWindow | undefined> {
     const { events, narrowedEvents } = this.#reads;
-    return (await this.#readWindow(key, window, events, narrowedEvents)).window;
+    return (await this.#readWindow(this.#run, key, window, events, narrowedEvents)).window;
   }
 
   async readBackground(key: SessionKey): Promise<SessionBackground | undefined> {
@@ -108,23 +111,29 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#appender.append(append);
   }
 
+  async beginRun(begin: RunBegin): Promise<BeginOutcome> {
+    if (begin.message || begin.create) return this.#database.transaction((run) => this.#beginLocked(run, begin));
+    const claimed = await this.claimLease(begin);
+    if (claimed.status !== 'taken') return claimed;
+    const session = await this.readSession(begin, begin.window);
+    return session ? { ...claimed, session, duplicate: undefined } : { status: 'missing' };
+  }
+
+  async endRun(end: RunEnd): Promise<AppendOutcome> {
+    const outcome = await this.#appender.append(end, end);
+    this.#positions.delete(end.lease.epoch);
+    return outcome;
+  }
+
   async claimLease(claim: LeaseClaim): Promise<ClaimOutcome> {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket } = claim;
-    const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
-    const values = [appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId ?? null, resumable, ...place];
-    for (let isExpired = false; ; isExpired = true) {
-      const [row] = (await this.#claim(claim, [...values, isExpired], isExpired)) as readonly ClaimRow[];
-      checkCurrent(Number(row?.version));
-      if (!row || row.pk === null) return { status: 'missing' };
-      if (row.epoch !== null) {
-        const lease = { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs };
-        this.#positions.set(lease.epoch, row);
-        return { status: 'taken', lease: invocationId === undefined ? lease : { ...lease, invocationId } };
-      }
-      const freeAtMs = Math.max(Number(row.held_until), Number(row.awaited_until));
-      if (!takeOver && freeAtMs > nowMs) return { status: 'busy', freeAtMs };
-      // A lease has expired, or it was free when the statement began and somebody else took it while this one waited for the row.
+    let outcome = await this.#claim(this.#run, claim, false);
+    while (!outcome) {
+      outcome = await this.#database.transaction(async (run) => {
+        await this.#appender.lock(run, claim);
+        return this.#claim(run, claim, true);
+      });
     }
+    return outcome;
   }
 
   async renewLease(lease: SessionLease, nowMs: number): Promise<boolean> {
@@ -135,13 +144,7 @@ export class PostgresSessionDriver implements SessionDriver {
 
   async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): Promise<void> {
     this.#positions.delete(lease.epoch);
-    await this.#run(this.#leases.release, [
-      ...keyOf(lease),
-      lease.epoch,
-      lease.invocationId ?? null,
-      leaveOpen !== false,
-      leaveOpen === 'uncounted',
-    ]);
+    await this.#run(this.#leases.release, releaseValues(lease, leaveOpen));
   }
 
   async withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {
@@ -175,13 +178,47 @@ export class PostgresSessionDriver implements SessionDriver {
     return new StoredRows(key.appName, rows).toolCalls;
   }
 
-  /** Claims the lease. With the session's row locked, its expiry is read again under the lock. */
-  #claim(key: SessionKey, values: unknown[], isLocked: boolean): Promise<readonly unknown[]> {
-    if (!isLocked) return this.#run(this.#leases.claim, values);
-    return this.#database.transaction(async (run) => {
+  /** With the session's row locked, so that what is read is what the message follows. */
+  async #beginLocked(run: RunStatement, begin: RunBegin): Promise<BeginOutcome> {
+    const { appName, userId, sessionId, nowMs } = begin;
+    const key = { appName, userId, sessionId };
+    const pk = await this.#appender.lock(run, key);
+    if (pk === undefined && begin.create) {
+      await run(this.#sessions.insertSession, [...keyOf(key), nowMs]);
+      // Another caller may have created it since.
       await this.#appender.lock(run, key);
-      return run(this.#leases.claim, values);
-    });
+    }
+    const claimed = await this.#claim(run, begin, true);
+    if (claimed?.status !== 'taken') return claimed ?? { status: 'busy', freeAtMs: nowMs };
+    const { lease } = claimed;
+    const { session: plain, narrowedSession } = this.#reads;
+    const { session } = await this.#readWindow(run, key, begin.window, plain, narrowedSession);
+    if (!session) return { status: 'missing' };
+    const message = begin.message?.(this.#positions.get(lease.epoch)?.compactedUntil ?? -Infinity);
+    if (!message) return { ...claimed, session, duplicate: undefined };
+    const append = { ...key, incarnation: session.incarnation, ...message, nowMs, lease };
+    return { ...claimed, session, duplicate: await this.#appender.appendMessage(run, append, lease) };
+  }
+
+  /**
+   * Claims the lease. Undefined when that has to be tried with the session's row locked: a lease has expired, or it was free when the
+   * statement began and somebody else took it while this one waited for the row.
+   */
+  async #claim(run: RunStatement, claim: LeaseClaim, isLocked: boolean): Promise<ClaimOutcome | undefined> {
+    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket } = claim;
+    const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
+    const wish = [nowMs, ttlMs, takeOver, invocationId ?? null, resumable];
+    const values = [appName, userId, sessionId, ...wish, ...place, isLocked];
+    const [row] = (await run(this.#leases.claim, values)) as readonly ClaimRow[];
+    checkCurrent(Number(row?.version));
+    if (!row || row.pk === null) return { status: 'missing' };
+    if (row.epoch !== null) {
+      const lease = { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs };
+      this.#positions.set(lease.epoch, row);
+      return { status: 'taken', lease: invocationId === undefined ? lease : { ...lease, invocationId } };
+    }
+    const freeAtMs = Math.max(Number(row.held_until), Number(row.awaited_until));
+    return !takeOver && freeAtMs > nowMs ? { status: 'busy', freeAtMs } : undefined;
   }
 
   /** Of a write that found nothing to write to. @throws ConfigurationError when a newer program made the tables its own */
@@ -190,6 +227,7 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   async #readWindow(
+    run: RunStatement,
     key: SessionKey,
     { afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit }: EventWindow,
     plain: Statement,
@@ -198,8 +236,8 @@ export class PostgresSessionDriver implements SessionDriver {
     const values = [...keyOf(key), toInteger(afterSeq), toInteger(beforeSeq ?? Infinity), toInteger(limit ?? Infinity)];
     const isNarrow = sinceCompaction || afterTimestamp !== undefined;
     const rows = isNarrow
-      ? await this.#run(narrowed, [...values, afterTimestamp ?? null, sinceCompaction])
-      : await this.#run(plain, values);
+      ? await run(narrowed, [...values, afterTimestamp ?? null, sinceCompaction])
+      : await run(plain, values);
     return new StoredRows(key.appName, rows);
   }
 }

@@ -14,6 +14,16 @@ export function joinLastEvent({ events }: Tables, condition = 'true'): string {
     ) AS last ON true`;
 }
 
+/**
+ * Ends a lease: assignments of an UPDATE. `first` is the number of the first of three parameters: the run of the lease or null, whether
+ * it is left open, and whether that costs no attempt.
+ */
+export function releaseSql(first: number): string {
+  return `lease_until = 0,
+        open_run = CASE WHEN $${first + 1}::boolean THEN open_run ELSE nullif(open_run, $${first}::text) END,
+        attempts = CASE WHEN $${first + 2}::boolean AND open_run = $${first} THEN attempts - 1 ELSE attempts END`;
+}
+
 /** Until when a `session` is held, of which the last event is joined: every append under the lease renews it. 0 when it is free. */
 export const HELD_UNTIL = `CASE lease_until WHEN 0 THEN 0
       ELSE greatest(lease_until, CASE last.epoch WHEN session.epoch THEN last.appended_at + lease_ttl END) END`;

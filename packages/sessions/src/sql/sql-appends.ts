@@ -1,12 +1,12 @@
-import type { SessionLease } from '@eventloom/core';
-import type { AppendOutcome, EventAppend } from '../session-driver.ts';
+import type { Event, SessionLease } from '@eventloom/core';
+import type { AppendOutcome, EventAppend, RunBegin, RunEnd, RunMessage } from '../session-driver.ts';
 import { findSession } from './find-session.ts';
 import type { SqlConnection } from './sql-connection.ts';
 import { type EventPlace, nextHighTimestamp, type SqlEvents } from './sql-events.ts';
 import type { SessionWriter, SqlLeases } from './sql-leases.ts';
 import type { SqlListing } from './sql-listing.ts';
 import type { SqlState } from './sql-state.ts';
-import type { Statements } from './statements.ts';
+import type { SessionRow, Statements } from './statements.ts';
 
 /** What an append writes to. */
 export interface AppendParts {
@@ -28,8 +28,11 @@ export class SqlAppends {
     this.#parts = parts;
   }
 
-  /** @throws SizeLimitError and InvalidEventError, with nothing changed */
-  append(append: EventAppend): AppendOutcome {
+  /**
+   * @param end the same append as the end of a run: its lease is released in the same transaction
+   * @throws SizeLimitError and InvalidEventError, with nothing changed
+   */
+  append(append: EventAppend, end?: RunEnd): AppendOutcome {
     const { lease, event, nowMs } = append;
     const { events, leases, listing } = this.#parts;
     const text = events.toText(event);
@@ -42,9 +45,13 @@ export class SqlAppends {
         highTimestamp: nextHighTimestamp(writer.highTimestamp, event.timestamp),
       };
       const isListed = listing.isCurrent(writer.listedAt, nowMs);
-      const next = () => this.#appendNext(append, lease, place, text, isListed);
+      const next = () => {
+        if (!this.#appendNext(append, lease, place, text, isListed)) return false;
+        if (end) leases.release(end.lease, end.leaveOpen);
+        return true;
+      };
       // What lies elsewhere is seen to inside a transaction.
-      const isSingle = isListed && append.writes.length === 0 && text.startsWith('{');
+      const isSingle = !end && isListed && append.writes.length === 0 && text.startsWith('{');
       if (isSingle ? next() : this.#connection.write(next)) {
         writer.lastSeq = place.seq;
         writer.highTimestamp = place.highTimestamp;
@@ -52,15 +59,37 @@ export class SqlAppends {
         return { status: 'stored', seq: place.seq };
       }
     }
-    const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text));
+    const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text, end));
     // Not before the commit: what that refused must not be counted on.
     if (lease && found) leases.remember(lease, found);
     return outcome;
   }
 
+  /**
+   * Appends the first event of a run, under the lease that was just given. Called inside a transaction.
+   * @param row the session as it is
+   * @returns the stored event of this id, if there is one: then nothing is appended
+   */
+  appendMessage(
+    { appName, userId, nowMs }: RunBegin,
+    lease: SessionLease,
+    row: SessionRow,
+    { event, writes }: RunMessage,
+  ): Event | undefined {
+    const { events, leases, listing } = this.#parts;
+    const { pk } = row;
+    const highTimestamp = nextHighTimestamp(row.high_timestamp ?? -Infinity, event.timestamp);
+    const place = { pk, seq: row.last_seq + 1, highTimestamp };
+    const isListed = listing.isCurrent(row.listed_at, nowMs);
+    const append = { appName, userId, event, writes, nowMs };
+    if (!this.#appendNext(append, lease, place, events.toText(event), isListed)) return events.find(pk, event.id);
+    leases.remember(lease, { pk, lastSeq: place.seq, highTimestamp, listedAt: isListed ? row.listed_at : nowMs });
+    return undefined;
+  }
+
   /** Appends at the place that the lease's owner knows; false, with nothing changed, when that cannot be done. */
   #appendNext(
-    { appName, userId, event, writes, nowMs }: EventAppend,
+    { appName, userId, event, writes, nowMs }: Pick<EventAppend, 'appName' | 'userId' | 'event' | 'writes' | 'nowMs'>,
     { epoch }: SessionLease,
     place: EventPlace,
     text: string,
@@ -77,6 +106,7 @@ export class SqlAppends {
   #appendAnywhere(
     append: EventAppend,
     text: string,
+    end: RunEnd | undefined,
   ): { readonly outcome: AppendOutcome; readonly writer?: SessionWriter } {
     const { events, state, listing, leases } = this.#parts;
     const { appName, userId, sessionId, event, nowMs, lease } = append;
@@ -84,10 +114,13 @@ export class SqlAppends {
     if (!row || String(row.pk) !== append.incarnation) return { outcome: { status: 'missing' } };
     const { pk, epoch } = row;
     const held = row.lease_until > 0;
-    if (lease && !(held && epoch === lease.epoch)) return { outcome: { status: 'stale' } };
+    const isStale = lease !== undefined && !(held && epoch === lease.epoch);
+    if (isStale && !end) return { outcome: { status: 'stale' } };
     if (!lease && held && row.free_at > nowMs) return { outcome: { status: 'busy', freeAtMs: row.free_at } };
     const duplicate = events.find(pk, event.id);
+    if (end && !isStale) leases.release(end.lease, end.leaveOpen);
     if (duplicate) return { outcome: { status: 'duplicate', event: duplicate, lastSeq: row.last_seq } };
+    if (isStale) return { outcome: { status: 'stale' } };
     const seq = row.last_seq + 1;
     const highTimestamp = nextHighTimestamp(row.high_timestamp ?? -Infinity, event.timestamp);
     events.insert({ pk, seq, highTimestamp }, event, text, nowMs);

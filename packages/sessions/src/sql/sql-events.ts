@@ -67,7 +67,7 @@ export class SqlEvents {
     const last = Math.min(beforeSeq - 1, last_seq);
     const first = window.afterSeq + 1;
     if (limit === 0 || first > last) return [];
-    const covered = sinceCompaction ? this.#coveredUntil(pk) : undefined;
+    const covered = sinceCompaction ? this.coveredUntil(pk) : undefined;
     if (afterTimestamp === undefined && covered === undefined) {
       return this.#range(pk, Math.max(first, last - limit + 1), last);
     }
@@ -108,7 +108,7 @@ export class SqlEvents {
   readonly #toEvent = ({ event }: SqlRow): Event => this.#texts.read(event) as Event;
 
   /** The end of what compactions of the session cover; undefined without one. */
-  #coveredUntil(pk: number): number | undefined {
+  coveredUntil(pk: number): number | undefined {
     const end = this.#sql.compactionEnd.get(pk)?.['compaction_end'];
     return typeof end === 'number' ? end : undefined;
   }

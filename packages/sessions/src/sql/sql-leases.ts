@@ -1,5 +1,5 @@
-import type { OpenRun, SessionKey, SessionLease } from '@eventloom/core';
-import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
+import type { LeaveOpen, OpenRun, SessionKey, SessionLease } from '@eventloom/core';
+import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
 import type { OpenRunPage } from '../open-run-page.ts';
 import { findSession } from './find-session.ts';
 import type { SessionRow, Statements } from './statements.ts';
@@ -64,7 +64,7 @@ export class SqlLeases {
   }
 
   /** What `claim` would say to one with this ticket, if that is no and the ticket need not be left anew. Called inside a transaction. */
-  refuseAgain(claim: LeaseClaim, ticket: LeaseTicket): ClaimOutcome | undefined {
+  refuseAgain(claim: LeaseClaim, ticket: LeaseTicket): ClaimRefusal | undefined {
     const row = findSession(this.#sql, claim);
     if (!row) return undefined;
     const { freeAtMs, ticketUntilMs } = this.#waitFor(row, claim);
@@ -72,7 +72,7 @@ export class SqlLeases {
     return isLeft && freeAtMs > claim.nowMs ? { status: 'busy', freeAtMs } : undefined;
   }
 
-  #refuse(claim: LeaseClaim): ClaimOutcome {
+  #refuse(claim: LeaseClaim): ClaimRefusal {
     const row = findSession(this.#sql, claim);
     if (!row) return { status: 'missing' };
     const { nowMs, ticket } = claim;
@@ -107,14 +107,12 @@ export class SqlLeases {
     this.#sql.endLease.run(appName, userId, sessionId, epoch);
   }
 
-  /** As `end`, with the open run of this id. */
-  endRun({ appName, userId, sessionId, epoch }: SessionLease, invocationId: string): void {
-    this.#sql.endRun.run(appName, userId, sessionId, epoch, invocationId);
-  }
-
-  /** As `end`, which takes back that the open run of this id was attempted. */
-  leaveRun({ appName, userId, sessionId, epoch }: SessionLease, invocationId: string): void {
-    this.#sql.leaveRun.run(appName, userId, sessionId, epoch, invocationId);
+  /** As `end`, with the open run that the lease was for, unless it is left open. */
+  release(lease: SessionLease, leaveOpen: LeaveOpen): void {
+    const { appName, userId, sessionId, epoch, invocationId } = lease;
+    if (leaveOpen === true || invocationId === undefined) return this.end(lease);
+    const statement = leaveOpen === 'uncounted' ? this.#sql.leaveRun : this.#sql.endRun;
+    statement.run(appName, userId, sessionId, epoch, invocationId);
   }
 
   listOpenRuns({ appName, limit, after }: OpenRunPage): OpenRun[] {

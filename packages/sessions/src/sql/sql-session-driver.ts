@@ -1,12 +1,15 @@
 import type { LeaveOpen, MaybePromise, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
-import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
+import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
 import type { OpenRunPage } from '../open-run-page.ts';
 import type {
   AppendOutcome,
+  BeginOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
   ListedSession,
+  RunBegin,
+  RunEnd,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -170,13 +173,18 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#appends.append(append));
   }
 
+  beginRun(begin: RunBegin): MaybePromise<BeginOutcome> {
+    return this.#work.write(() => this.#refuseAgain(begin) ?? this.#connection.write(() => this.#beginRun(begin)));
+  }
+
+  endRun(end: RunEnd): MaybePromise<AppendOutcome> {
+    return this.#work.write(() => this.#appends.append(end, end));
+  }
+
   claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome> {
     return this.#work.write(() => {
-      const { ticket } = claim;
-      if (!ticket) return this.#leases.claim(claim);
-      // A poll that is refused again rarely writes, so a read transaction is tried first.
-      const refused = this.#connection.read(() => this.#leases.refuseAgain(claim, ticket));
-      return refused ?? this.#connection.write(() => this.#leases.claim(claim));
+      if (!claim.ticket) return this.#leases.claim(claim);
+      return this.#refuseAgain(claim) ?? this.#connection.write(() => this.#leases.claim(claim));
     });
   }
 
@@ -189,12 +197,7 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void> {
-    const { invocationId } = lease;
-    return this.#work.write(() => {
-      if (leaveOpen === true || invocationId === undefined) this.#leases.end(lease);
-      else if (leaveOpen === 'uncounted') this.#leases.leaveRun(lease, invocationId);
-      else this.#leases.endRun(lease, invocationId);
-    });
+    return this.#work.write(() => this.#leases.release(lease, leaveOpen));
   }
 
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]> {
@@ -213,6 +216,29 @@ export class SqlSessionDriver implements SessionDriver {
 
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]> {
     return this.#read(() => this.#toolCalls.list(key, invocationId));
+  }
+
+  #beginRun(begin: RunBegin): BeginOutcome {
+    const { appName, userId, sessionId, nowMs } = begin;
+    let outcome = this.#leases.claim(begin);
+    if (outcome.status === 'missing' && begin.create) {
+      this.#insertSession(appName, userId, sessionId, nowMs);
+      outcome = this.#leases.claim(begin);
+    }
+    if (outcome.status !== 'taken') return outcome;
+    const row = findSession(this.#sql, begin);
+    if (!row) return { status: 'missing' };
+    const state = this.#state.read(appName, userId, row.pk);
+    const session = { ...describe(appName, row), state, events: this.#events.read(row, begin.window) };
+    const message = begin.message?.(this.#events.coveredUntil(row.pk) ?? -Infinity);
+    const duplicate = message && this.#appends.appendMessage(begin, outcome.lease, row, message);
+    return { ...outcome, session, duplicate };
+  }
+
+  /** A claim with a ticket that is refused again rarely writes, so a read transaction is tried first. */
+  #refuseAgain(claim: LeaseClaim): ClaimRefusal | undefined {
+    const { ticket } = claim;
+    return ticket && this.#connection.read(() => this.#leases.refuseAgain(claim, ticket));
   }
 
   #read<T>(work: () => T): MaybePromise<T> {

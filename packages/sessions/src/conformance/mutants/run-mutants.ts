@@ -1,0 +1,234 @@
+import { SessionNotFoundError, toError } from '@eventloom/core';
+import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import type { BeginOutcome, RunBegin, RunMessage } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenSharing } from './shared-driver.ts';
+
+function withMessage(begin: RunBegin, change: (message: RunMessage) => RunMessage): RunBegin {
+  const { message } = begin;
+  return { ...begin, message: message && ((coveredUntil) => change(message(coveredUntil))) };
+}
+
+/** Begins a run in three steps, as a driver without transactions does. */
+function beginInSteps(driver: InMemorySessionDriver, begin: RunBegin): BeginOutcome {
+  if (begin.create) driver.createSession({ ...begin, writes: [] });
+  const claimed = driver.claimLease(begin);
+  const session = driver.readSession(begin, begin.window);
+  if (claimed.status !== 'taken' || !session) return { status: 'missing' };
+  const message = begin.message?.(-Infinity);
+  const append = message && { ...begin, ...message, incarnation: session.incarnation, lease: claimed.lease };
+  const outcome = append && driver.appendEvent(append);
+  return { ...claimed, session, duplicate: outcome?.status === 'duplicate' ? outcome.event : undefined };
+}
+
+export const runMutants: readonly Mutant[] = [
+  brokenDriver('run.begins', 'reads nothing', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, window: { ...begin.window, limit: 0 } }),
+  })),
+  brokenDriver('run.begins', 'gives a lease for no run', (driver) => ({
+    beginRun(begin) {
+      const outcome = driver.beginRun(begin);
+      if (outcome.status !== 'taken') return outcome;
+      const { invocationId: _, ...lease } = outcome.lease;
+      return { ...outcome, lease };
+    },
+  })),
+  brokenService('run.begins', 'shows no message in the session', (service) => ({
+    async beginRun(request) {
+      const begun = await service.beginRun(request);
+      begun.session.events.pop();
+      return begun;
+    },
+  })),
+  brokenService('run.begins', 'returns no message', (service) => ({
+    beginRun: async (request) => ({ ...(await service.beginRun(request)), message: undefined }),
+  })),
+  brokenDriver('run.begins-with-window', 'reads all events', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, window: { ...begin.window, afterSeq: 0, limit: undefined } }),
+  })),
+  brokenService('run.begins-with-window', 'counts the message as one of the window', (service) => ({
+    async beginRun(request) {
+      const begun = await service.beginRun(request);
+      const limit = request.read?.numRecentEvents ?? Infinity;
+      begun.session.events.splice(0, begun.session.events.length - limit);
+      return begun;
+    },
+  })),
+  brokenService('run.begins-without-message', 'appends an empty message', (service) => ({
+    async beginRun(request) {
+      const begun = await service.beginRun(request);
+      const { session, lease } = begun;
+      const event = { id: 'made up', invocationId: '', author: 'user', timestamp: 1 };
+      const actions = { stateDelta: {}, artifactDelta: {} };
+      if (!begun.message) await service.appendEvent({ session, lease, event: { ...event, actions } });
+      return begun;
+    },
+  })),
+  brokenDriver('run.missing-session', 'always creates the session', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, create: true }),
+  })),
+  brokenDriver('run.missing-session', 'creates the session that it refuses', (driver) => ({
+    beginRun(begin) {
+      const outcome = driver.beginRun(begin);
+      if (outcome.status === 'missing') driver.createSession({ ...begin, writes: [] });
+      return outcome;
+    },
+  })),
+  brokenDriver('run.creates', 'creates no session', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, create: false }),
+  })),
+  brokenDriver('run.creates', 'creates the session anew', (driver) => ({
+    beginRun(begin) {
+      if (begin.create) driver.deleteSession(begin);
+      return driver.beginRun(begin);
+    },
+  })),
+  brokenSharing('run.creates-once', 'fails for the second of two that create a session', (driver) => {
+    let created = false;
+    return {
+      beginRun(begin) {
+        if (created && begin.create) throw new SessionNotFoundError('created by another');
+        created = true;
+        return driver.beginRun(begin);
+      },
+    };
+  }),
+  brokenService('run.creates-once', 'does not tell those that wait of an end', (service) => ({
+    async endRun(lease, { event, session }) {
+      if (event) await service.appendEvent({ session, event, lease });
+      return event;
+    },
+  })),
+  brokenDriver('run.message-state', 'writes no state of the message', (driver) => ({
+    beginRun: (begin) => driver.beginRun(withMessage(begin, (message) => ({ ...message, writes: [] }))),
+  })),
+  brokenService('run.message-state', 'shows the stored state alone', (service) => ({
+    async beginRun(request) {
+      const begun = await service.beginRun(request);
+      Reflect.deleteProperty(begun.session.state, 'temp:scratch');
+      return begun;
+    },
+  })),
+  brokenDriver('run.bad-message-new-session', 'creates the session before it looks at the message', (driver) => ({
+    beginRun: (begin) => beginInSteps(driver, begin),
+  })),
+  brokenDriver('run.bad-message', 'claims the lease before it looks at the message', (driver) => ({
+    beginRun: (begin) => beginInSteps(driver, { ...begin, create: false }),
+  })),
+  brokenService('run.bad-message', 'begins without a message that it cannot store', (service) => ({
+    async beginRun(request) {
+      try {
+        return await service.beginRun(request);
+      } catch (error) {
+        if (toError(error).name === 'SessionNotFoundError') throw error;
+        return service.beginRun({ ...request, message: undefined });
+      }
+    },
+  })),
+  brokenService('run.bad-names', 'mends what it is given', (service) => ({
+    beginRun: (request) =>
+      service.beginRun({
+        ...request,
+        ttlMs: 1000,
+        waitMs: 0,
+        read: undefined,
+        invocationId: request.invocationId.replaceAll('\0', '') || 'e-0',
+      }),
+  })),
+  brokenDriver('run.same-message', 'stores it again under another id', (driver) => ({
+    beginRun: (begin) =>
+      driver.beginRun(
+        withMessage(begin, ({ event, writes }) => ({ event: { ...event, id: `${event.id} again` }, writes })),
+      ),
+  })),
+  brokenService('run.same-message', 'returns the new message', (service) => ({
+    beginRun: async (request) => ({ ...(await service.beginRun(request)), message: request.message }),
+  })),
+  brokenService('run.message-time', 'dates the message when it is asked', (service, _, platform) => ({
+    beginRun: ({ message, ...request }) =>
+      service.beginRun({
+        ...request,
+        message: message && { ...message, timestamp: message.timestamp || platform.now() / 1000 },
+      }),
+  })),
+  brokenDriver('run.message-time', 'overlooks compactions', (driver) => ({
+    beginRun({ message, ...begin }) {
+      return driver.beginRun({ ...begin, message: message && (() => message(-Infinity)) });
+    },
+  })),
+  brokenDriver('run.open', 'opens no run', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, resumable: false }),
+  })),
+  brokenDriver('run.open', 'opens every run', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, resumable: true }),
+  })),
+  brokenDriver('run.open', 'counts no attempt', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen && 'uncounted' }),
+  })),
+  brokenDriver('run.busy', 'takes every session over', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, takeOver: true }),
+  })),
+  brokenDriver('run.busy', 'takes no session over', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, takeOver: false }),
+  })),
+  brokenDriver('run.ends', 'keeps the lease', (driver) => ({ endRun: (end) => driver.appendEvent(end) })),
+  brokenDriver('run.ends', 'leaves every run open', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, leaveOpen: true }),
+  })),
+  brokenDriver('run.ends', 'appends nothing', (driver) => ({
+    endRun(end) {
+      driver.releaseLease(end.lease, end.leaveOpen);
+      return { status: 'stored', seq: 2 };
+    },
+  })),
+  brokenService('run.ends', 'leaves the session object as it was', (service) => ({
+    endRun: (lease, request) => service.endRun(lease, { ...request, session: structuredClone(request.session) }),
+  })),
+  brokenDriver('run.ends-open', 'closes every run', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, leaveOpen: false }),
+  })),
+  brokenDriver('run.ends-open', 'counts every attempt', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen !== false }),
+  })),
+  brokenService('run.ends-without-event', 'frees the session only with an event', (service) => ({
+    endRun: async (lease, request) => (request.event ? service.endRun(lease, request) : undefined),
+  })),
+  brokenDriver('run.ends-without-event', 'frees the session for anybody', (driver) => ({
+    releaseLease(lease, leaveOpen) {
+      for (let epoch = lease.epoch; epoch < lease.epoch + 9; epoch++)
+        driver.releaseLease({ ...lease, epoch }, leaveOpen);
+    },
+  })),
+  brokenDriver('run.ends-again', 'looks at the lease first', (driver) => ({
+    endRun(end) {
+      const outcome = driver.appendEvent(end);
+      if (outcome.status === 'stored') driver.releaseLease(end.lease, end.leaveOpen);
+      return outcome;
+    },
+  })),
+  brokenDriver('run.ends-again', 'keeps the lease when the event is stored already', (driver) => ({
+    endRun(end) {
+      const outcome = driver.appendEvent(end);
+      if (outcome.status === 'duplicate') return outcome;
+      return driver.endRun(end);
+    },
+  })),
+  brokenDriver('run.ends-stale', 'appends under any lease', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, lease: { ...end.lease, epoch: end.lease.epoch + 1 } }),
+  })),
+  brokenService('run.ends-stale', 'keeps the loss of the session to itself', (service) => ({
+    async endRun(lease, request) {
+      return service.endRun(lease, request).catch(() => undefined);
+    },
+  })),
+  brokenService('run.bad-end', 'frees the session before it looks at the event', (service) => ({
+    async endRun(lease, request) {
+      try {
+        return await service.endRun(lease, request);
+      } catch (error) {
+        await service.releaseLease(lease);
+        throw error;
+      }
+    },
+  })),
+];

@@ -1,0 +1,48 @@
+import { createEvent } from '@eventloom/core';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { SqliteSessionService } from './sqlite-session-service.ts';
+
+const RUN = { appName: 'app', userId: 'user', sessionId: 'session', invocationId: 'e-1' };
+
+/** A database that takes note of the statements that it runs, by their first words. */
+class WatchedDatabase extends DatabaseSync {
+  readonly ran: string[] = [];
+
+  override prepare(sql: string): StatementSync {
+    const name = sql.trim().split(/\s+/, 3).join(' ');
+    return new Proxy(super.prepare(sql), {
+      get: (statement, method) => {
+        const found: unknown = Reflect.get(statement, method);
+        if (typeof found !== 'function') return found;
+        return (...values: unknown[]): unknown => {
+          this.ran.push(name);
+          return Reflect.apply(found, statement, values);
+        };
+      },
+    });
+  }
+}
+
+test('a text turn is three write transactions: its begin, the append of the answer, and its end', async () => {
+  const database = new WatchedDatabase(':memory:');
+  const service = new SqliteSessionService({ database });
+  const event = (id: string) => createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1 });
+  for (const turn of ['1', '2']) {
+    database.ran.length = 0;
+    const message = event(`message ${turn}`);
+    const { lease, session } = await service.beginRun({ ...RUN, create: true, read: { afterSeq: 0 }, message });
+    expect(database.ran.filter((name) => name === 'BEGIN IMMEDIATE').length).toBe(1);
+    await service.appendEvent({ session, event: event(`answer ${turn}`), lease });
+    await service.endRun(lease, { session, event: event(`end ${turn}`) });
+    // The append is one statement, which is a transaction by itself.
+    expect(database.ran.filter((name) => name.startsWith('BEGIN')).length).toBe(2);
+    expect(database.ran.filter((name) => name === 'COMMIT').length).toBe(2);
+    expect(database.ran.length).toBe(turn === '1' ? 16 : 13);
+  }
+  database.ran.length = 0;
+  const { lease, session } = await service.beginRun(RUN);
+  await service.endRun(lease, { session });
+  expect(database.ran.filter((name) => name.startsWith('BEGIN')).length).toBe(1);
+  database.close();
+});
