@@ -14,8 +14,7 @@ import {
   toError,
   type ToolContext,
 } from '@eventloom/core';
-import { startOperation } from '@eventloom/core/internal';
-import { confirmationOf, personRequests, refusalOf } from '@eventloom/core/people';
+import { confirmationOf, personRequests, refusalOf, startOperation } from '@eventloom/core/internal';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
 import { frozen, toOutput } from './json-values.ts';

@@ -1,5 +1,7 @@
 // What the packages of Eventloom share and applications do not need. It may change with every release.
 
+export { type AnswerableCalls, type Call, type CallResponse, Calls, isSettled } from '../calls/calls.ts';
+export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { sealJson } from '../content/copy-json.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, ObservedGenerator, startOperation } from '../instrumentation/instrumentation.ts';

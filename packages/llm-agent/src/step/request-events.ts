@@ -8,7 +8,7 @@ import {
   type InvocationContext,
   type Part,
 } from '@eventloom/core';
-import { personRequests } from '@eventloom/core/people';
+import { personRequests } from '@eventloom/core/internal';
 
 /**
  * What the model is told of a call while a person is asked about it: what the tool said, or that it waits. An agent that is called

@@ -11,7 +11,7 @@ import {
   newestFirst,
   type ToolConfirmation,
 } from '@eventloom/core';
-import { confirmationOf, refusalOf } from '@eventloom/core/people';
+import { confirmationOf, refusalOf } from '@eventloom/core/internal';
 
 /** A call that goes on, or is over, because of what a person answered. */
 export interface ResumedCall {

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest';
+import type { FunctionCall } from '../content/content.ts';
+import { createEvent, type EventParams } from '../event/create-event.ts';
+import type { Event } from '../event/event.ts';
+import { EventTag } from '../event/event-tags.ts';
+import { type Call, Calls, isSettled } from './calls.ts';
+
+const RUN = { invocationId: 'e-1' };
+
+function calling(calls: readonly (string | FunctionCall)[], params: EventParams = {}): Event {
+  const parts = calls.map((call) => ({ functionCall: typeof call === 'string' ? { id: call, name: 'look' } : call }));
+  return createEvent({ ...RUN, author: 'bot', content: { role: 'model', parts }, ...params });
+}
+
+/** A call whose response may come in a later run. */
+const waiting = (id: string, params: EventParams = {}): Event => calling([id], { longRunningToolIds: [id], ...params });
+
+function responding(id: string, result: unknown, params: EventParams = {}): Event {
+  const parts = [{ functionResponse: { id, name: 'look', response: { result } } }];
+  return createEvent({ ...RUN, author: 'bot', content: { role: 'user', parts }, ...params });
+}
+
+const asking = (id: string, functionCallId?: string): Event =>
+  calling([{ id, name: 'adk_request_input', args: functionCallId === undefined ? {} : { functionCallId } }], {
+    longRunningToolIds: [id],
+  });
+
+const begun = createEvent({ ...RUN, author: 'user', actions: { agentState: { resumable: true } } });
+const ended = createEvent({ ...RUN, author: 'app', object: 'runner.end' });
+
+const resultsOf = (call: Call | undefined): unknown[] | undefined =>
+  call?.responses.map(({ response }) => response['result']);
+const read = (...events: Event[]): unknown[] => new Calls(events).all.map(resultsOf);
+
+describe('a response belongs to', () => {
+  test('the newest call before it that has its id', () => {
+    expect(read(calling(['c']), responding('c', 1), calling(['c']), responding('c', 2))).toEqual([[1], [2]]);
+    expect(read(responding('c', 1), calling(['c']))).toEqual([[]]);
+  });
+
+  test('a call on its branch', () => {
+    const events = [calling(['c'], { branch: 'x' }), calling(['c'], { branch: 'y' })];
+    expect(read(...events, responding('c', 1, { branch: 'x' }))).toEqual([[1], []]);
+    expect(read(...events, responding('c', 1, { branch: 'z' }))).toEqual([[], []]);
+  });
+
+  test('a call of its own run, also when another run repeated the id since', () => {
+    const other = { invocationId: 'e-2' };
+    expect(read(calling(['c']), calling(['c'], other), responding('c', 1))).toEqual([[1], []]);
+    expect(read(calling(['c']), responding('c', 1, other))).toEqual([[1]]);
+    expect(read(calling(['c']), responding('c', 1, other), calling(['c'], other))).toEqual([[1], []]);
+  });
+
+  test('a call on any branch when it has no branch, but to none of an agent that runs as a tool', () => {
+    expect(read(calling(['c'], { branch: 'x' }), responding('c', 1))).toEqual([[1]]);
+    expect(read(calling(['c']), calling(['c'], { branch: 'x' }), responding('c', 1))).toEqual([[1], []]);
+    expect(read(calling(['c'], { branch: 'helper@c1' }), responding('c', 1))).toEqual([[]]);
+  });
+
+  test('the call of its name when neither has an id', () => {
+    const parts = [{ functionResponse: { name: 'look', response: { result: 1 } } }];
+    const calls = calling([{ name: 'look' }, { name: 'find' }]);
+    expect(read(calls, createEvent({ content: { parts } }))).toEqual([[1], []]);
+  });
+});
+
+test('a call has all its responses, oldest first, each with its event and its position', () => {
+  const responses = [responding('c', 1), responding('c', 2, { author: 'user' })];
+  const [call] = new Calls([begun, calling(['c']), ...responses]).all;
+  expect(call?.responses).toEqual([
+    { event: responses[0], position: 2, response: { result: 1 } },
+    { event: responses[1], position: 3, response: { result: 2 } },
+  ]);
+  expect(call?.position).toBe(1);
+});
+
+test('the calls of one reply know each other', () => {
+  const calls = new Calls([calling(['a', 'b']), calling(['c'])]);
+  expect(calls.named('b')[0]?.inReply.map(({ id }) => id)).toEqual(['a', 'b']);
+});
+
+test('an event tells which calls its responses belong to', () => {
+  const response = responding('c', 1);
+  const calls = new Calls([calling(['c']), calling(['d']), response]);
+  expect(calls.answeredIn(response)).toEqual(calls.named('c'));
+  expect(calls.answeredIn(begun)).toEqual([]);
+});
+
+test('a partial event counts for nothing', () => {
+  expect(read(calling(['c'], { partial: true }), calling(['c']), responding('c', 1, { partial: true }))).toEqual([[]]);
+});
+
+describe('a request to a person', () => {
+  test('belongs to the newest call before it that it names, and its responses are the answers', () => {
+    const calls = new Calls([calling(['c']), calling(['c']), asking('q', 'c'), responding('q', 'yes')]);
+    const [request] = calls.named('q');
+    expect(request?.about).toBe(calls.named('c')[1]);
+    expect(calls.named('c').map(({ requests }) => requests)).toEqual([[], [request]]);
+    expect(resultsOf(request)).toEqual(['yes']);
+  });
+
+  test('is settled with the second response to its call since it was made: the first one says that the call waits', () => {
+    const settled = (...events: Event[]) => new Calls(events).named('q').map(isSettled);
+    const events = [calling(['c']), responding('c', 'earlier'), asking('q', 'c'), responding('c', 'waits')];
+    expect(settled(...events)).toEqual([false]);
+    expect(settled(...events, responding('q', 'yes'))).toEqual([false]);
+    expect(settled(...events, responding('c', 'result'))).toEqual([true]);
+  });
+
+  test('of an agent is about no call and settled by its answer', () => {
+    const [request] = new Calls([asking('q')]).all;
+    expect([request?.about, request && isSettled(request)]).toEqual([undefined, false]);
+    expect(new Calls([asking('q'), responding('q', 'yes')]).all.map(isSettled)).toEqual([true]);
+  });
+});
+
+describe('open calls of a run', () => {
+  test('are its calls without a response, without requests to people', () => {
+    const events = [calling(['a', 'b']), responding('a', 1), asking('q', 'b'), calling(['c'], { invocationId: 'e-2' })];
+    expect(new Calls(events).open('e-1').map(({ id }) => id)).toEqual(['b']);
+  });
+
+  test('do not include a call that the run repeated, unlike one that another run did', () => {
+    const events = [calling(['a']), calling(['a'])];
+    expect(new Calls(events).open('e-1')).toHaveLength(1);
+    expect(new Calls([...events, calling(['a'], { invocationId: 'e-2' })]).open('e-1')).toHaveLength(1);
+    expect(new Calls([...events, responding('a', 1)]).open('e-1')).toEqual([]);
+  });
+});
+
+test('long-running calls wait until they have a response', () => {
+  const calls = new Calls([waiting('a'), calling(['b']), waiting('c'), responding('a', 1)]);
+  expect(calls.waiting.map(({ id }) => id)).toEqual(['c']);
+});
+
+test('a resumable run is open until it ends', () => {
+  expect(new Calls([begun, calling(['c'])]).isRunOpen('e-1')).toBe(true);
+  expect(new Calls([begun, ended]).isRunOpen('e-1')).toBe(false);
+  expect(new Calls([calling(['c'])]).isRunOpen('e-1')).toBe(false);
+});
+
+describe('a new response answers', () => {
+  const found = (calls: Calls, ...params: Parameters<Calls['answerable']>) => {
+    const call = calls.answerable(...params);
+    return call && [call.event.invocationId, call.event.branch, call.position];
+  };
+
+  test('the newest long-running call of its id, or the newest of all when none is long-running', () => {
+    expect(found(new Calls([waiting('c'), waiting('c')]), 'c')).toEqual(['e-1', undefined, 1]);
+    expect(found(new Calls([waiting('c', { branch: 'x' }), calling(['c'])]), 'c')).toEqual(['e-1', 'x', 0]);
+    expect(found(new Calls([calling(['c']), calling(['c'])]), 'c')).toEqual(['e-1', undefined, 1]);
+    expect(found(new Calls([calling(['c'])]), 'd')).toBeUndefined();
+  });
+
+  test('no call that a newer one on its branch replaced', () => {
+    expect(found(new Calls([waiting('c'), calling(['c'])]), 'c')).toEqual(['e-1', undefined, 1]);
+  });
+
+  test('of the calls that one run made on several branches one that has no response and is not taken', () => {
+    const events = ['x', 'y', 'z'].map((branch) => waiting('c', { branch }));
+    const calls = new Calls([waiting('c', { invocationId: 'e-0' }), ...events, responding('c', 1, { branch: 'z' })]);
+    expect(found(calls, 'c')).toEqual(['e-1', 'y', 2]);
+    const taken = new Set(calls.named('c').filter(({ event }) => event.branch === 'y'));
+    expect(found(calls, 'c', { taken })).toEqual(['e-1', 'x', 1]);
+    const allOfRun = new Set(calls.all.filter(({ event }) => event.invocationId === 'e-1'));
+    expect(found(calls, 'c', { taken: allOfRun })).toEqual(['e-1', 'z', 3]);
+  });
+
+  test('calls of one run only when the run is given', () => {
+    const calls = new Calls([waiting('c'), waiting('c', { invocationId: 'e-2' })]);
+    expect(found(calls, 'c', { invocationId: 'e-1' })).toEqual(['e-1', undefined, 0]);
+  });
+
+  test('no imported call', () => {
+    const calls = new Calls([waiting('c', { tags: [EventTag.imported] })]);
+    expect(calls.all[0]?.isImported).toBe(true);
+    expect(found(calls, 'c')).toBeUndefined();
+  });
+
+  test('a call of an agent that runs as a tool only while it waits in an open run', () => {
+    const inside = { branch: 'helper@c1' };
+    expect(found(new Calls([begun, waiting('c', inside)]), 'c')).toEqual(['e-1', 'helper@c1', 1]);
+    expect(found(new Calls([begun, calling(['c'], inside)]), 'c')).toBeUndefined();
+    expect(found(new Calls([begun, waiting('c', inside), ended]), 'c')).toBeUndefined();
+  });
+});
+
+describe('the calls of a session', () => {
+  const rewind = createEvent({ author: 'user', actions: { rewindBeforeInvocationId: 'e-2' } });
+  const second = { invocationId: 'e-2' };
+
+  test('do not include what was rewound, and keep their positions', () => {
+    const events = [calling(['a']), responding('a', 1), calling(['b'], second), responding('a', 2, second), rewind];
+    const calls = new Calls([...events, calling(['c'])]);
+    expect(calls.all.map(({ id, position }) => [id, position])).toEqual([
+      ['a', 0],
+      ['c', 5],
+    ]);
+    expect(resultsOf(calls.all[0])).toEqual([1]);
+  });
+
+  test('are read once, and then only what was added', () => {
+    const derived = new Map<unknown, unknown>();
+    const events = [calling(['a'])];
+    const calls = Calls.of({ events }, derived);
+    const [first] = calls.all;
+    events.push(responding('a', 1), calling(['b']));
+    expect(Calls.of({ events }, derived)).toBe(calls);
+    expect(calls.all.map(({ id, position }) => [id, position])).toEqual([
+      ['a', 0],
+      ['b', 2],
+    ]);
+    expect(calls.all[0]).toBe(first);
+    expect(resultsOf(first)).toEqual([1]);
+  });
+
+  test('are read again after a rewind', () => {
+    const derived = new Map<unknown, unknown>();
+    const events = [begun, calling(['a'], second)];
+    const calls = Calls.of({ events }, derived);
+    events.push(rewind);
+    expect(Calls.of({ events }, derived).all).toEqual([]);
+    expect(calls.named('a')).toEqual([]);
+    expect(calls.isRunOpen('e-1')).toBe(true);
+    events.push(calling(['b']));
+    const [first] = Calls.of({ events }, derived).all;
+    expect(first?.id).toBe('b');
+  });
+
+  test('are read again after a rewind once', () => {
+    const calls = new Calls();
+    const events = [calling(['a']), calling(['b'], second), rewind];
+    calls.update(events);
+    const [first] = calls.all;
+    events.push(calling(['c']));
+    calls.update(events);
+    expect(calls.all[0]).toBe(first);
+  });
+
+  test('cost a look at each event, however many calls have one id', () => {
+    let looks = 0;
+    const events = Array.from({ length: 2000 }, (_, at) => (at % 2 === 0 ? calling(['c']) : responding('c', at)));
+    const watched = events.map(
+      (event) =>
+        new Proxy(event, {
+          get(target, key) {
+            if (key === 'content') looks++;
+            return Reflect.get(target, key) as unknown;
+          },
+        }),
+    );
+    const calls = new Calls();
+    for (const event of watched) calls.add(event);
+    expect(calls.all.every(({ responses }) => responses.length === 1)).toBe(true);
+    expect(looks).toBe(watched.length);
+  });
+});

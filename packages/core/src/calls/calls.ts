@@ -1,0 +1,233 @@
+import type { FunctionCall } from '../content/content.ts';
+import { enclosureOf } from '../event/branch.ts';
+import { type Event, ObjectType } from '../event/event.ts';
+import { EventTag, hasTag } from '../event/event-tags.ts';
+import { newestEntries } from '../event/newest-first.ts';
+import { beginsResumableRun } from '../event/run-events.ts';
+import { askedCallId, isPersonRequest } from '../tool/reserved-calls.ts';
+
+/** A response to a call. */
+export interface CallResponse {
+  readonly event: Event;
+  /** The index of the event among the events that were read. */
+  readonly position: number;
+  readonly response: Readonly<Record<string, unknown>>;
+}
+
+/** A function call of a session, with its responses and with what people were asked about it. */
+export interface Call {
+  readonly call: FunctionCall;
+  /** The id of the function call; its name if it has no id. */
+  readonly id: string;
+  /** The event that made the call. */
+  readonly event: Event;
+  /** The index of the event among the events that were read. */
+  readonly position: number;
+  /** All calls of the event, this one included. */
+  readonly inReply: readonly Call[];
+  /** Oldest first. The first response to a call that a person is asked about only says that the call waits. */
+  readonly responses: readonly CallResponse[];
+  /** Requests to people about this call (confirmation, credential, input), oldest first. Their responses are the people's answers. */
+  readonly requests: readonly Call[];
+  /** The tool call that this request to a person is about; undefined for other calls, and if an agent asks. */
+  readonly about: Call | undefined;
+  /** True if the response may come in a later run. */
+  readonly isLongRunning: boolean;
+  /** True for a call that was imported with its session. No run continues it. */
+  readonly isImported: boolean;
+}
+
+interface GrowingCall extends Call {
+  readonly responses: CallResponse[];
+  readonly requests: Call[];
+}
+
+/** Limits the calls that a new response can answer. */
+export interface AnswerableCalls {
+  /** Only calls of this run. Default: of every run. */
+  readonly invocationId?: string | undefined;
+  /** Calls that other responses of the same message answer. */
+  readonly taken?: ReadonlySet<Call>;
+}
+
+/**
+ * The calls of a session with their responses: the only place that decides which call a response belongs to.
+ *
+ * Models number the calls of every reply alike, so an id alone does not name a call. A response belongs to the newest call before it that
+ * has its id and its branch; calls of its own run come before those of other runs. A response without a branch, as other ADKs store the
+ * answers of users, belongs to the newest call of its id if no call without a branch has it, calls of agents that run as tools excepted.
+ * A request to a person belongs to the call that it is about by the same rule.
+ *
+ * Rewound events do not count. Each added event costs the same, however many there are.
+ */
+export class Calls {
+  readonly #all: GrowingCall[] = [];
+  readonly #byId = new Map<string, GrowingCall[]>();
+  /** The newest call by id and branch, by id, branch and run, and by id alone. */
+  readonly #newest = new Map<string, GrowingCall>();
+  readonly #answeredIn = new Map<Event, Call[]>();
+  readonly #openRuns = new Set<string>();
+  #size = 0;
+
+  /** @param events in order */
+  constructor(events: readonly Event[] = []) {
+    this.update(events);
+  }
+
+  /**
+   * Returns the calls of a session's events, kept with what else is derived from them.
+   *
+   * @param derived is dropped with the events, see `Invocation.derived`
+   */
+  static of({ events }: { readonly events: readonly Event[] }, derived: Map<unknown, unknown>): Calls {
+    const known = derived.get(Calls);
+    const calls = known instanceof Calls ? known : new Calls();
+    if (calls !== known) derived.set(Calls, calls);
+    calls.update(events);
+    return calls;
+  }
+
+  /** Reads on, up to the end of these events, of which those that were read before are the first. */
+  update(events: readonly Event[]): void {
+    const added = events.slice(this.#size);
+    if (added.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined)) {
+      this.#clear();
+      for (const [position, event] of [...newestEntries(events)].reverse()) {
+        this.#size = position;
+        this.add(event);
+      }
+    } else for (const event of added) this.add(event);
+    this.#size = events.length;
+  }
+
+  /** Reads the next event, which must not be a rewind. A partial event counts for nothing. */
+  add(event: Event): void {
+    const position = this.#size++;
+    if (event.partial === true) return;
+    if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
+    else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
+    const inReply: Call[] = [];
+    const answered: Call[] = [];
+    for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
+      if (functionCall) inReply.push(this.#addCall(functionCall, event, position, inReply));
+      const call = functionResponse && this.#find(idOf(functionResponse), event);
+      if (!call) continue;
+      call.responses.push({ event, position, response: functionResponse.response ?? {} });
+      answered.push(call);
+    }
+    if (answered.length > 0) this.#answeredIn.set(event, answered);
+  }
+
+  #addCall(call: FunctionCall, event: Event, position: number, inReply: readonly Call[]): Call {
+    const id = idOf(call);
+    const askedId = askedCallId(call);
+    const about = askedId === undefined ? undefined : this.#find(askedId, event);
+    const isLongRunning = event.longRunningToolIds?.includes(id) === true;
+    const isImported = hasTag(event, EventTag.imported);
+    const added = { call, id, event, position, inReply, responses: [], requests: [], about, isLongRunning, isImported };
+    about?.requests.push(added);
+    this.#all.push(added);
+    const named = this.#byId.get(id);
+    if (named) named.push(added);
+    else this.#byId.set(id, [added]);
+    this.#newest.set(keyOf(id, event.branch), added);
+    this.#newest.set(keyOf(id, event.branch, event.invocationId), added);
+    if (enclosureOf(event.branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), added);
+    return added;
+  }
+
+  #find(id: string, { branch, invocationId }: Event): GrowingCall | undefined {
+    return (
+      this.#newest.get(keyOf(id, branch, invocationId)) ??
+      this.#newest.get(keyOf(id, branch)) ??
+      (branch ? undefined : this.#newest.get(keyOf(id, ANY_BRANCH)))
+    );
+  }
+
+  #clear(): void {
+    this.#all.length = 0;
+    for (const kept of [this.#byId, this.#newest, this.#answeredIn, this.#openRuns]) kept.clear();
+  }
+
+  /** Every call, oldest first. */
+  get all(): readonly Call[] {
+    return this.#all;
+  }
+
+  /** The calls with this id, oldest first. */
+  named(id: string): readonly Call[] {
+    return this.#byId.get(id) ?? [];
+  }
+
+  /** The newest call with this id on this branch. */
+  newest(id: string, branch: string | undefined): Call | undefined {
+    return this.#newest.get(keyOf(id, branch));
+  }
+
+  /** The calls that the responses in an event belong to, in the order of the responses. */
+  answeredIn(event: Event): readonly Call[] {
+    return this.#answeredIn.get(event) ?? [];
+  }
+
+  /** Calls that their run made and did not answer, oldest first: without requests to people, and without calls that it repeated. */
+  open(invocationId: string): Call[] {
+    return this.#all.filter(
+      (call) =>
+        call.event.invocationId === invocationId &&
+        call.responses.length === 0 &&
+        !isPersonRequest(call.call) &&
+        this.#newest.get(keyOf(call.id, call.event.branch, invocationId)) === call,
+    );
+  }
+
+  /** Long-running calls without a response, oldest first. */
+  get waiting(): Call[] {
+    return this.#all.filter(({ isLongRunning, responses }) => isLongRunning && responses.length === 0);
+  }
+
+  /** True for a resumable run that did not end. */
+  isRunOpen(invocationId: string): boolean {
+    return this.#openRuns.has(invocationId);
+  }
+
+  /**
+   * Finds the call that a new response with this id answers: the newest one that is long-running and the last of its id on its branch. If
+   * its run made such calls on several branches, one without a response. Without such a call, the newest of the id, so that the caller
+   * can say why it takes no response.
+   *
+   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in an open run.
+   */
+  answerable(id: string, { invocationId, taken }: AnswerableCalls = {}): Call | undefined {
+    const calls = this.named(id).filter(
+      ({ event, isLongRunning, isImported }) =>
+        (invocationId === undefined || event.invocationId === invocationId) &&
+        !isImported &&
+        (enclosureOf(event.branch) === '' || (isLongRunning && this.isRunOpen(event.invocationId))),
+    );
+    const lastOnBranch = new Map(calls.map((call) => [call.event.branch, call]));
+    const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.event.branch) === call);
+    const newest = waiting.at(-1);
+    const isFree = (call: Call): boolean =>
+      call.event.invocationId === newest?.event.invocationId && !taken?.has(call) && call.responses.length === 0;
+    return waiting.findLast(isFree) ?? newest ?? calls.at(-1);
+  }
+}
+
+/**
+ * True if nothing is to be done about a request to a person any more: the call that it is about has had two responses since, one that says
+ * that it waits and one with its result. A request of an agent is settled by its answer.
+ */
+export function isSettled({ about, position, responses }: Call): boolean {
+  return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;
+}
+
+/** No agent has this name. */
+const ANY_BRANCH = '*';
+
+function keyOf(id: string, branch = '', invocationId = ''): string {
+  return `${id}\0${branch}\0${invocationId}`;
+}
+
+function idOf({ id, name }: { readonly id?: string; readonly name?: string }): string {
+  return id ?? name ?? '';
+}
