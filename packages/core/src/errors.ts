@@ -109,6 +109,20 @@ export class MissingStateKeyError extends EventloomError {
   static override readonly code = 'MISSING_STATE_KEY';
 }
 
+/** A toolset could not list its tools, and its `onUnavailable` is `fail`. `cause` is the error of its `getTools`. Retryable. */
+export class ToolsetUnavailableError extends EventloomError {
+  static override readonly code = 'TOOLSET_UNAVAILABLE';
+  static override readonly retryable = true;
+  readonly toolsetName: string;
+
+  constructor(toolsetName: string, options: EventloomErrorOptions = {}) {
+    const publicMessage = `toolset "${toolsetName}": could not list its tools`;
+    const reason = options.cause === undefined ? '' : `: ${toError(options.cause).message}`;
+    super(`${publicMessage}${reason}`, { publicMessage, ...options });
+    this.toolsetName = toolsetName;
+  }
+}
+
 // Sessions and storage
 
 /** The session does not exist, or belongs to another user; the two cannot be told apart. */

@@ -119,7 +119,7 @@ export type {
   FunctionDeclaration,
 } from './tool/base-tool.ts';
 export { BaseTool, isBaseTool } from './tool/base-tool.ts';
-export type { ToolPredicate } from './tool/base-toolset.ts';
+export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { InputRequestParams } from './tool/input-request.ts';
 export { inputOf, inputRequestOf, inputRequestPart, toInputRequest } from './tool/input-request.ts';
@@ -290,4 +290,5 @@ export {
   StateKeyError,
   StateValueError,
   toError,
+  ToolsetUnavailableError,
 } from './errors.ts';

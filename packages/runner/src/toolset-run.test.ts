@@ -1,4 +1,4 @@
-import { BaseTool, BaseToolset } from '@eventloom/core';
+import { BaseTool, BaseToolset, type BaseToolsetOptions, isFinalResponse } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { setUp } from './fixtures/llm-run.ts';
 
@@ -61,4 +61,127 @@ test('closing the runner closes the toolsets of its agent', async () => {
   const { runner } = await setUp([], { tools: [toolset] });
   await runner.close();
   expect(toolset.isClosed).toBe(true);
+});
+
+/** A toolset that lists what it is told to, and counts how often. */
+class Listing extends BaseToolset {
+  lists = 0;
+  readonly list: (toolset: Listing) => BaseTool[];
+  #version = 0;
+
+  constructor(list: (toolset: Listing) => BaseTool[], options: BaseToolsetOptions = {}) {
+    super([], undefined, options);
+    this.list = list;
+  }
+
+  override get version(): number {
+    return this.#version;
+  }
+
+  change(): void {
+    this.#version++;
+  }
+
+  override async getTools(): Promise<BaseTool[]> {
+    this.lists++;
+    return this.list(this);
+  }
+
+  override async close(): Promise<void> {}
+}
+
+const down = (): never => {
+  throw new Error('connect ECONNREFUSED http://key@inner');
+};
+const calling = (name: string) => ({ calls: [{ id: `c-${name}`, name, args: {} }] });
+const toolNames = (model: { requests: readonly { request: { toolsDict: object } }[] }) =>
+  model.requests.map(({ request }) => Object.keys(request.toolsDict));
+
+test('a toolset lists its tools once in a turn of several steps, and again in the next turn', async () => {
+  const toolset = new Listing(() => [new Echo('echo')]);
+  const { run } = await setUp([calling('echo'), calling('echo'), 'ok', 'ok'], { tools: [toolset] });
+  await run();
+  expect(toolset.lists).toBe(1);
+  await run();
+  expect(toolset.lists).toBe(2);
+});
+
+test('a toolset whose version changed in a turn lists its tools again for the next step', async () => {
+  class Opening extends Echo {
+    override async runAsync(): Promise<unknown> {
+      toolset.change();
+      return super.runAsync();
+    }
+  }
+  const toolset: Listing = new Listing(({ version }) =>
+    version === 0 ? [new Opening('open')] : [new Opening('open'), new Echo('inner')],
+  );
+  const { model, run } = await setUp([calling('open'), calling('inner'), 'ok'], { tools: [toolset] });
+  await run();
+  expect(toolNames(model)).toEqual([['open'], ['open', 'inner'], ['open', 'inner']]);
+  expect(toolset.lists).toBe(2);
+});
+
+test('a toolset that cannot list its tools fails the run with an error that names it', async () => {
+  const { run, stored } = await setUp([], { tools: [new Listing(down, { name: 'weather' })] });
+  const failure = await run().catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    code: 'TOOLSET_UNAVAILABLE',
+    retryable: true,
+    toolsetName: 'weather',
+    message: 'toolset "weather": could not list its tools: connect ECONNREFUSED http://key@inner',
+    cause: { message: 'connect ECONNREFUSED http://key@inner' },
+  });
+  expect((await stored()).at(-1)).toMatchObject({
+    errorCode: 'TOOLSET_UNAVAILABLE',
+    errorMessage: 'toolset "weather": could not list its tools',
+  });
+});
+
+test('an agent works without a toolset that is skipped, and its model and the event stream are told once a turn', async () => {
+  const toolset = new Listing(down, { name: 'weather', onUnavailable: 'skip' });
+  const { model, run, stored } = await setUp([calling('echo'), 'ok'], { tools: [new Echo('echo'), toolset] });
+  const events = await run();
+  expect(events).toHaveLength(4);
+  const [told] = events;
+  expect(told).toMatchObject({ author: 'bot', customMetadata: { unavailableToolsets: ['weather'] } });
+  expect(told?.content).toBeUndefined();
+  expect(isFinalResponse(told as never)).toBe(false);
+  expect((await stored())[1]?.customMetadata).toEqual({ unavailableToolsets: ['weather'] });
+  expect(toolset.lists).toBe(1);
+  expect(toolNames(model)).toEqual([['echo'], ['echo']]);
+  for (const { request } of model.requests)
+    expect(request.config.systemInstruction).toContain(
+      'The tools of these toolsets are unavailable at the moment: "weather". Say so when a request needs them.',
+    );
+});
+
+test('a toolset that is available again is offered and no longer named', async () => {
+  let isDown = true;
+  const toolset = new Listing(() => (isDown ? down() : [new Echo('echo')]), { name: 'weather', onUnavailable: 'skip' });
+  const { model, run } = await setUp(['sorry', 'ok'], { tools: [toolset] });
+  await run();
+  isDown = false;
+  expect(await run()).toHaveLength(1);
+  expect(toolNames(model)).toEqual([[], ['echo']]);
+  expect(model.requests[1]?.request.config.systemInstruction).not.toContain('unavailable');
+});
+
+test('a run that is aborted while a toolset lists its tools ends at once, also when the toolset is one to be skipped', async () => {
+  const listing = Promise.withResolvers<void>();
+  class Hanging extends BaseToolset {
+    override getTools(): Promise<BaseTool[]> {
+      listing.resolve();
+      return new Promise(() => undefined);
+    }
+
+    override async close(): Promise<void> {}
+  }
+  const { runner } = await setUp([], { tools: [new Hanging([], undefined, { onUnavailable: 'skip' })] });
+  const controller = new AbortController();
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
+  await listing.promise;
+  controller.abort();
+  await expect(running).rejects.toMatchObject({ code: 'RUN_ABORTED' });
 });

@@ -47,6 +47,11 @@ export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
 
 const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
 
+/** True for a name that models accept for a tool. */
+export function isToolName(name: unknown): name is string {
+  return typeof name === 'string' && TOOL_NAME.test(name);
+}
+
 /** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
 export abstract class BaseTool {
   readonly name: string;
@@ -61,7 +66,7 @@ export abstract class BaseTool {
 
   /** @throws ConfigurationError for a name that models do not accept */
   constructor(params: BaseToolParams) {
-    if (typeof params.name !== 'string' || !TOOL_NAME.test(params.name)) {
+    if (!isToolName(params.name)) {
       throw new ConfigurationError(
         `tool name ${JSON.stringify(params.name)}: must be 1 to 128 letters, digits, _ . : - and start with a letter or _`,
       );

@@ -62,3 +62,15 @@ test('isBaseToolset knows the toolsets of another loaded copy of this package, a
   for (const value of [undefined, null, 'a', Three, {}, new Named({ name: 'a', description: '' })])
     expect(isBaseToolset(value)).toBe(false);
 });
+
+test('a toolset is named by its options or after its class, and its options are checked', () => {
+  expect(new Three().name).toBe('Three');
+  expect(new Three([], undefined, { name: 'letters' }).name).toBe('letters');
+  expect(new Three().onUnavailable).toBe('fail');
+  expect(() => new Three([], undefined, { name: 'a "quoted" name' })).toThrow(
+    'toolset name "a \\"quoted\\" name": must be 1 to 128 letters',
+  );
+  expect(() => new Three([], undefined, { onUnavailable: 'retry' as never })).toThrow(
+    'toolset onUnavailable: must be fail or skip, is "retry"',
+  );
+});

@@ -1,4 +1,5 @@
 import {
+  appendInstructions,
   appendTools,
   type BaseTool,
   CallbackContext,
@@ -7,12 +8,12 @@ import {
   type InvocationContext,
   isBaseTool,
   type LlmRequest,
-  ReadonlyContext,
   ToolContext,
 } from '@eventloom/core';
 import type { LlmAgent } from '../llm-agent.ts';
 import { isPlainTool } from '../static-request.ts';
 import type { RequestProcessor } from './request-processor.ts';
+import { turnToolsets } from './turn-toolsets.ts';
 
 /** The tools that the model may call. */
 export const addTools: RequestProcessor = (request, { agent, context }, actions) => {
@@ -37,6 +38,7 @@ async function addResolvedTools(
   eventActions: EventActions,
 ): Promise<void> {
   let tools = await resolveTools(agent, context);
+  addMissingToolsets(request, context);
   if (selecting) {
     const offered = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
     const selected = await context.plugins.first('beforeToolSelection', {
@@ -55,11 +57,21 @@ async function addResolvedTools(
   }
 }
 
+/** Tells the model which toolsets it has to do without. */
+function addMissingToolsets(request: LlmRequest, context: InvocationContext): void {
+  const { missing } = turnToolsets(context);
+  if (missing.size === 0) return;
+  const names = Array.from(missing, (name) => `"${name}"`).join(', ');
+  appendInstructions(request, [
+    `The tools of these toolsets are unavailable at the moment: ${names}. Say so when a request needs them.`,
+  ]);
+}
+
 /** The agent's tools, those of its toolsets in place of each, and those given for this run. @throws ConfigurationError when two have one name */
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
-  const readonlyContext = new ReadonlyContext(context);
+  const toolsets = turnToolsets(context);
   const lists = await Promise.all(
-    agent.tools.map(async (tool) => (isBaseTool(tool) ? [tool] : tool.getTools(readonlyContext))),
+    agent.tools.map(async (tool) => (isBaseTool(tool) ? [tool] : toolsets.list(tool, context))),
   );
   const tools = [...lists.flat(), ...context.extraTools];
   const names = new Set<string>();

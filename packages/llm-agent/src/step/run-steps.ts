@@ -17,6 +17,7 @@ import {
 import { ObservedGenerator, startOperation } from '@eventloom/core/internal';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
+import { missingToolsetsEvent } from '../processors/turn-toolsets.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { answeredIds } from './answered-ids.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
@@ -70,6 +71,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const prepared = prepareRequest(step, actions);
     const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared, actions);
     const { request } = call;
+    const missing = missingToolsetsEvent(context);
+    if (missing) yield missing;
     const asked = call.before();
     let response: LlmResponse | undefined = asked && (await asked);
     const reply = new ModelReply(step, request.toolsDict);

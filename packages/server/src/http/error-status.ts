@@ -45,6 +45,7 @@ const STATUS: Readonly<Record<string, number>> = {
   RUN_RELAY: 503,
   SERVER_BUSY: 503,
   SHUTTING_DOWN: 503,
+  TOOLSET_UNAVAILABLE: 503,
   USER_OBJECT: 503,
 };
 
