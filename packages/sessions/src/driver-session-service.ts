@@ -33,14 +33,12 @@ import {
   toStateWrites,
 } from '@eventloom/core';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
-import { showEventPage, toEventPage } from './event-page.ts';
+import { busyError, existsError, notFoundError, staleError } from './errors.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
 import { planImport } from './import-plan.ts';
-import { listOpenRuns } from './list-open-runs.ts';
-import { listSessions } from './list-sessions.ts';
+import { listOpenRuns, listSessions, showEventPage, toEventPage } from './listings.ts';
 import type { AppendOutcome, SessionDriver } from './session-driver.ts';
-import { busyError, existsError, notFoundError, staleError } from './errors.ts';
 import { SessionLeases } from './session-leases.ts';
 import { SessionNames } from './session-names.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';

@@ -1,4 +1,5 @@
 import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import { ALL_EVENTS } from './event-window.ts';
 import {
   type AppRecord,
   createAppRecord,
@@ -10,16 +11,15 @@ import {
   writeState,
   writeToolCall,
 } from './in-memory-session-record.ts';
-import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
-import { ALL_EVENTS } from './event-window.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
-import type { OpenRunPage } from './open-run-page.ts';
+import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 import type {
   AppendOutcome,
   BeginOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
+  OpenRunPage,
   RunBegin,
   RunEnd,
   SessionBackground,

@@ -12,7 +12,6 @@ export type { SessionHold, StoredTicket } from './session-hold.ts';
 export { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from './session-hold.ts';
 export { parseSessionLines, toSessionLines } from './session-lines.ts';
 export type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket, TakenLease } from './lease-claim.ts';
-export type { OpenRunPage, OpenRunPosition } from './open-run-page.ts';
 export type {
   AppendOutcome,
   BeginOutcome,
@@ -20,6 +19,8 @@ export type {
   EventAppend,
   EventWindow,
   ListedSession,
+  OpenRunPage,
+  OpenRunPosition,
   RunBegin,
   RunEnd,
   RunMessage,

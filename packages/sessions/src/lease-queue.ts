@@ -1,7 +1,6 @@
 import type { MaybePromise, Platform, SessionKey } from '@eventloom/core';
-import { LeaseWaiter } from './lease-waiter.ts';
-import type { ClaimRefusal, LeaseTicket, TakenLease } from './lease-claim.ts';
 import { abortedError, busyError, fullLineError } from './errors.ts';
+import type { ClaimRefusal, LeaseTicket, TakenLease } from './lease-claim.ts';
 
 /** How many may wait for one session in this process. */
 const MAX_WAITERS = 1000;
@@ -129,4 +128,41 @@ function headOf(line: ReadonlySet<LeaseWaiter> | undefined): LeaseWaiter | undef
 
 function nameOf({ appName, userId, sessionId }: SessionKey): string {
   return JSON.stringify([appName, userId, sessionId]);
+}
+
+/** One who waits in a line, and sleeps until it is woken or a time has come. */
+class LeaseWaiter {
+  readonly #platform: Platform;
+  /** Set while asleep. */
+  #wake: (() => void) | undefined;
+  /** Woken while not asleep: the next sleep ends at once. */
+  #isWoken = false;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  wakeUp(): void {
+    if (this.#wake) this.#wake();
+    else this.#isWoken = true;
+  }
+
+  /** Ends after the delay, when it is woken, or when the signal fires. */
+  sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isWoken) {
+      this.#isWoken = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#wake = undefined;
+        cancel();
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const cancel = this.#platform.schedule(delayMs, wake);
+      signal?.addEventListener('abort', wake, { once: true });
+      this.#wake = wake;
+    });
+  }
 }

@@ -1,7 +1,6 @@
 import type { OpenRun, SessionKey } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
-import type { OpenRunPage, OpenRunPosition } from './open-run-page.ts';
-import type { SessionPage, SessionPosition } from './session-driver.ts';
+import type { OpenRunPage, OpenRunPosition, SessionPage, SessionPosition } from './session-driver.ts';
 import type { SessionHold } from './session-hold.ts';
 
 /** How many are sorted at once, at least. */

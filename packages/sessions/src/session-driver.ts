@@ -9,7 +9,6 @@ import type {
   ToolLedgerEntry,
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, TakenLease } from './lease-claim.ts';
-import type { OpenRunPage } from './open-run-page.ts';
 
 /** One stored state key, without its prefix. The value is the reader's own: changing it changes nothing stored. */
 export interface StateEntry {
@@ -257,4 +256,19 @@ export interface SessionDriver {
 
   /** An invocation's tool calls in the order in which they were first recorded. */
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]>;
+}
+
+/** A page of the open runs of an app, in ascending order of user id and then session id, by code points. */
+export interface OpenRunPage {
+  readonly appName: string;
+  /** At most so many. */
+  readonly limit: number;
+  /** The last run of the page before; undefined for the first page. */
+  readonly after: OpenRunPosition | undefined;
+}
+
+/** A place in the order of open runs. */
+export interface OpenRunPosition {
+  readonly userId: string;
+  readonly sessionId: string;
 }

@@ -11,12 +11,11 @@ import {
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { toEventWindow } from '../event-window.ts';
 import { toSession } from '../session-view.ts';
-import { whenReady } from '../when-ready.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
+import { whenReady } from '../when-ready.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { LargeTexts, MAX_ROW_BYTES } from './large-texts.ts';
-import type { LargeValueBucket } from './large-value-bucket.ts';
-import { LargeValues } from './large-values.ts';
+import { type LargeValueBucket, LargeValues } from './large-values.ts';
 
 /** Options of `DurableObjectSessionService`. */
 export interface DurableObjectSessionServiceOptions extends DriverSessionServiceOptions {

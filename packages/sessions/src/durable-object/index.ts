@@ -3,6 +3,6 @@
 export type { AppStateChange, PendingApp, PendingAppState } from './durable-object-app-state.ts';
 export type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 export type { DurableObjectSessionServiceOptions } from './durable-object-session-service.ts';
-export type { LargeValueBucket } from './large-value-bucket.ts';
+export type { LargeValueBucket } from './large-values.ts';
 export { DurableObjectAppState } from './durable-object-app-state.ts';
 export { DurableObjectSessionService } from './durable-object-session-service.ts';

@@ -1,6 +1,5 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
-import type { LargeValueBucket } from './large-value-bucket.ts';
 import { largeValueTriggers } from './large-value-triggers.ts';
 
 /** A row takes 2 MB; a character at most three bytes. */
@@ -150,4 +149,11 @@ export class LargeValues {
 function pieceEnd(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
+}
+
+/** What is used of an R2 bucket: the binding of a Worker. */
+export interface LargeValueBucket {
+  put(key: string, value: string): Promise<unknown>;
+  get(key: string): Promise<{ text(): Promise<string> } | null>;
+  delete(keys: string[]): Promise<void>;
 }

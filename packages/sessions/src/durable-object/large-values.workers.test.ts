@@ -3,7 +3,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
-import type { LargeValueBucket } from './large-value-bucket.ts';
+import type { LargeValueBucket } from './large-values.ts';
 import { event, inObject, KEY, LARGE } from './fixtures/object-with-bucket.ts';
 
 test('every kind of value lies in the bucket while something refers to it, and is deleted when nothing does', () =>

@@ -1,12 +1,12 @@
 import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
-import type { OpenRunPage } from '../open-run-page.ts';
 import type {
   AppendOutcome,
   BeginOutcome,
   CreatedSession,
   EventAppend,
   EventWindow,
+  OpenRunPage,
   RunBegin,
   RunEnd,
   SessionBackground,
@@ -19,12 +19,12 @@ import type {
   StoredSession,
 } from '../session-driver.ts';
 import { EventAppender, releaseValues } from './event-appender.ts';
-import { type ClaimRow, type LeaseStatements, leaseStatements, type OpenRunRow } from './lease-statements.ts';
+import { type ClaimRow, leaseStatements, type LeaseStatements, type OpenRunRow } from './lease-statements.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
-import { type ReadStatements, readStatements } from './read-statements.ts';
+import { readStatements, type ReadStatements } from './read-statements.ts';
 import { checkCurrent } from './schema-version.ts';
 import { SessionImporter } from './session-importer.ts';
-import { type CreatedRow, type SessionStatements, sessionStatements } from './session-statements.ts';
+import { type CreatedRow, sessionStatements, type SessionStatements } from './session-statements.ts';
 import type { Statement } from './statement.ts';
 import { actionsJson, responseJson, toStateLists } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';

@@ -1,6 +1,6 @@
 import type { LeaveOpen, OpenRun, SessionKey, SessionLease } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
-import type { OpenRunPage } from '../open-run-page.ts';
+import type { OpenRunPage } from '../session-driver.ts';
 import { findSession } from './find-session.ts';
 import type { SessionRow, Statements } from './statements.ts';
 

@@ -1,6 +1,5 @@
 import type { LeaveOpen, MaybePromise, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
-import type { OpenRunPage } from '../open-run-page.ts';
 import type {
   AppendOutcome,
   BeginOutcome,
@@ -8,6 +7,7 @@ import type {
   EventAppend,
   EventWindow,
   ListedSession,
+  OpenRunPage,
   RunBegin,
   RunEnd,
   SessionBackground,
@@ -18,9 +18,9 @@ import type {
   StoredEventWindow,
   StoredSession,
 } from '../session-driver.ts';
-import { SqlAppends } from './sql-appends.ts';
 import { checkVersion, findSession } from './find-session.ts';
 import { migrateSessions } from './schema.ts';
+import { SqlAppends } from './sql-appends.ts';
 import type { SqlConnection, SqlWork } from './sql-connection.ts';
 import { nextHighTimestamp, SqlEvents } from './sql-events.ts';
 import { SqlLeases } from './sql-leases.ts';

@@ -2,6 +2,7 @@ import type { SessionKey, SessionLease } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { ClaimOutcome } from '../../lease-claim.ts';
 import type { SessionDriver } from '../../session-driver.ts';
+import { brokenDriver, type Mutant } from './mutant.ts';
 
 /** Takes note of the latest lease of each session. */
 export function heldLeases(driver: InMemorySessionDriver) {
@@ -23,4 +24,50 @@ export function heldLeases(driver: InMemorySessionDriver) {
 
 export function withLease(outcome: ClaimOutcome, change: (lease: SessionLease) => SessionLease): ClaimOutcome {
   return outcome.status === 'taken' ? { status: 'taken', lease: change(outcome.lease) } : outcome;
+}
+
+/** A mutant whose appends do not renew their lease. */
+export function doesNotRenew(breaks: string): Mutant {
+  return brokenDriver(breaks, 'does not renew a lease with an append', (driver) => {
+    const until = new Map<number, number>();
+    return {
+      claimLease: (claim) =>
+        withLease(driver.claimLease(claim), (lease) => {
+          until.set(lease.epoch, claim.nowMs + claim.ttlMs);
+          return lease;
+        }),
+      appendEvent({ lease, ...append }) {
+        const ttlMs = (until.get(lease?.epoch ?? 0) ?? 0) - append.nowMs;
+        return driver.appendEvent({ ...append, lease: lease && { ...lease, ttlMs: Math.max(1, ttlMs) } });
+      },
+    };
+  });
+}
+
+/** A mutant whose new sessions begin again with the first epoch, so that the leases of a deleted one come back to life. */
+export function countsEpochsAnew(breaks: string): Mutant {
+  return brokenDriver(breaks, 'counts epochs anew with a new session', (driver) => {
+    let base = 0;
+    let last = 0;
+    const inner = (lease: SessionLease): SessionLease => ({ ...lease, epoch: lease.epoch + base });
+    return {
+      createSession(creation) {
+        base = last;
+        return driver.createSession(creation);
+      },
+      importSession(session) {
+        base = last;
+        return driver.importSession(session);
+      },
+      claimLease: (claim) =>
+        withLease(driver.claimLease(claim), (lease) => {
+          last = lease.epoch;
+          return { ...lease, epoch: lease.epoch - base };
+        }),
+      appendEvent: (append) => driver.appendEvent({ ...append, lease: append.lease && inner(append.lease) }),
+      renewLease: (lease, nowMs) => driver.renewLease(inner(lease), nowMs),
+      releaseLease: (lease, leaveOpen) => driver.releaseLease(inner(lease), leaveOpen),
+      recordToolCall: (lease, entry) => driver.recordToolCall(inner(lease), entry),
+    };
+  });
 }

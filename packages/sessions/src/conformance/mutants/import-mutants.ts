@@ -1,5 +1,5 @@
 import type { SessionImport, StateEntry } from '../../session-driver.ts';
-import { countsEpochsAnew } from './counts-epochs-anew.ts';
+import { countsEpochsAnew } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 
 export const importMutants: readonly Mutant[] = [

@@ -1,7 +1,5 @@
 import { type SessionLease, StaleWriterError } from '@eventloom/core';
-import { countsEpochsAnew } from './counts-epochs-anew.ts';
-import { doesNotRenew } from './does-not-renew.ts';
-import { heldLeases, withLease } from './held-leases.ts';
+import { countsEpochsAnew, doesNotRenew, heldLeases, withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 
 export const leaseMutants: readonly Mutant[] = [

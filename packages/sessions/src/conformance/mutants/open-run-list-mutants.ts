@@ -1,5 +1,5 @@
 import type { OpenRun } from '@eventloom/core';
-import type { OpenRunPage } from '../../open-run-page.ts';
+import type { OpenRunPage } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const openRunListMutants: readonly Mutant[] = [

@@ -1,6 +1,5 @@
 import { SessionBusyError, type SessionKey } from '@eventloom/core';
-import { doesNotRenew } from './does-not-renew.ts';
-import { heldLeases } from './held-leases.ts';
+import { doesNotRenew, heldLeases } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
 
 export const queueMutants: readonly Mutant[] = [

@@ -1,0 +1,160 @@
+import {
+  checkName,
+  InvalidRequestError,
+  type ListEventsRequest,
+  type ListEventsResponse,
+  type ListOpenRunsRequest,
+  type ListOpenRunsResponse,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+} from '@eventloom/core';
+import { notFoundError } from './errors.ts';
+import { ALL_EVENTS } from './event-window.ts';
+import type {
+  EventWindow,
+  OpenRunPosition,
+  SessionDriver,
+  SessionPosition,
+  StoredEventWindow,
+} from './session-driver.ts';
+import { toSession } from './session-view.ts';
+
+const DEFAULT_PAGE = 100;
+
+/** Where a page ended. */
+interface EventPlace {
+  /** Sequence number of the last event that was shown. */
+  readonly seq: number;
+  /** The session it was shown of. */
+  readonly incarnation: string;
+}
+
+/** A page of events as it was asked for. */
+export interface EventPage {
+  readonly order: 'asc' | 'desc';
+  /** The page before; undefined for the first. */
+  readonly after: EventPlace | undefined;
+  readonly window: EventWindow;
+}
+
+/** Which events make the page. @throws InvalidRequestError for a limit, an order or a cursor that makes no sense */
+export function toEventPage({ order = 'asc', limit = DEFAULT_PAGE, cursor }: ListEventsRequest): EventPage {
+  if (order !== 'asc' && order !== 'desc') throw new InvalidRequestError('order: must be asc or desc');
+  const size = toPageSize(limit);
+  const after = cursor === undefined ? undefined : readPlace(cursor, order);
+  if (order === 'desc') return { order, after, window: { ...ALL_EVENTS, beforeSeq: after?.seq, limit: size } };
+  const afterSeq = after?.seq ?? 0;
+  return { order, after, window: { ...ALL_EVENTS, afterSeq, beforeSeq: afterSeq + size + 1 } };
+}
+
+/**
+ * The page, with a cursor when there is more behind it.
+ * @throws SessionNotFoundError when the page before was of a session that was deleted since
+ */
+export function showEventPage(
+  request: ListEventsRequest,
+  page: EventPage,
+  found: StoredEventWindow,
+): ListEventsResponse {
+  const { order, after, window } = page;
+  const { events, incarnation, lastSeq } = found;
+  if (after && after.incarnation !== incarnation) throw notFoundError(request);
+  if (order === 'asc') {
+    const seq = window.afterSeq + events.length;
+    return seq < lastSeq ? { events, nextCursor: writePlace(order, { seq, incarnation }) } : { events };
+  }
+  const seq = Math.min(lastSeq + 1, window.beforeSeq ?? Infinity) - events.length;
+  events.reverse();
+  return seq > 1 ? { events, nextCursor: writePlace(order, { seq, incarnation }) } : { events };
+}
+
+function writePlace(order: string, { seq, incarnation }: EventPlace): string {
+  return encodeCursor([order, seq, incarnation]);
+}
+
+function readPlace(cursor: string, order: string): EventPlace {
+  const [direction, seq, incarnation] = decodeCursor(cursor) ?? [];
+  if (direction === order && isPlace(seq) && typeof incarnation === 'string') return { seq, incarnation };
+  throw new InvalidRequestError(`cursor: is not one that a page of order ${order} gave; start again without one`);
+}
+
+function isPlace(seq: unknown): seq is number {
+  return Number.isSafeInteger(seq) && Number(seq) > 0;
+}
+
+/** As `BaseSessionService.listSessions`. */
+export async function listSessions(driver: SessionDriver, request: ListSessionsRequest): Promise<ListSessionsResponse> {
+  const { appName, userId, limit, cursor } = request;
+  checkName('appName', appName);
+  if (userId !== undefined) checkName('userId', userId);
+  const size = toPageSize(limit);
+  const after = cursor === undefined ? undefined : readSessionPosition(cursor);
+  const found = await driver.listSessions({ appName, userId, limit: size + 1, after });
+  const page = found.slice(0, size);
+  const sessions = page.map(toSession);
+  const last = page.at(-1);
+  return last && (found.length > size || last.isCut)
+    ? { sessions, nextCursor: writeSessionPosition(last) }
+    : { sessions };
+}
+
+function writeSessionPosition({ updatedAtMs, sessionId, userId }: SessionPosition): string {
+  return encodeCursor([updatedAtMs, sessionId, userId]);
+}
+
+function readSessionPosition(cursor: string): SessionPosition {
+  const [updatedAtMs, sessionId, userId, more] = decodeCursor(cursor) ?? [];
+  const isWhole = typeof sessionId === 'string' && typeof userId === 'string' && more === undefined;
+  if (isWhole && typeof updatedAtMs === 'number') return { updatedAtMs, sessionId, userId };
+  throw badCursorError();
+}
+
+/** As `BaseSessionService.listOpenRuns`. */
+export async function listOpenRuns(driver: SessionDriver, request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {
+  const { appName, limit, cursor } = request;
+  checkName('appName', appName);
+  const size = toPageSize(limit);
+  const after = cursor === undefined ? undefined : readOpenRunPosition(cursor);
+  const found = await driver.listOpenRuns({ appName, limit: size + 1, after });
+  const runs = found.slice(0, size);
+  const last = runs.at(-1);
+  return found.length > size && last ? { runs, nextCursor: encodeCursor([last.userId, last.sessionId]) } : { runs };
+}
+
+function readOpenRunPosition(cursor: string): OpenRunPosition {
+  const [userId, sessionId, more] = decodeCursor(cursor) ?? [];
+  if (typeof userId === 'string' && typeof sessionId === 'string' && more === undefined) return { userId, sessionId };
+  throw badCursorError();
+}
+
+const MAX_PAGE = 1000;
+
+/** How much a page of a listing holds. @throws InvalidRequestError for a limit that is no positive integer */
+function toPageSize(limit: number = MAX_PAGE): number {
+  if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
+  return Math.min(limit, MAX_PAGE);
+}
+
+/** The error for a cursor that no listing wrote. */
+function badCursorError(): InvalidRequestError {
+  return new InvalidRequestError('cursor: is not one that this listing gave; start again without one');
+}
+
+/** A list of JSON values as opaque text that is safe in a URL. */
+function encodeCursor(values: readonly unknown[]): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(values));
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** The list that `encodeCursor` wrote; undefined for any text that it cannot have written. */
+function decodeCursor(cursor: string): readonly unknown[] | undefined {
+  try {
+    const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'));
+    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    const values: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return Array.isArray(values) && encodeCursor(values) === cursor ? values : undefined;
+  } catch {
+    return undefined;
+  }
+}
