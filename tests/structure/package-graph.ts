@@ -21,7 +21,8 @@ export const allowedEdges: AllowedEdges = {
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
-  runner: ['tools'],
+  // The runner compacts sessions after runs, and llm-agent knows how events are summarized.
+  runner: ['tools', 'llm-agent'],
   live: ['multi-agent', 'llm-agent'],
   server: ['live', 'runner'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],

@@ -129,34 +129,17 @@ export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-c
 export type { CredentialKey, SaveCredentialRequest } from './credential/credential-service.ts';
 export { BaseCredentialService } from './credential/credential-service.ts';
 
-export type { CodeExecutorOptions, CodeExecutorProcessLlmRequest } from './code-execution/base-code-executor.ts';
-export { BaseCodeExecutor } from './code-execution/base-code-executor.ts';
-export { BuiltInCodeExecutor } from './code-execution/built-in-code-executor.ts';
 export type {
   CodeDelimiters,
   CodeExecutionInput,
   CodeExecutionOutcome,
   CodeExecutionOutput,
+  CodeExecutorOptions,
+  CodeExecutorProcessLlmRequest,
   CodeFile,
   ExecuteCodeParams,
-} from './code-execution/code-execution-types.ts';
-export { CodeRun } from './code-execution/code-run.ts';
-export type { FoundCode } from './code-execution/find-code.ts';
-export { isBaseCodeExecutor } from './code-execution/is-base-code-executor.ts';
-export { languageOf } from './code-execution/language-of.ts';
-
-export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
-export { BaseEventsSummarizer } from './compaction/base-events-summarizer.ts';
-export { afterCovered, coveredUntil } from './compaction/covered-until.ts';
-export { createCompactionEvent } from './compaction/create-compaction-event.ts';
-export type { EffectiveHistory, PlacedCompaction, Summary } from './compaction/effective-history.ts';
-export { effectiveEvents, effectiveHistory, rewritesHistory } from './compaction/effective-history.ts';
-export type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
-export type { CompactionScope } from './compaction/compact-session.ts';
-export { EventsCompactor } from './compaction/events-compactor.ts';
-export type { EventPlace } from './session/event-places.ts';
-export { EventPlaces } from './session/event-places.ts';
-export { isBaseEventsSummarizer } from './compaction/is-base-events-summarizer.ts';
+} from './code-execution/base-code-executor.ts';
+export { BaseCodeExecutor, isBaseCodeExecutor, languageOf } from './code-execution/base-code-executor.ts';
 
 export type { CacheMetadata, ContextCacheConfig } from './model/context-cache.ts';
 export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from './model/context-cache.ts';

@@ -1,13 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import {
-  BaseAgent,
-  BaseEventsSummarizer,
-  BasePlugin,
-  type Event,
-  type InvocationContext,
-  LiveConnectionError,
-} from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { BaseAgent, BasePlugin, type Event, type InvocationContext, LiveConnectionError } from '@eventloom/core';
+import { LlmAgent, type LlmAgentConfig, BaseEventsSummarizer } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { Runner, type RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';

@@ -19,6 +19,14 @@ export type {
   SingleToolErrorCallback,
   ToolUnion,
 } from './llm-agent-config.ts';
+export { BuiltInCodeExecutor } from './code-execution/built-in-code-executor.ts';
+export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
+export {
+  BaseEventsSummarizer,
+  createCompactionEvent,
+  isBaseEventsSummarizer,
+} from './compaction/base-events-summarizer.ts';
+export type { EventsCompactionConfig } from './compaction/events-compactor.ts';
 export type { LlmEventSummarizerOptions } from './compaction/llm-event-summarizer.ts';
 export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';
 export { BuiltInPlanner } from './planners/built-in-planner.ts';

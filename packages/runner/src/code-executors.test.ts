@@ -1,4 +1,5 @@
-import { BuiltInCodeExecutor, ConfigurationError, EventTag } from '@eventloom/core';
+import { ConfigurationError, EventTag } from '@eventloom/core';
+import { BuiltInCodeExecutor } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
 import { ASKS, KEY, OK, Scripted, setUp } from './fixtures/code-run.ts';
 

@@ -1,4 +1,5 @@
-import { ConfigurationError, createCompactionEvent, isRunnerCompletion } from '@eventloom/core';
+import { ConfigurationError, isRunnerCompletion } from '@eventloom/core';
+import { createCompactionEvent } from '@eventloom/llm-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { IDS, KEY, setUp } from './fixtures/compacted-run.ts';

@@ -1,18 +1,20 @@
 import {
-  BaseEventsSummarizer,
   BaseLlm,
   type Content,
-  createCompactionEvent,
   type Event,
-  type EventsCompactionConfig,
   type GetSessionConfig,
   type LlmRequest,
   type LlmResponse,
   type Part,
   type Platform,
-  type SummarizeEventsRequest,
 } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+import {
+  LlmAgent,
+  BaseEventsSummarizer,
+  createCompactionEvent,
+  type EventsCompactionConfig,
+  type SummarizeEventsRequest,
+} from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';

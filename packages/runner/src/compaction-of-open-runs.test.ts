@@ -1,13 +1,10 @@
+import { type Content, type Event, type Part, RunAbortedError } from '@eventloom/core';
 import {
+  LlmAgent,
   BaseEventsSummarizer,
-  type Content,
   createCompactionEvent,
-  type Event,
-  type Part,
-  RunAbortedError,
   type SummarizeEventsRequest,
-} from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
+} from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, type ScriptedStep, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';

@@ -1,7 +1,5 @@
 import {
-  afterCovered,
   type BaseSessionService,
-  coveredUntil,
   createEventActions,
   type Event,
   type EventParams,
@@ -12,6 +10,8 @@ import {
   type RunConfig,
   type Session,
 } from '@eventloom/core';
+import { afterCovered } from '@eventloom/core/internal';
+import { coveredUntil } from './covered-until.ts';
 import { InnerChanges } from './inner-changes.ts';
 import type { HeldLease } from './lease-keeper.ts';
 

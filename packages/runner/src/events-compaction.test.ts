@@ -1,4 +1,4 @@
-import { createCompactionEvent } from '@eventloom/core';
+import { createCompactionEvent } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
 import { counted, KEY, type Options, setUp } from './fixtures/compacted-run.ts';
 

@@ -1,4 +1,4 @@
-import type { EventsCompactionConfig } from '@eventloom/core';
+import { type EventsCompactionConfig } from '@eventloom/llm-agent';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';

@@ -1,4 +1,5 @@
-import { createEvent, effectiveEvents, type Event, type SessionRecord } from '@eventloom/core';
+import { createEvent, type Event, type SessionRecord } from '@eventloom/core';
+import { effectiveEvents } from '@eventloom/llm-agent/internal';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { foreign, IDS, KEY, setUp } from './fixtures/long-session.ts';

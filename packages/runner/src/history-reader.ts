@@ -1,11 +1,5 @@
-import {
-  type Event,
-  type EventPlace,
-  EventPlaces,
-  type GetSessionConfig,
-  type HistoryPointer,
-  type Session,
-} from '@eventloom/core';
+import { type Event, type GetSessionConfig, type HistoryPointer, type Session } from '@eventloom/core';
+import { type EventPlace, EventPlaces } from './event-places.ts';
 import { pointerAt } from './history-pointer.ts';
 import { readUncovered } from './read-uncovered.ts';
 

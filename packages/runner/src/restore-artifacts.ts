@@ -1,5 +1,4 @@
 import {
-  afterCovered,
   ARTIFACTS_TO_RESTORE,
   type BaseArtifactService,
   ConfigurationError,
@@ -12,6 +11,7 @@ import {
   type SessionLease,
   setOwn,
 } from '@eventloom/core';
+import { afterCovered } from '@eventloom/core/internal';
 import { type ArtifactsToRestore, artifactsToRestore } from './artifacts-to-restore.ts';
 import type { Runner } from './runner.ts';
 

@@ -1,5 +1,4 @@
 import {
-  afterCovered,
   ARTIFACTS_TO_RESTORE,
   checkKnown,
   checkName,
@@ -13,6 +12,7 @@ import {
   setOwn,
   StaleWriterError,
 } from '@eventloom/core';
+import { afterCovered } from '@eventloom/core/internal';
 import { checkRestorable, restoreArtifacts } from './restore-artifacts.ts';
 import { planRewind } from './rewind-plan.ts';
 import type { Runner } from './runner.ts';

@@ -8,6 +8,7 @@ import {
 } from '@eventloom/core';
 import { startOperation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
+import { compactSession } from './compact-session.ts';
 import { createInvocation } from './create-invocation.ts';
 import type { RunControl } from './run-control.ts';
 import { completionEvent, isUnrecordable, notifyPlugins, storeFailure, toRunError } from './run-failure.ts';
@@ -89,7 +90,8 @@ export async function* run(
         );
       if (context.isResumable && !context.isPaused) await committer.storeEnd();
       outcome = 'completed';
-      await runner.compactor?.compactSession({ context, committer, loaded: locked.loaded }, runner.sessionService);
+      if (runner.compactor)
+        await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
     } catch (thrown) {
       await control.closeAgent(driver);
       const failed = context.progress.failedAt(thrown) ?? driver.context;

@@ -10,13 +10,12 @@ import {
   ConfigurationError,
   type ContextCacheConfig,
   checkRunConfig,
-  type EventsCompactionConfig,
   type GetSessionConfig,
   type Instrumentation,
-  isBaseEventsSummarizer,
   type ModelResolver,
   type Platform,
 } from '@eventloom/core';
+import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
 import type { SessionCacheOptions } from './session-cache.ts';
 
 /** What a runner is made of. */

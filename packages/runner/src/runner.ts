@@ -6,7 +6,6 @@ import {
   type BaseSessionService,
   closeAll,
   type Event,
-  EventsCompactor,
   type GetSessionConfig,
   type Instrumentation,
   type ListOpenRunsRequest,
@@ -18,6 +17,7 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { combineInstrumentation } from '@eventloom/core/internal';
+import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { checkNewMessage } from './new-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';

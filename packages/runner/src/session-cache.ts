@@ -1,4 +1,5 @@
-import type { Event, EventPlaces } from '@eventloom/core';
+import type { Event } from '@eventloom/core';
+import { type EventPlaces } from './event-places.ts';
 
 /** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
 export interface CachedEvents {

@@ -1,7 +1,6 @@
 import {
   type AcquireLeaseRequest,
   type BaseSessionService,
-  type EventPlaces,
   type GetSessionConfig,
   type MaybePromise,
   RUN_CONFIG_DEFAULTS,
@@ -11,6 +10,7 @@ import {
   type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
+import { type EventPlaces } from './event-places.ts';
 import { lacksSomething } from './lacks-something.ts';
 import type { ReadSession } from './history-reader.ts';
 import { readBack } from './read-back.ts';

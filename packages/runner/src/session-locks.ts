@@ -1,7 +1,6 @@
 import {
   ARTIFACTS_TO_RESTORE,
   type BaseSessionService,
-  coveredUntil,
   type EventloomError,
   type GetSessionConfig,
   type LeaveOpen,
@@ -12,6 +11,7 @@ import {
   type SessionLease,
   StaleWriterError,
 } from '@eventloom/core';
+import { coveredUntil } from './covered-until.ts';
 import { type HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
 import type { Runner } from './runner.ts';

@@ -1,14 +1,12 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
+import { effectiveEvents } from '@eventloom/llm-agent/internal';
 import {
-  BaseAgent,
   BaseEventsSummarizer,
   createCompactionEvent,
-  effectiveEvents,
-  type Event,
   type EventsCompactionConfig,
-  type InvocationContext,
   type SummarizeEventsRequest,
-} from '@eventloom/core';
+} from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';

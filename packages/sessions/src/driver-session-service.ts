@@ -1,6 +1,5 @@
 import {
   type AcquireLeaseRequest,
-  afterCovered,
   type AppendEventRequest,
   BaseSessionService,
   type BeginRunRequest,
@@ -32,6 +31,7 @@ import {
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
+import { afterCovered } from '@eventloom/core/internal';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import { busyError, existsError, notFoundError, staleError } from './errors.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';

@@ -1,8 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { BaseCodeExecutor, type CodeExecutorOptions } from './base-code-executor.ts';
-import { BuiltInCodeExecutor } from './built-in-code-executor.ts';
-import { isBaseCodeExecutor } from './is-base-code-executor.ts';
+import { BaseCodeExecutor, type CodeExecutorOptions, isBaseCodeExecutor, languageOf } from './base-code-executor.ts';
 
 class Silent extends BaseCodeExecutor {
   override executeCode() {
@@ -50,13 +48,25 @@ test.each<[CodeExecutorOptions, readonly string[] | undefined]>([
 
 test('executors of another loaded copy are known as such', async () => {
   vi.resetModules();
-  const other = await import('./built-in-code-executor.ts');
-  const foreign = new other.BuiltInCodeExecutor();
-  expect(foreign).not.toBeInstanceOf(BuiltInCodeExecutor);
+  const other = await import('./base-code-executor.ts');
+  class Foreign extends other.BaseCodeExecutor {
+    override executeCode() {
+      return Promise.resolve({ stdout: '', stderr: '' });
+    }
+  }
+  const foreign = new Foreign();
+  expect(foreign).not.toBeInstanceOf(BaseCodeExecutor);
   expect(isBaseCodeExecutor(foreign)).toBe(true);
   expect(isBaseCodeExecutor({ executeCode: () => undefined })).toBe(false);
 });
 
-test('the executor of the model’s own runs nothing', async () => {
-  await expect(new BuiltInCodeExecutor().executeCode()).rejects.toBeInstanceOf(ConfigurationError);
+test.each([
+  ['```js\n', 'javascript'],
+  ['```tool_code\n', 'python'],
+  ['```C++\n', 'c++'],
+  ['PYTHON', 'python'],
+  ['LANGUAGE_UNSPECIFIED', ''],
+  ['<<', ''],
+])('%j stands for the language %j', (text, language) => {
+  expect(languageOf(text)).toBe(language);
 });

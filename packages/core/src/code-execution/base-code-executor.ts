@@ -1,41 +1,79 @@
 import type { InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Event } from '../event/event.ts';
 import { appendInstructions, type LlmRequest } from '../model/llm-request.ts';
-import type { CodeDelimiters, CodeExecutionOutput, ExecuteCodeParams } from './code-execution-types.ts';
-import { CodeRun } from './code-run.ts';
-import { inputFilesOf, withFileNames } from './input-files.ts';
-import { languageOf } from './language-of.ts';
-import { withCodeTags } from './with-code-tags.ts';
 
-/** How an executor treats the code of a model. */
+/** A file that code reads or writes. */
+export interface CodeFile {
+  /** A file name such as `sales.csv`. An output file is saved as the artifact of this name. */
+  readonly name: string;
+  /** The bytes as base64. */
+  readonly content: string;
+  readonly mimeType: string;
+}
+
+/** Code to run. */
+export interface CodeExecutionInput {
+  readonly code: string;
+  /** In lower case: `python`, `javascript`, …; empty when unknown. */
+  readonly language: string;
+  /** The files in the user's message. */
+  readonly inputFiles: readonly CodeFile[];
+  /** The session's id, the same for all code of a session. Only for a stateful executor. */
+  readonly executionId?: string;
+}
+
+/** How code ended: the `outcome` of a `codeExecutionResult` part. */
+export type CodeExecutionOutcome = 'OUTCOME_OK' | 'OUTCOME_FAILED' | 'OUTCOME_DEADLINE_EXCEEDED';
+
+/** The result of running code. A failure of the code is a result too. */
+export interface CodeExecutionOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Saved as artifacts of the session. */
+  readonly outputFiles?: readonly CodeFile[];
+  /** When absent, code that wrote to `stderr` failed. */
+  readonly outcome?: CodeExecutionOutcome;
+}
+
+/** One execution. */
+export interface ExecuteCodeParams {
+  readonly invocationContext: InvocationContext;
+  readonly codeExecutionInput: CodeExecutionInput;
+  /** Fires when the run is aborted or the executor's `timeoutMs` is over: the result is not waited for. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** The text before and behind a block of code or a result. */
+export type CodeDelimiters = readonly [opening: string, closing: string];
+
+/** Options of every code executor. */
 export interface CodeExecutorOptions {
   /** The executor keeps what code defined for the session's next code. Default false. */
   readonly stateful?: boolean;
-  /** Failures in a row after which code is not run any more and the model's reply is the answer. Default 2. */
+  /** After this many failures in a row no code is run and the model's reply is the answer. Default 2. */
   readonly errorRetryAttempts?: number;
-  /** What encloses code in a reply; the first is what the model is told to write. Default: blocks of Python. */
+  /** The delimiters of code in a reply; the model is told to write the first pair. Default: blocks of Python. */
   readonly codeBlockDelimiters?: readonly CodeDelimiters[];
   /**
-   * The languages that are run, in lower case: code in another is answered with an error and not run; code of which nothing says the
-   * language is. Default: those that the delimiters name; any, where one of them names none.
+   * The languages that are run, in lower case. Code in another language is not run; the model gets an error. Code whose language is
+   * unknown is run. Default: the languages that the delimiters name; any, if one of them names none.
    */
   readonly languages?: readonly string[] | undefined;
-  /** What encloses a result when it is told to the model. */
+  /** The delimiters of a result in a model request. */
   readonly executionResultDelimiters?: CodeDelimiters;
   /** How long the agent waits for a result, milliseconds. Default 30 seconds. */
   readonly timeoutMs?: number;
-  /** What the model is told of running code; empty for nothing. */
+  /** Tells the model how to have code run. Empty: nothing is added to the request. */
   readonly instruction?: string;
 }
 
-/** An executor's chance to have a say in a model request. */
+/** Parameters of `processLlmRequest`. */
 export interface CodeExecutorProcessLlmRequest {
   readonly invocationContext: InvocationContext;
   readonly llmRequest: LlmRequest;
 }
 
-/** Timers take no more. */
+/** The longest delay that timers take. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const PYTHON: readonly CodeDelimiters[] = [
   ['```tool_code\n', '\n```'],
@@ -46,9 +84,9 @@ const PYTHON: readonly CodeDelimiters[] = [
  * Runs code that a model writes, for an agent that has it as `codeExecutor`. A whole reply with code in it becomes two events,
  * both of the agent and both with the object `postprocessing.code_execution`: the reply up to its first code (tag
  * `code_execution_code`), and, after that one is committed and the code was run, the result (tag `code_execution_result`). Then
- * the model is asked again. A reply that calls functions runs no code, nor does one that was cut short.
+ * the model is asked again. No code is run of a reply that calls functions or was cut short.
  *
- * An executor serves any number of executions at once. What it isolates code from is its own promise.
+ * An executor serves any number of executions at once. Each executor documents how it isolates code.
  */
 export abstract class BaseCodeExecutor {
   readonly stateful: boolean;
@@ -81,35 +119,29 @@ export abstract class BaseCodeExecutor {
     return true;
   }
 
+  /** True if the model's service runs the code: the agent then looks for no code in replies and never calls `executeCode`. */
+  get runsInModel(): boolean {
+    return false;
+  }
+
   /**
    * Runs code. A failure of the code is a result; what this throws is a failure of the executor and fails the run. When
    * `abortSignal` fires the code has to end: the result is not waited for.
    */
   abstract executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput>;
 
-  /**
-   * Tells the model how to have code run, and which files the code can read. Called for every request, when it has its contents. The
-   * names of the files stand beside the files in the message of the user.
-   */
-  processLlmRequest({ invocationContext, llmRequest }: CodeExecutorProcessLlmRequest): void {
-    const files = this.instruction === '' ? [] : inputFilesOf(invocationContext.userContent);
-    const hint = 'Code can read the files in the message of the user, each by the name that stands in front of it.';
-    appendInstructions(llmRequest, [this.instruction, files.length > 0 ? hint : '']);
-    if (files.length > 0) llmRequest.contents = withFileNames(llmRequest.contents, files);
-  }
-
-  /** The code of one run of an agent; undefined when the model's service runs it. Called by the agent. */
-  startRun(context: InvocationContext): CodeRun | undefined {
-    return new CodeRun(this, context);
-  }
-
-  /** The event with the tags of the code and the results it holds. Called by the agent for each reply and each chunk of one. */
-  tagEvent(event: Event): Event {
-    return withCodeTags(event);
+  /** Adds `instruction` to a model request. The agent calls this for every request, once the request has its contents. */
+  processLlmRequest({ llmRequest }: CodeExecutorProcessLlmRequest): void {
+    appendInstructions(llmRequest, [this.instruction]);
   }
 }
 
-/** Undefined when not all delimiters name one. */
+/** True for code executors, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isBaseCodeExecutor(value: unknown): value is BaseCodeExecutor {
+  return typeof value === 'object' && value !== null && '~eventloom.code-executor' in value;
+}
+
+/** The languages that the delimiters name. Undefined if one of them names none. */
 function languagesOf(delimiters: readonly CodeDelimiters[]): readonly string[] | undefined {
   const languages = new Set(delimiters.map(([opening]) => languageOf(opening)));
   return languages.size === 0 || languages.has('') ? undefined : [...languages];
@@ -121,4 +153,19 @@ function instructionFor([opening, closing]: CodeDelimiters = ['', '']): string {
     `To have code run, write it in one block of this form and end your reply with it; what it prints comes back to you:`,
     `${opening}the code${closing}`,
   ].join('\n');
+}
+
+/** Other names of languages. Gemini calls Python `tool_code`. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['js', 'javascript'],
+  ['ts', 'typescript'],
+  ['py', 'python'],
+  ['tool_code', 'python'],
+  ['language_unspecified', ''],
+]);
+
+/** The language that an opening delimiter or a vendor's name stands for, in lower case. Empty for none. */
+export function languageOf(text: string): string {
+  const name = /[\w+#-]+/.exec(text)?.[0].toLowerCase() ?? '';
+  return ALIASES.get(name) ?? name;
 }

@@ -29,6 +29,14 @@ export interface EventCompaction {
 }
 
 /**
+ * Returns a timestamp for an event that is appended after a compaction: later than `endTimestamp`, because the summary stands for
+ * every event up to then.
+ */
+export function afterCovered(timestamp: number, endTimestamp: number): number {
+  return timestamp > endTimestamp ? timestamp : endTimestamp + 0.001;
+}
+
+/**
  * Where the events are that count before the one that says so, for whoever reads a session back from its newest event and not from
  * its begin. The runner writes it beside a compaction or a rewind; without it the same is found by reading all.
  */

@@ -1,16 +1,14 @@
 import {
-  BaseEventsSummarizer,
   type BaseLlm,
   ConfigurationError,
   contentText,
-  createCompactionEvent,
   createLlmRequest,
   type Event,
   isBaseLlm,
   type LlmResponse,
   ModelError,
-  type SummarizeEventsRequest,
 } from '@eventloom/core';
+import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
 import { toTranscript } from './transcript.ts';
 
 /** How events are summed up. */

@@ -1,7 +1,6 @@
 import {
   callsToRun,
   type Content,
-  effectiveEvents,
   type Event,
   type FunctionCall,
   type FunctionResponse,
@@ -9,8 +8,8 @@ import {
   isOutputMismatch,
   isVisibleOn,
   type Part,
-  rewritesHistory,
 } from '@eventloom/core';
+import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-part-text.ts';
 import {
   isFrameworkPart,

@@ -1,5 +1,7 @@
 // Parts of LlmAgent that other Eventloom packages build on. Not for users: names here change without notice.
 
+export { effectiveEvents, effectiveHistory } from '../compaction/effective-history.ts';
+export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export type { Step } from '../processors/request-processor.ts';

@@ -12,6 +12,7 @@ import {
   type TimingInfo,
   TRANSFER_TAG,
 } from '@eventloom/core';
+import { withCodeTags } from '../code-execution/code-run.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { copyPlain } from './copy-request.ts';
 
@@ -46,7 +47,7 @@ export class ModelReply {
   }
 
   #tagged(event: Event): Event {
-    return this.#step.agent.codeExecutor?.tagEvent(event) ?? event;
+    return this.#step.agent.codeExecutor ? withCodeTags(event) : event;
   }
 
   #clock(response: LlmResponse, nowMs: number): void {

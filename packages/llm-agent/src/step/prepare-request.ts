@@ -6,7 +6,7 @@ import {
   isEmptyActions,
   type LlmRequest,
 } from '@eventloom/core';
-import { addCodeExecution } from '../code-execution/add-code-execution.ts';
+import { addCodeExecution } from '../code-execution/input-files.ts';
 import { addAgentTransfer } from '../processors/agent-transfer.ts';
 import { addBasicConfig } from '../processors/basic.ts';
 import { addContents } from '../processors/contents.ts';

@@ -2,7 +2,6 @@ import {
   type AgentPast,
   askedCallId,
   callsToRun,
-  type CodeRun,
   type Event,
   type FunctionCall,
   getFunctionCalls,
@@ -17,6 +16,7 @@ import {
   SET_MODEL_RESPONSE,
   type ToolLedgerEntry,
 } from '@eventloom/core';
+import type { CodeRun } from '../code-execution/code-run.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { CallHistory } from './call-history.ts';

@@ -15,6 +15,7 @@ import {
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
 import { ObservedGenerator, startOperation } from '@eventloom/core/internal';
+import { startCodeRun } from '../code-execution/code-run.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { missingToolsetsEvent } from '../processors/turn-toolsets.ts';
@@ -45,7 +46,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const answered = context.invocation.past ? [] : answeredIds(context.session.events);
   const answers = answered.length > 0 ? answersTo(context.session.events, answered, context) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
-  const codeRun = agent.codeExecutor?.startRun(context);
+  const codeRun = startCodeRun(context, agent.codeExecutor);
   let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
 
   if (answers && answers.resumed.size > 0) {

@@ -1,9 +1,7 @@
 import {
-  afterCovered,
   beginsResumableRun,
   checkKnown,
   checkName,
-  coveredUntil,
   createErrorEvent,
   createEvent,
   type Event,
@@ -14,6 +12,8 @@ import {
   sessionKeyOf,
   type SessionLease,
 } from '@eventloom/core';
+import { afterCovered } from '@eventloom/core/internal';
+import { coveredUntil } from '../covered-until.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { eventsOfRun, isRunOver } from './events-of-run.ts';

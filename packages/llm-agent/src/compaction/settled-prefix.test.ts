@@ -1,6 +1,5 @@
+import { createEvent, type Event, type EventParams } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { createEvent, type EventParams } from '../event/create-event.ts';
-import type { Event } from '../event/event.ts';
 import { settledPrefix } from './settled-prefix.ts';
 
 /** Events a second apart, each of the invocation that it names. */

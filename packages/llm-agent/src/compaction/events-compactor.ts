@@ -1,23 +1,45 @@
-import type { InvocationContext } from '../context/invocation-context.ts';
-import { ConfigurationError } from '../errors.ts';
-import { createEvent } from '../event/create-event.ts';
-import type { Event } from '../event/event.ts';
-import { readNewest } from '../session/read-newest.ts';
-import { sessionKeyOf } from '../session/session.ts';
-import type { BaseSessionService } from '../session/session-service.ts';
-import { type CompactionScope, compactSession } from './compact-session.ts';
+import {
+  type BaseSessionService,
+  ConfigurationError,
+  createEvent,
+  type Event,
+  type InvocationContext,
+  readNewest,
+  sessionKeyOf,
+} from '@eventloom/core';
+import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
 import { effectiveHistory, type EffectiveHistory } from './effective-history.ts';
-import { checkEventsCompactionConfig, type EventsCompactionConfig } from './events-compaction-config.ts';
 
-/** What of a session service is read. */
+/**
+ * Says when a session is compacted: by the tokens of its requests, by a number of invocations, or by both; then tokens come first. An
+ * invocation is compacted whole or not at all. Open work stays: a long-running call or a question that waits for its answer, and
+ * everything after it. (ADK, `EventsCompactionConfig`.)
+ */
+export interface EventsCompactionConfig {
+  /** Makes the summaries. */
+  readonly summarizer: BaseEventsSummarizer;
+  /** Compact after this many invocations since the last summary: they get a summary of their own beside the earlier ones. */
+  readonly compactionInterval?: number | undefined;
+  /** The number of invocations before the window that are summarized again with it. Default 0. */
+  readonly overlapSize?: number | undefined;
+  /**
+   * Compact when the model's last request had this many tokens: all but the newest events, with earlier summaries, become one
+   * summary. A model that reports no tokens is taken to need one for four characters. Requires `eventRetentionSize`.
+   */
+  readonly tokenThreshold?: number | undefined;
+  /** At least this many of the newest events stay as they are when tokens are the reason. Requires `tokenThreshold`. */
+  readonly eventRetentionSize?: number | undefined;
+}
+
+/** The part of a session service that is used. */
 type Reading = Pick<BaseSessionService, 'listEvents'>;
 
-/** So many summaries stand beside each other; the next one stands for all of them. Without a bound, requests grow with the session. */
+/** The most summaries side by side; the next one replaces all of them. Without a limit, requests grow with the session. */
 const MAX_SUMMARIES = 32;
 
-/** Decides at the end of a run whether the session is compacted, and makes the event of it. */
+/** Decides after a run whether the session is compacted, and creates the event of the compaction. */
 export class EventsCompactor {
   readonly #config: EventsCompactionConfig;
 
@@ -28,15 +50,10 @@ export class EventsCompactor {
   }
 
   /**
-   * Compacts the session of a run that is over, when it is time: everything that no summary stands for is among its events. What goes wrong is
-   * reported to the platform.
+   * Returns the event to append; undefined when it is not time, or nothing can be compacted yet. The events of the session must hold
+   * everything that no summary stands for. Throws what the summarizer throws.
    */
-  compactSession(scope: CompactionScope, sessionService: Reading): Promise<void> {
-    return compactSession(scope, () => this.#compact(scope.context, sessionService));
-  }
-
-  /** The event to append; undefined when it is not time, or nothing can be compacted yet. Passes on what the summarizer throws. */
-  async #compact(context: InvocationContext, sessionService: Reading): Promise<Event | undefined> {
+  async compact(context: InvocationContext, sessionService: Reading): Promise<Event | undefined> {
     const plan = await this.#plan(context, sessionService);
     if (!plan || plan.events.length === 0) return undefined;
     const { events, startTimestamp, endTimestamp } = plan;
@@ -53,7 +70,7 @@ export class EventsCompactor {
     const { usageMetadata, customMetadata, modelVersion } = made;
     return createEvent({
       id: platform.newEventId(),
-      // Its own: it is read without the run that it came after, and must not be taken for the begin of that one.
+      // A new one: the compaction may be read without the run before it, and must not be taken for the start of that run.
       invocationId,
       executionId: invocationId,
       author: 'user',
@@ -94,7 +111,7 @@ export class EventsCompactor {
 const COUNTERS = Symbol('compaction counters');
 
 function countersOf(derived: Map<unknown, unknown>): CompactionCounters {
-  // The key is this file's own.
+  // Only this file uses the key.
   let counters = derived.get(COUNTERS) as CompactionCounters | undefined;
   if (!counters) derived.set(COUNTERS, (counters = new CompactionCounters()));
   return counters;
@@ -105,7 +122,7 @@ function invocationsOf(events: readonly Event[], { covered }: EffectiveHistory):
   return [...new Set(covered.map((position) => events[position]?.invocationId ?? ''))];
 }
 
-/** The last covered invocations, so many of them. */
+/** The last `size` invocations that summaries stand for. */
 function overlapOf(events: readonly Event[], size: number): Overlap {
   const history = effectiveHistory(events);
   const again = new Set(invocationsOf(events, history).slice(-size));
@@ -114,4 +131,27 @@ function overlapOf(events: readonly Event[], size: number): Overlap {
     events: covered.filter(({ invocationId }) => again.has(invocationId)),
     before: covered.filter(({ invocationId }) => !again.has(invocationId)),
   };
+}
+
+/** The minimum of each number. */
+const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, eventRetentionSize: 0 } as const;
+
+/** @throws ConfigurationError for a config that cannot work, and for an option this version does not have */
+function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
+  for (const [option, value] of Object.entries(config)) {
+    if (option === 'summarizer' || value === undefined) continue;
+    if (!Object.hasOwn(MINIMA, option)) fail(`has no option ${option}`);
+    const minimum = MINIMA[option as keyof typeof MINIMA];
+    if (!Number.isInteger(value) || value < minimum) fail(`${option} must be an integer of at least ${minimum}`);
+  }
+  const { compactionInterval, overlapSize, tokenThreshold, eventRetentionSize } = config;
+  if ((tokenThreshold === undefined) !== (eventRetentionSize === undefined))
+    fail('tokenThreshold and eventRetentionSize go together');
+  if (compactionInterval === undefined && tokenThreshold === undefined)
+    fail('say when: compactionInterval, or tokenThreshold with eventRetentionSize');
+  if (compactionInterval === undefined && overlapSize !== undefined) fail('overlapSize needs a compactionInterval');
+}
+
+function fail(fault: string): never {
+  throw new ConfigurationError(`eventsCompaction: ${fault}`);
 }

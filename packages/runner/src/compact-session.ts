@@ -1,53 +1,43 @@
-import type { InvocationContext } from '../context/invocation-context.ts';
-import { RunAbortedError } from '../errors.ts';
-import type { Event } from '../event/event.ts';
-import type { HistoryPointer } from '../event/event-actions.ts';
-import { reportTo } from '../platform/platform.ts';
-import { type EventPlace, EventPlaces } from '../session/event-places.ts';
-import { effectiveHistory } from './effective-history.ts';
+import {
+  type BaseSessionService,
+  type Event,
+  type HistoryPointer,
+  type InvocationContext,
+  reportTo,
+  RunAbortedError,
+} from '@eventloom/core';
+import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
+import type { EventCommitter } from './event-committer.ts';
+import { type EventPlace, EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
+import type { LoadedSession } from './session-loader.ts';
 
-/** The run that is over, of a session that may be compacted. */
-export interface CompactionScope {
+/** A run that has ended, of a session that may be compacted. */
+interface EndedRun {
   readonly context: InvocationContext;
-  readonly committer: { append(event: Event): Promise<unknown> };
-  readonly loaded: {
-    /** Where in the session its events are; undefined for all from the first on. */
-    readonly places: EventPlaces | undefined;
-    /** What is kept of them in memory. */
-    kept?: CountingEvents | undefined;
-  };
+  readonly committer: EventCommitter;
+  readonly loaded: LoadedSession;
 }
-
-/** The events of a session that count, up to a sequence number. */
-export interface CountingEvents {
-  readonly events: Event[];
-  readonly places: EventPlaces | undefined;
-  readonly lastSeq: number;
-  readonly derived: Map<unknown, unknown>;
-}
-
-const FROM_THE_BEGIN = new EventPlaces([]);
 
 /**
- * Compacts a session, when it is time. What goes wrong is the platform's to report, and changes nothing:
- * the run is what it is, and the next one tries again.
- * @param compact makes the event, if it is time
+ * Compacts the session if it is time. An error is reported to the platform and changes nothing: the run has ended, and the next one
+ * tries again.
  */
 export async function compactSession(
-  { context, committer, loaded }: CompactionScope,
-  compact: () => Promise<Event | undefined>,
+  compactor: EventsCompactor,
+  sessionService: BaseSessionService,
+  { context, committer, loaded }: EndedRun,
 ): Promise<void> {
   const { session, runConfig, platform } = context;
-  // A window that somebody chose may lack what a summary has to tell of.
+  // A window of the session may lack events that a summary has to cover.
   if (runConfig.getSessionConfig && session.events.length < session.lastSeq) return;
   try {
-    const event = await context.whileConnected(compact());
+    const event = await context.whileConnected(compactor.compact(context, sessionService));
     if (!event) return;
     const { events } = session;
     const places = loaded.places ?? FROM_THE_BEGIN;
     const history = pointBehindCompaction(events, event, places, session.lastSeq + 1);
     await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
-    // The events that the summary stands for need no memory.
+    // Events that the summary stands for are not kept in memory.
     loaded.kept = { ...eventsThatCount(events, places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {
     if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
@@ -55,9 +45,8 @@ export async function compactSession(
 }
 
 /**
- * What a compaction says of where to read on, once it is appended to these events. Undefined where that is not known exactly: every
- * later read would be longer than it has to be.
- * @param events all that count @param places theirs
+ * Returns the pointer that lets later reads stop at the compaction. Undefined if the sequence numbers are not known exactly.
+ * @param events all events that count, before the compaction is appended
  */
 function pointBehindCompaction(
   events: readonly Event[],
@@ -80,7 +69,7 @@ function pointBehindCompaction(
   };
 }
 
-/** The events that count, and where they are: what summaries stand for and what was rewound is left out. */
+/** Returns the events that count with their places, without those that summaries stand for and those that were rewound. */
 function eventsThatCount(
   events: readonly Event[],
   places: EventPlaces,

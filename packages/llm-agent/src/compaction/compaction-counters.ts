@@ -1,5 +1,4 @@
-import { enclosureOf } from '../event/branch.ts';
-import type { Event } from '../event/event.ts';
+import { enclosureOf, type Event } from '@eventloom/core';
 import { effectiveHistory, rewritesHistory } from './effective-history.ts';
 
 /** Of a text that no model counted. */

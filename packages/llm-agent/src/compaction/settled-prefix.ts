@@ -1,7 +1,11 @@
-import { enclosureOf } from '../event/branch.ts';
-import { type Event, ObjectType } from '../event/event.ts';
-import { getFunctionCalls, getFunctionResponses } from '../event/event-predicates.ts';
-import { beginsResumableRun } from '../event/run-events.ts';
+import {
+  beginsResumableRun,
+  enclosureOf,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  ObjectType,
+} from '@eventloom/core';
 
 /** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
 const WAITS_FOR_INVOCATIONS = 10;

@@ -1,5 +1,5 @@
+import type { Content, Part } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import type { Content, Part } from '../content/content.ts';
 import { inputFilesOf, withFileNames } from './input-files.ts';
 
 function bytes(data: string, mimeType?: string, displayName?: string): Part {

@@ -1,7 +1,6 @@
+import type { CodeDelimiters, Part } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import type { Part } from '../content/content.ts';
-import type { CodeDelimiters } from './code-execution-types.ts';
-import { findCode } from './find-code.ts';
+import { findCode } from './code-run.ts';
 
 const BLOCKS: readonly CodeDelimiters[] = [
   ['```js\n', '\n```'],

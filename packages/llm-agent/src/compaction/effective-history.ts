@@ -1,7 +1,4 @@
-import type { Content } from '../content/content.ts';
-import type { Event } from '../event/event.ts';
-import type { EventCompaction } from '../event/event-actions.ts';
-import { newestEntries } from '../event/newest-first.ts';
+import { type Content, type Event, type EventCompaction, newestEntries } from '@eventloom/core';
 
 /** A compaction among events, and where it stands. */
 export interface PlacedCompaction extends EventCompaction {

@@ -1,6 +1,6 @@
-import type { Event } from '../event/event.ts';
+import type { Event } from '@eventloom/core';
 
-/** What was found in the first events of a session, `count` of them. */
+/** The result for the first `count` events of a session. */
 interface Found {
   readonly count: number;
   readonly endTimestamp: number;
@@ -10,12 +10,12 @@ interface Found {
 const COVERED_UNTIL = Symbol('covered until');
 
 /**
- * The time up to which compactions cover the session, in seconds; -Infinity without one. Looks at the events that came since it was
- * last asked for these events.
- * @param derived is kept as long as the events are
+ * Returns the time up to which compactions cover the session, in seconds; -Infinity without one. Reads only the events that were
+ * appended since the last call.
+ * @param derived is kept together with the events
  */
 export function coveredUntil(events: readonly Event[], derived: Map<unknown, unknown>): number {
-  // The key is this file's own.
+  // Only this file uses the key.
   const found = derived.get(COVERED_UNTIL) as Found | undefined;
   let endTimestamp = found?.endTimestamp ?? -Infinity;
   for (let index = found?.count ?? 0; index < events.length; index++) {
@@ -24,9 +24,4 @@ export function coveredUntil(events: readonly Event[], derived: Map<unknown, unk
   }
   derived.set(COVERED_UNTIL, { count: events.length, endTimestamp } satisfies Found);
   return endTimestamp;
-}
-
-/** A time for an event that comes after a compaction: one at or before its end would be taken for covered. */
-export function afterCovered(timestamp: number, endTimestamp: number): number {
-  return timestamp > endTimestamp ? timestamp : endTimestamp + 0.001;
 }

@@ -1,5 +1,5 @@
-import type { Content } from '../content/content.ts';
-import type { CodeFile } from './code-execution-types.ts';
+import { appendInstructions, type CodeFile, type Content } from '@eventloom/core';
+import type { RequestProcessor } from '../processors/request-processor.ts';
 
 /** Converts the bytes in a message to files, named by their `displayName`, or `file_1.csv` by their place and type. */
 export function inputFilesOf(content: Content | undefined): CodeFile[] {
@@ -19,6 +19,21 @@ function extensionOf(mimeType: string): string {
   const word = type.trimEnd().split(/\W/).at(-1) ?? '';
   return word !== '' && word.length <= 16 ? word : 'bin';
 }
+
+/**
+ * Adds the instruction of the agent's code executor and the names of the files that code can read. It needs the contents of the
+ * request: each name stands beside its file in the user's message. An executor without an instruction gets no names.
+ */
+export const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, context }) => {
+  if (!codeExecutor) return;
+  codeExecutor.processLlmRequest({ invocationContext: context, llmRequest: request });
+  const files = codeExecutor.instruction === '' ? [] : inputFilesOf(context.userContent);
+  if (files.length === 0) return;
+  appendInstructions(request, [
+    'Code can read the files in the message of the user, each by the name that stands in front of it.',
+  ]);
+  request.contents = withFileNames(request.contents, files);
+};
 
 /**
  * Returns the contents with the name and the type of each file in front of its bytes, in the newest content that holds all of the

@@ -1,6 +1,4 @@
-import { enclosureOf } from '../event/branch.ts';
-import { createEvent } from '../event/create-event.ts';
-import type { Event } from '../event/event.ts';
+import { createEvent, enclosureOf, type Event } from '@eventloom/core';
 import { type EffectiveHistory, isInRange, isWithin, type PlacedCompaction } from './effective-history.ts';
 import { settledPrefix } from './settled-prefix.ts';
 
