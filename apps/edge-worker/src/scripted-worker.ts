@@ -1,4 +1,5 @@
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
+import { live } from '@eventloom/live';
 import { Runner } from '@eventloom/runner';
 import { createAgent } from './agent.ts';
 import { DiceModel } from './dice-model.ts';
@@ -8,7 +9,7 @@ const server = createCloudflareServer<CloudflareBindings>({
   appNames: ['dice'],
   runners: (_env, services) => {
     const agent = createAgent(new DiceModel());
-    return [new Runner({ appName: 'dice', agent, resumable: true, ...services })];
+    return [new Runner({ appName: 'dice', agent, resumable: true, live: live(), ...services })];
   },
 });
 

@@ -1,5 +1,6 @@
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { Gemini } from '@eventloom/gemini';
+import { live } from '@eventloom/live';
 import { Runner } from '@eventloom/runner';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { createAgent } from './agent.ts';
@@ -13,7 +14,7 @@ const server = createCloudflareServer<Env>({
   appNames: ['dice'],
   runners: (env, services) => {
     const model = new Gemini({ model: 'gemini-flash-latest', apiKey: env.GEMINI_API_KEY });
-    return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, ...services })];
+    return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, live: live(), ...services })];
   },
   authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'eventloom', audience: 'agents' }),
 });

@@ -8,6 +8,7 @@ import {
   type ModelResolver,
 } from '@eventloom/core';
 import { geminiModels } from '@eventloom/gemini';
+import { live } from '@eventloom/live';
 import { Runner } from '@eventloom/runner';
 import { loadAgents } from './agents/load-agents.ts';
 import { createDemoAgent } from './demo/demo-agent.ts';
@@ -34,7 +35,7 @@ export async function createRunners(
   onFailure: (failure: AgentLoadError) => void,
 ): Promise<Runner[]> {
   const models = modelsOf(gemini);
-  const shared = { models, resumable, requestTtlMs, ...services };
+  const shared = { live: live(), models, resumable, requestTtlMs, ...services };
   if (agentsFolder === undefined) {
     const agent = createDemoAgent(gemini ? demoModel : new OfflineDemoModel());
     return [new Runner({ appName: 'demo', agent, ...shared })];

@@ -1,6 +1,6 @@
 import { type BaseTool, type Event, type Platform, type RunConfig, systemPlatform } from '@eventloom/core';
 import { Gemini } from '@eventloom/gemini';
-import { LiveRequestQueue } from '@eventloom/live';
+import { live, LiveRequestQueue } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -77,6 +77,7 @@ export async function openRunCall(
   const sessionId = `${++sessions}`;
   const runner = new Runner({
     appName: APP.appName,
+    live: live(),
     agent: new LlmAgent({ name: 'agent', model, tools: [...tools] }),
     sessionService,
     platform,

@@ -1,3 +1,4 @@
+import { live } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -25,7 +26,7 @@ async function start() {
   ]);
   const agent = new LlmAgent({ name: 'speaker', model });
   const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'voice', agent, sessionService, autoCreateSession: true });
+  const runner = new Runner({ appName: 'voice', agent, live: live(), sessionService, autoCreateSession: true });
   server = await serve(createServer({ runners: [runner] }), { port: 0 });
   return { model, server };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { geminiModels } from '@eventloom/gemini';
+import { live } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -27,6 +28,7 @@ export function servePage({ apiKey, port }: ServePageOptions): Promise<NodeServe
   const runner = new Runner({
     appName: 'phone',
     agent,
+    live: live(),
     models: geminiModels({ apiKey }),
     sessionService: new InMemorySessionService(),
     autoCreateSession: true,

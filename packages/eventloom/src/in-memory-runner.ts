@@ -2,8 +2,9 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { geminiModels, type GeminiOptions } from '@eventloom/gemini';
 import { InMemoryMemoryService } from '@eventloom/memory';
-import { Runner, type RunnerConfig } from '@eventloom/runner';
+import type { RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
+import { Runner } from './runner.ts';
 
 /** What an in-memory runner is made of: an agent, and whatever is to be other than the default. */
 export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'sessionService' | 'artifactService'> {

@@ -50,7 +50,9 @@ test.each(
     credentials,
   }),
 )('everything of %s is here, and the same', (_name, module) => {
-  const expected = Object.fromEntries(Object.entries(module).filter(([name]) => !leftOut.includes(name)));
+  const expected = Object.fromEntries(
+    Object.entries(module).filter(([name]) => !leftOut.includes(name) && name !== 'Runner'),
+  );
   expect({ ...eventloom }).toMatchObject(expected);
 });
 
@@ -68,6 +70,10 @@ test.each(['core', 'tools', 'multi-agent', 'llm-agent', 'live', 'gemini', 'runne
     expect(missing).toEqual([]);
   },
 );
+
+test('the Runner here is that of @eventloom/runner with live runs', () => {
+  expect(eventloom.Runner.prototype).toBeInstanceOf(runner.Runner);
+});
 
 test('what the ADK has under another name is exported under both', () => {
   expect(eventloom.EXIT_LOOP).toBe(eventloom.exitLoop);

@@ -22,6 +22,7 @@ export type {
   BaseToolParams,
   BeforeAgentCallback,
   Blob,
+  BaseLiveRequestQueue,
   CacheMetadata,
   CallbackContextParams,
   CodeDelimiters,
@@ -44,7 +45,6 @@ export type {
   DeleteMemoryRequest,
   DeleteSessionRequest,
   DurableObjectStorage,
-  ErrorAdvice,
   ErrorInfo,
   Event,
   EventActions,
@@ -87,9 +87,9 @@ export type {
   LiveLlmResponse,
   LiveRequest,
   LiveRun,
-  LiveRequestQueueOptions,
   LiveRunConfig,
   LiveRunHost,
+  LiveSupport,
   LlmRequest,
   LlmResponse,
   LoadArtifactRequest,
@@ -167,7 +167,6 @@ export {
   BaseArtifactService,
   BaseCodeExecutor,
   BaseCredentialService,
-  BaseLiveRequestQueue,
   BaseLlm,
   BaseMemoryService,
   BasePlanner,
@@ -183,6 +182,7 @@ export {
   checkContextCacheConfig,
   BASE_AGENT_OPTIONS,
   checkKnown,
+  checkLiveRunConfig,
   checkName,
   checkRunConfig,
   checkStateDelta,
@@ -206,7 +206,6 @@ export {
   enclosedBranch,
   enclosureOf,
   encodeBase64,
-  errorAdvice,
   EventloomError,
   EventTag,
   Fifo,
@@ -244,7 +243,6 @@ export {
   isDoneResponse,
   isEmptyActions,
   isFinalResponse,
-  isLiveMedia,
   isOutputMismatch,
   isPersonRequest,
   isRecord,
@@ -458,7 +456,8 @@ export {
   PlanReActPlanner,
 } from '@eventloom/llm-agent';
 
-export { LiveRequestQueue } from '@eventloom/live';
+export type { ErrorAdvice, LiveRequestQueueOptions } from '@eventloom/live';
+export { errorAdvice, isLiveMedia, live, LiveRequestQueue } from '@eventloom/live';
 
 export type { GeminiClientOptions, GeminiOptions, GenAiClient, RetryOptions } from '@eventloom/gemini';
 export { Gemini, geminiModels } from '@eventloom/gemini';
@@ -471,7 +470,7 @@ export type {
   RunnerConfig,
   RunStream,
 } from '@eventloom/runner';
-export { Runner } from '@eventloom/runner';
+export { Runner } from './runner.ts';
 
 export type { InMemorySessionServiceOptions } from '@eventloom/sessions';
 export { InMemorySessionService, parseSessionLines, toSessionLines } from '@eventloom/sessions';

@@ -6,6 +6,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -33,7 +34,7 @@ test('the next text run knows what was said, written and called live, and nothin
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const speech = { data: 'AAAA', mimeType: 'audio/pcm;rate=24000' };
-  const live = new ScriptedLiveModel([
+  const spoken = new ScriptedLiveModel([
     [
       { heard: 'blob' },
       { inputTranscription: { text: 'What is ' } },
@@ -48,10 +49,11 @@ test('the next text run knows what was said, written and called live, and nothin
       { turnComplete: true },
     ],
   ]);
-  const model = new SpeakingModel(live, ['It was grey.']);
+  const model = new SpeakingModel(spoken, ['It was grey.']);
   const weather = new FunctionTool({ name: 'weather', description: '', execute: () => ({ sky: 'grey' }) });
   const runner = new Runner({
     appName: 'app',
+    live: live(),
     agent: new LlmAgent({ name: 'bot', model, tools: [weather] }),
     sessionService,
     artifactService: new InMemoryArtifactService({ platform }),

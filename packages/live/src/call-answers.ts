@@ -9,7 +9,6 @@ import {
 } from '@eventloom/core';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveCallsParams } from './live-calls.ts';
-import { ToldChunks } from './told-chunks.ts';
 
 /** Whose call is answered, and to whom. */
 export interface CallAnswersParams extends Pick<LiveCallsParams, 'context' | 'session' | 'emit' | 'answer' | 'tell'> {
@@ -28,7 +27,7 @@ export class CallAnswers {
   readonly #isStreamed: boolean;
   #isOpen = false;
   #began: Promise<void> | undefined;
-  readonly #told = new ToldChunks();
+  readonly #chunks = new SentChunks();
   /** True when the history has a response. */
   #isStored = false;
 
@@ -66,7 +65,7 @@ export class CallAnswers {
         answer({ ...response, willContinue: true });
       } else {
         const output = response.response?.['output'];
-        if (tool.hasInputStream) this.#told.add(output);
+        if (tool.hasInputStream) this.#chunks.add(output);
         tell({ role: 'user', parts: [{ text: `Function ${response.name} returned: ${JSON.stringify(output)}` }] });
       }
     }
@@ -97,7 +96,8 @@ export class CallAnswers {
     // With the answer of the person it is run again, and answered further.
     const isMore = this.#isStreamed && asksPerson(event.actions);
     for (const result of getFunctionResponses(event)) {
-      const response = this.#isStreamed || !this.#began ? result.response : this.#told.newsOf(result.response ?? {});
+      const response =
+        this.#isStreamed || !this.#began ? result.response : this.#chunks.newPartOf(result.response ?? {});
       if (!response) continue;
       answer({ ...result, response, ...(this.#isOpen || isMore ? { willContinue: isMore } : {}) });
     }
@@ -112,4 +112,37 @@ export class CallAnswers {
     const end: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response: {} };
     answer({ ...end, willContinue: false, scheduling: 'SILENT' });
   }
+}
+
+type Response = NonNullable<FunctionResponse['response']>;
+
+/** The chunks of a tool that the model has got already. The tool's response repeats them, put together. */
+class SentChunks {
+  readonly #chunks: unknown[] = [];
+
+  add(chunk: unknown): void {
+    this.#chunks.push(chunk);
+  }
+
+  /** Returns the part of a response that does not repeat the chunks: a failure without its output, a result of its own. Undefined when there is none. */
+  newPartOf(response: Response): Response | undefined {
+    if ('error' in response) {
+      const { output, ...failure } = response;
+      return this.#isSent(output) ? failure : response;
+    }
+    const isResult = Object.keys(response).length === 1 && 'result' in response;
+    return isResult && this.#isSent(response['result']) ? undefined : response;
+  }
+
+  /** As a streaming tool puts its chunks together: texts as one text, others as a list, null or nothing where there are none. */
+  #isSent(value: unknown): boolean {
+    const chunks = this.#chunks;
+    if (value === undefined || value === null) return chunks.length === 0;
+    if (typeof value === 'string') return chunks.length > 0 && chunks.every(isText) && chunks.join('') === value;
+    return Array.isArray(value) && value.length === chunks.length && JSON.stringify(value) === JSON.stringify(chunks);
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }

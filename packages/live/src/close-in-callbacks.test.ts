@@ -6,6 +6,7 @@ import { Runner, type RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedLiveModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -87,6 +88,7 @@ async function setup(parts: (asked: Gate) => Parts) {
   ]);
   const runner = new Runner({
     appName: 'app',
+    live: live(),
     agent: new LlmAgent({ name: 'bot', model, ...agent }),
     sessionService,
     platform,
@@ -228,7 +230,7 @@ test.each(unsettled)('what was abandoned is told to the platform, and the sessio
   const liveRequestQueue = new LiveRequestQueue();
   liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
   liveRequestQueue.close();
-  const next = new Runner({ appName: 'app', agent, sessionService, platform });
+  const next = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
   const runConfig = { onBusy: 'reject' } as const;
   const stored = await readAll(next.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }));
   expect(stored[0]?.content?.parts).toEqual([{ text: 'again' }]);
@@ -290,7 +292,13 @@ test('a queue that is closed while its run waits for the session ends the run at
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
   const model = new ScriptedLiveModel([[], [{ heard: 'content' }, 'Hello', { turnComplete: true }]]);
-  const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot', model }), sessionService, platform });
+  const runner = new Runner({
+    appName: 'app',
+    live: live(),
+    agent: new LlmAgent({ name: 'bot', model }),
+    sessionService,
+    platform,
+  });
   const call = (): { queue: LiveRequestQueue; reading: Promise<Event[]> } => {
     const queue = new LiveRequestQueue();
     return { queue, reading: readAll(runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue })) };

@@ -1,3 +1,8 @@
 // Live runs: both sides speak when they like, over connections that are made anew when they end.
 
+export { live } from './live.ts';
+export type { LiveRequestQueueOptions } from './live-request-queue.ts';
 export { LiveRequestQueue } from './live-request-queue.ts';
+export type { ErrorAdvice } from './error-advice.ts';
+export { errorAdvice } from './error-advice.ts';
+export { isLiveMedia } from './streamed-events.ts';

@@ -7,18 +7,21 @@ import {
   type FunctionResponse,
   getOwn,
   type InvocationContext,
+  isTransfer,
   type LlmRequest,
   RUN_CONFIG_DEFAULTS,
+  TASK_COMPLETED,
 } from '@eventloom/core';
 import { type ResumedCalls, startCalls, type Step } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
-import { CallSlots } from './call-slots.ts';
-import { givesControlAway, isCompletion } from './gives-control-away.ts';
+import type { QueueLiveRun } from './queue-live-run.ts';
+import { Semaphore } from './semaphore.ts';
 import type { ServiceSession } from './service-session.ts';
 import { STOP_STREAMING } from './stop-streaming-tool.ts';
 
 /** What calls are run with. */
 export interface LiveCallsParams {
+  readonly run: QueueLiveRun;
   readonly context: InvocationContext;
   readonly session: ServiceSession;
   /** Passes an event on; settles when it was committed. */
@@ -46,7 +49,7 @@ export interface CallsToStart {
 /** The calls of a live run that are under way: each runs by itself and is answered when it is done, while both sides speak on. */
 export class LiveCalls {
   readonly #params: LiveCallsParams;
-  readonly #slots: CallSlots;
+  readonly #slots: Semaphore;
   readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
   #isHandingOver = false;
@@ -56,7 +59,7 @@ export class LiveCalls {
   constructor(params: LiveCallsParams) {
     this.#params = params;
     const { maxParallelToolCalls } = params.context.runConfig;
-    this.#slots = new CallSlots(maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls);
+    this.#slots = new Semaphore(maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls);
   }
 
   /** True while a call is under way that comes to an end by itself: one that listens to the client may not. */
@@ -113,11 +116,11 @@ export class LiveCalls {
   }
 
   async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
-    const { context, onSettled, emit } = this.#params;
+    const { run, context, onSettled, emit } = this.#params;
     const guard = context.forkAbort();
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
-    const input = tool?.hasInputStream ? this.#openInput(id) : undefined;
+    const input = tool?.hasInputStream ? run.openInput(id) : undefined;
     const answers = new CallAnswers({ ...this.#params, context: step.context, call, tool });
     const running: Running = { call, guard, input, answers, isCutOff: false };
     this.#running.add(running);
@@ -153,19 +156,10 @@ export class LiveCalls {
       if (running.isCutOff) await answers.cutOff().catch(this.#params.onFailure);
       if (isCounted) this.#slots.give();
       this.#running.delete(running);
-      input?.close();
-      const listening = context.liveRequestQueue?.activeStreamingTools;
-      if (input && listening?.get(id) === input) listening.delete(id);
+      if (input) run.closeInput(id, input);
       context.dropAbort(guard);
       onSettled(call);
     }
-  }
-
-  #openInput(callId: string): BaseLiveRequestQueue | undefined {
-    const { liveRequestQueue } = this.#params.context;
-    const input = liveRequestQueue?.createInput();
-    if (input) liveRequestQueue?.activeStreamingTools.set(callId, input);
-    return input;
   }
 }
 
@@ -178,4 +172,14 @@ interface Running {
   readonly answers: CallAnswers;
   /** Stopped by the runtime and not by the model. */
   isCutOff: boolean;
+}
+
+/** True for a call by which an agent of a sequence says that its part is done. An agent's own tool may have the name elsewhere. */
+function isCompletion(call: FunctionCall, { extraTools }: InvocationContext): boolean {
+  return call.name === TASK_COMPLETED && extraTools.some(({ name }) => name === TASK_COMPLETED);
+}
+
+/** True for a call after which another agent is to have the conversation, when it succeeds. */
+export function givesControlAway(call: FunctionCall, context: InvocationContext): boolean {
+  return isTransfer(call) || isCompletion(call, context);
 }

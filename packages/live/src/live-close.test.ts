@@ -113,9 +113,9 @@ test('a queue that is closed while tools run stops them; what listens to it is g
     inputStream: true,
     execute: async function* (_, { inputStream, invocationContext }) {
       context = invocationContext;
-      const listening = invocationContext.liveRequestQueue?.activeStreamingTools;
-      expect([...(listening?.keys() ?? [])]).toEqual(['c1']);
-      expect(listening?.get('c1')).toBe(inputStream);
+      expect(inputStream).toBeDefined();
+      expect(invocationContext.invocation.live?.inputStream('c1')).toBe(inputStream);
+      expect(invocationContext.invocation.live?.inputStream('c2')).toBeUndefined();
       yield 'begun';
       for await (const _request of inputStream ?? []) yield 'heard';
     },
@@ -126,7 +126,7 @@ test('a queue that is closed while tools run stops them; what listens to it is g
     events.push(event);
     if (event.partial) queue.close();
   }
-  expect(context?.liveRequestQueue?.activeStreamingTools.size).toBe(0);
+  expect(context?.invocation.live?.inputStream('c1')).toBeUndefined();
   expect(events.at(-1)?.errorCode).toBeUndefined();
 });
 

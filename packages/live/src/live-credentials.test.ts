@@ -6,6 +6,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -38,7 +39,7 @@ test('a credential that the client gives goes to the service, and into no event 
     ],
   ]);
   const agent = new LlmAgent({ name: 'bot', model, tools: [calendar] });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform, credentialService });
+  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform, credentialService });
   const liveRequestQueue = new LiveRequestQueue();
   const events: Event[] = [];
   let isAsked = false;

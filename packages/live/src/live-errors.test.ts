@@ -1,7 +1,8 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { errorAdvice, type Event, InvalidMessageError } from '@eventloom/core';
+import { type Event, InvalidMessageError } from '@eventloom/core';
 import { fixedPlatform, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
+import { errorAdvice } from './error-advice.ts';
 import { END, user } from './fixtures/live-messages.ts';
 import { startScriptedRun } from './fixtures/live-run.ts';
 

@@ -1,6 +1,5 @@
 import {
   type AbortGuard,
-  ConfigurationError,
   createErrorEvent,
   createEventActions,
   type Event,
@@ -10,32 +9,58 @@ import {
   type LlmRequest,
   RunAbortedError,
 } from '@eventloom/core';
-import { type EmittedEvents, ModelCall, type Step } from '@eventloom/llm-agent/internal';
-import { closeConnection } from './close-connection.ts';
-import { givesControlAway } from './gives-control-away.ts';
-import { LiveCalls } from './live-calls.ts';
+import type { LlmAgent } from '@eventloom/llm-agent';
+import { EmittedEvents, ModelCall, resolveModel, type Step } from '@eventloom/llm-agent/internal';
+import { CloseTimeout } from './close-timeout.ts';
+import { givesControlAway, LiveCalls } from './live-calls.ts';
 import { type Ending, LiveEnding } from './live-ending.ts';
 import { LiveInput } from './live-input.ts';
 import { LiveOutput } from './live-output.ts';
 import { type LiveRecordings, recordingsOf } from './live-recordings.ts';
-import { Patience } from './patience.ts';
 import { prepareLiveRequest } from './prepare-live-request.ts';
+import type { QueueLiveRun } from './queue-live-run.ts';
 import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { resumeAnswered } from './resume-answered.ts';
-import { ServiceSession } from './service-session.ts';
-import { timeLimitEvent } from './time-limit-event.ts';
+import { closeConnection, ServiceSession } from './service-session.ts';
 
-/** What callbacks, stores and hand-overs get when the client has hung up. */
-const GRACE_MS = 4000;
-/** What saving audio gets then. */
-const SAVE_GRACE_MS = 30_000;
+/** How long callbacks, stores and transfers are waited for after the client has hung up. */
+const CLOSE_TIMEOUT_MS = 4000;
+/** How long saving audio is waited for then. */
+const SAVE_TIMEOUT_MS = 30_000;
+/** The error code of the last event of a run that ends with the service's time limit. */
+const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
+
+/**
+ * Runs an agent live: the counterpart of the think-act loop. Receiving, sending and tool calls continue beside this generator; each event
+ * waits until the reader has committed the one before.
+ */
+export async function* runLiveFlow(
+  agent: LlmAgent,
+  context: InvocationContext,
+  run: QueueLiveRun,
+): AsyncGenerator<Event, void, void> {
+  const emitted = new EmittedEvents();
+  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, run);
+  const running = flow.run();
+  emitted.endWith(running);
+  try {
+    for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
+  } finally {
+    emitted.close();
+    flow.stop();
+    await running.catch(() => undefined);
+    run.sessionYielded();
+  }
+  // The run that takes the session aborts this one.
+  if ((await running) === 'takenOver') await context.untilAborted(Promise.withResolvers<never>().promise);
+}
 
 /** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
-export class LiveFlow {
+class LiveFlow {
   readonly #step: Step;
   readonly #context: InvocationContext;
   readonly #emitted: EmittedEvents;
-  readonly #onConnecting: () => void;
+  readonly #run: QueueLiveRun;
   readonly #session: ServiceSession;
   readonly #recordings: LiveRecordings | undefined;
   readonly #input: LiveInput;
@@ -43,25 +68,20 @@ export class LiveFlow {
   readonly #calls: LiveCalls;
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
-  readonly #patience: Patience;
-  readonly #saving: Patience;
+  readonly #closeTimeout: CloseTimeout;
+  readonly #saveTimeout: CloseTimeout;
   /** Aborted when no connection is to be made any more: waits for one end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
 
-  /**
-   * @param onConnecting told of each connection that is about to be made
-   * @throws ConfigurationError outside a live run
-   */
-  constructor(step: Step, emitted: EmittedEvents, onConnecting: () => void) {
-    const { agent, context } = step;
-    const queue = context.liveRequestQueue;
-    if (!queue) throw new ConfigurationError(`agent "${agent.name}": there is no liveRequestQueue to run live with`);
+  constructor(step: Step, emitted: EmittedEvents, run: QueueLiveRun) {
+    const { context } = step;
+    const { queue } = run;
     this.#step = step;
     this.#context = context;
     this.#emitted = emitted;
-    this.#onConnecting = onConnecting;
-    const session = new ServiceSession(context, queue);
+    this.#run = run;
+    const session = new ServiceSession(context, run);
     const emit = (event: Event): Promise<void> => this.#emit(event);
     const fail = (error: unknown): void => this.#ending.failUnlessLost(error);
     this.#session = session;
@@ -72,20 +92,21 @@ export class LiveFlow {
     });
     this.#connecting = waiting;
     this.#ending = ending;
-    const patience = new Patience({ context, queue, graceMs: GRACE_MS, onOver: () => this.#ending.end('closed') });
-    const saving = new Patience({ context, queue, graceMs: SAVE_GRACE_MS, onOver: () => this.#ending.end('closed') });
-    const recordings = recordingsOf({ context, emit, patience: saving, fail });
-    this.#patience = patience;
-    this.#saving = saving;
+    const onTimeout = (): void => this.#ending.end('closed');
+    const closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, onTimeout });
+    const saveTimeout = new CloseTimeout({ context, queue, timeoutMs: SAVE_TIMEOUT_MS, onTimeout });
+    const recordings = recordingsOf({ context, emit, closeTimeout: saveTimeout, fail });
+    this.#closeTimeout = closeTimeout;
+    this.#saveTimeout = saveTimeout;
     this.#recordings = recordings;
-    void queue.whenToYieldSession().then(() => this.#ending.end('takenOver'));
+    void run.whenToYieldSession().then(() => this.#ending.end('takenOver'));
     this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
     this.#input = new LiveInput({
       context,
-      queue,
+      run,
       session,
       recordings,
-      patience,
+      closeTimeout,
       emit,
       onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls, emit),
       onEmpty: () => this.#ending.end('closed'),
@@ -94,15 +115,16 @@ export class LiveFlow {
     this.#output = new LiveOutput({
       step,
       recordings,
-      patience,
+      closeTimeout,
       emit,
       onCalls: (calls) => {
-        // What the user says from here on is for whom the agent hands over to.
+        // From here on the user speaks to the agent that control moves to.
         for (const call of calls) if (givesControlAway(call, context)) this.#input.hold(call);
       },
       run: (eventId, calls) => this.#calls.start({ step, tools: this.#tools, eventId, calls }),
     });
     this.#calls = new LiveCalls({
+      run,
       context,
       session,
       emit,
@@ -132,8 +154,8 @@ export class LiveFlow {
     } finally {
       progress.endsItself = false;
       this.#context.dropAbort(this.#connecting);
-      this.#patience.end();
-      this.#saving.end();
+      this.#closeTimeout.end();
+      this.#saveTimeout.end();
       abortSignal.removeEventListener('abort', hangUp);
     }
   }
@@ -195,7 +217,8 @@ export class LiveFlow {
     await this.#tellRest(reason === 'takenOver');
     if (reason !== 'timedOut') return;
     this.#context.endInvocation();
-    await this.#emit(timeLimitEvent(this.#context));
+    const message = 'the service ended the session: its time is over, and runConfig.liveReconnect is false';
+    await this.#emit(createErrorEvent(this.#context.createEvent(), SESSION_TIME_LIMIT, message));
   }
 
   async #tellRest(isInterrupted: boolean): Promise<void> {
@@ -211,7 +234,7 @@ export class LiveFlow {
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
     const { call, answer } = await connecting.until(
-      this.#patience.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
+      this.#closeTimeout.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
     );
     if (answer) {
       await this.#output.answer(answer);
@@ -224,7 +247,7 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.countLlmCall();
     this.#ending.goOn();
-    this.#onConnecting();
+    this.#run.noteConnecting();
     const opening = model.connect(request, connecting.signal);
     const connection = await connecting.until(opening).catch((error: unknown) => {
       // It may come when nobody waits for it any more.
@@ -235,7 +258,7 @@ export class LiveFlow {
     this.#policy.connected();
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);
-      if (request.contents.length > 0) await this.#input.dropTold(request.contents);
+      if (request.contents.length > 0) await this.#input.dropStored(request.contents);
     } else await this.#session.resume(connection);
     this.#input.start();
     for await (const response of connection.receive()) await this.#take(response);

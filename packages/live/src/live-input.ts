@@ -4,39 +4,29 @@ import {
   createErrorEvent,
   type Event,
   type EventloomError,
+  Fifo,
   type FunctionCall,
+  type FunctionResponse,
   InvalidRequestError,
   type InvocationContext,
   type LiveRequest,
 } from '@eventloom/core';
-import { AnswerQueue } from './answer-queue.ts';
-import { copyInput } from './copy-input.ts';
+import { withoutClientId } from '@eventloom/llm-agent/internal';
+import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
-import type { Patience } from './patience.ts';
+import type { QueueLiveRun } from './queue-live-run.ts';
 import { type PumpOutcome, RequestPump } from './request-pump.ts';
 import type { ServiceSession } from './service-session.ts';
+import { isOnlyStreamed } from './streamed-events.ts';
 import { takeInWritten, type WrittenRequest } from './take-in-written.ts';
-import { ToldResponses } from './told-responses.ts';
-
-/**
- * What clients said that was taken in, and what the model is told of it: it may have to be sent once more, by whichever agent has
- * control then.
- */
-const TAKEN_IN = new WeakMap<LiveRequest, TakenIn>();
-
-interface TakenIn {
-  readonly sent: LiveRequest | undefined;
-  /** True for what a history tells. */
-  readonly isStored: boolean;
-}
 
 /** What the input of a live run is made of. */
 export interface LiveInputParams {
   readonly context: InvocationContext;
-  readonly queue: BaseLiveRequestQueue;
+  readonly run: QueueLiveRun;
   readonly session: ServiceSession;
   readonly recordings: LiveRecordings | undefined;
-  readonly patience: Patience;
+  readonly closeTimeout: CloseTimeout;
   /** Passes an event on; settles when it was committed. */
   readonly emit: (event: Event) => Promise<void>;
   /** What a client wrote is stored. */
@@ -48,8 +38,8 @@ export interface LiveInputParams {
 
 /** What the model is sent: what the client says, and what comes of the model's calls. */
 export class LiveInput {
-  /** What the model is still to be told of its calls. */
-  readonly answers = new AnswerQueue();
+  /** Responses to the model's calls that wait to be sent. They outlive a connection, and come from the runtime, not from the client. */
+  readonly answers = new Fifo<LiveRequest>();
   readonly #params: LiveInputParams;
   /** Calls under way by which the agent gives control away: what is said meanwhile waits for the next agent. */
   readonly #held = new Map<FunctionCall, () => void>();
@@ -69,7 +59,8 @@ export class LiveInput {
    */
   watch(isLost: boolean): void {
     if (this.#watching || this.#held.size > 0) return;
-    const { queue, onEmpty } = this.#params;
+    const { run, onEmpty } = this.#params;
+    const { queue } = run;
     const watching = new AbortController();
     this.#watching = watching;
     void queue.peek(watching.signal).then(
@@ -110,7 +101,7 @@ export class LiveInput {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);
     void this.#pump?.stop();
-    this.#params.patience.until(promise, `the call of ${call.name}`).catch(() => undefined);
+    this.#params.closeTimeout.until(promise, `the call of ${call.name}`).catch(() => undefined);
   }
 
   /** The call is over. */
@@ -129,32 +120,37 @@ export class LiveInput {
 
   /** Stores what was written and is not sent any more: the client hung up, and no connection could be made. */
   async storeRest(): Promise<void> {
-    const { context, queue } = this.#params;
+    const { context, run } = this.#params;
+    const { queue } = run;
     for (;;) {
       const request = queue.chars > 0 ? await queue.peek(context.abortSignal) : undefined;
       if (!request) return;
-      if (!TAKEN_IN.has(request) && !('blob' in request)) await this.#prepare(request);
+      if (!run.accepted.has(request) && !('blob' in request)) await this.#prepare(request);
       queue.shift();
     }
   }
 
-  /** What is in a history that was sent is told with it. */
-  async dropTold(history: readonly Content[]): Promise<void> {
-    const { context, queue } = this.#params;
-    const told = new ToldResponses(history);
+  /** Drops what the history holds that was sent. */
+  async dropStored(history: readonly Content[]): Promise<void> {
+    const { context, run } = this.#params;
+    const { queue } = run;
+    const responses = new HistoryResponses(history);
     this.answers.drop(
-      (request) => 'toolResponses' in request && request.toolResponses.every((each) => told.take(each)),
+      (request) => 'toolResponses' in request && request.toolResponses.every((each) => responses.take(each)),
     );
     if (queue.chars === 0) return;
     const oldest = await queue.peek(context.abortSignal);
-    if (oldest && TAKEN_IN.get(oldest)?.isStored) queue.shift();
+    if (oldest && run.accepted.get(oldest)?.isStored) queue.shift();
   }
 
   #startClient(): void {
-    this.#pump = this.#startPump(this.#params.queue, (request) => this.#prepare(request));
+    this.#pump = this.#startPump(this.#params.run.queue, (request) => this.#prepare(request));
   }
 
-  #startPump(source: AnswerQueue | BaseLiveRequestQueue, prepare?: (request: LiveRequest) => Prepared): RequestPump {
+  #startPump(
+    source: Fifo<LiveRequest> | BaseLiveRequestQueue,
+    prepare?: (request: LiveRequest) => Prepared,
+  ): RequestPump {
     const { session, onEmpty, onFailure } = this.#params;
     const send = (request: LiveRequest) => session.send(request);
     const onRefused = (error: EventloomError) => this.#tellRefusal(error);
@@ -166,30 +162,30 @@ export class LiveInput {
     return pump;
   }
 
-  /** Takes in what the client says, once: what is written is stored, tools that listen hear it. */
+  /** Accepts a request of the client, once: stores what is written, and copies media to the tools that listen. */
   #prepare(request: LiveRequest): Prepared {
-    const known = TAKEN_IN.get(request);
+    const { run, recordings } = this.#params;
+    const known = run.accepted.get(request);
     if (known) return known.sent;
     if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
-    TAKEN_IN.set(request, { sent: request, isStored: false });
+    run.accepted.set(request, { sent: request, isStored: false });
     if (!('blob' in request)) return request;
     // Nothing was said.
     if (request.blob.data === '') return undefined;
-    const { queue, recordings } = this.#params;
-    copyInput(queue, request.blob);
+    run.copyToTools(request.blob);
     try {
       return recordings?.heard(request.blob)?.then(() => request) ?? request;
     } catch (error) {
       if (!InvalidRequestError.isInstance(error)) throw error;
-      TAKEN_IN.set(request, { sent: undefined, isStored: false });
+      run.accepted.set(request, { sent: undefined, isStored: false });
       return this.#tellRefusal(error).then(() => undefined);
     }
   }
 
   async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
-    const { context, queue, patience, emit, onWritten } = this.#params;
-    const { event, sent } = await patience.until(takeInWritten(context, request), 'onUserMessageCallback');
-    TAKEN_IN.set(request, { sent, isStored: !queue.isOnlyStreamed(event) });
+    const { context, run, closeTimeout, emit, onWritten } = this.#params;
+    const { event, sent } = await closeTimeout.until(takeInWritten(context, request), 'onUserMessageCallback');
+    run.accepted.set(request, { sent, isStored: !isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);
     return sent;
@@ -202,3 +198,28 @@ export class LiveInput {
 }
 
 type Prepared = LiveRequest | undefined | Promise<LiveRequest | undefined>;
+
+/** The responses to calls that a history holds. A response that came while the history was made may be missing. */
+class HistoryResponses {
+  readonly #counts = new Map<string, number>();
+
+  constructor(history: readonly Content[]) {
+    for (const { functionResponse } of history.flatMap(({ parts = [] }) => parts)) {
+      if (!functionResponse) continue;
+      const key = keyOf(functionResponse);
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    }
+  }
+
+  /** True for a response that the history holds; once for each of its responses. */
+  take(functionResponse: FunctionResponse): boolean {
+    const key = keyOf(withoutClientId({ functionResponse }).functionResponse ?? functionResponse);
+    const left = this.#counts.get(key) ?? 0;
+    if (left > 0) this.#counts.set(key, left - 1);
+    return left > 0;
+  }
+}
+
+function keyOf({ id, name, response }: FunctionResponse): string {
+  return JSON.stringify([id, name, response]);
+}

@@ -11,15 +11,15 @@ import {
   type LlmResponse,
 } from '@eventloom/core';
 import { type ModelCall, ModelReply, saveOutput, type Step } from '@eventloom/llm-agent/internal';
+import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
-import type { Patience } from './patience.ts';
 
 /** What the output of a live run is made of. */
 export interface LiveOutputParams {
   readonly step: Step;
   readonly recordings: LiveRecordings | undefined;
-  readonly patience: Patience;
+  readonly closeTimeout: CloseTimeout;
   /** Passes an event on; settles when it was committed. */
   readonly emit: (event: Event) => Promise<void>;
   /** An event holds calls, and is about to be passed on. */
@@ -105,7 +105,7 @@ export class LiveOutput {
   /** Callbacks say what the model said, and not what the service says of the connection and of the turn. */
   async #asCallbacksWant(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
     const { interrupted, turnComplete, generationComplete } = raw;
-    const said = await this.#params.patience.until(call.after(raw), 'afterModelCallback');
+    const said = await this.#params.closeTimeout.until(call.after(raw), 'afterModelCallback');
     await this.#tellChanges();
     if (said === raw) return raw;
     return {

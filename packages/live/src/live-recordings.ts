@@ -6,8 +6,8 @@ import {
   RunAbortedError,
   toError,
 } from '@eventloom/core';
+import type { CloseTimeout } from './close-timeout.ts';
 import { LiveRecording } from './live-recording.ts';
-import type { Patience } from './patience.ts';
 
 /** The code of the event that tells of audio that is lost because the store of artifacts failed. */
 const AUDIO_NOT_SAVED = 'AUDIO_NOT_SAVED';
@@ -20,7 +20,7 @@ export interface LiveRecordingsParams {
   readonly context: InvocationContext;
   /** Passes an event on; settles when it was committed. */
   readonly emit: (event: Event) => Promise<void>;
-  readonly patience: Patience;
+  readonly closeTimeout: CloseTimeout;
   /** Told of what is no failure of the store. */
   readonly fail: (error: unknown) => void;
 }
@@ -83,8 +83,8 @@ export class LiveRecordings {
   /** Passes a file's event on when it is saved, after those before it. */
   #tell(file: Promise<Event> | undefined, recording: LiveRecording): Promise<void> | undefined {
     if (!file) return undefined;
-    const { patience, emit, fail } = this.#params;
-    const told = patience
+    const { closeTimeout, emit, fail } = this.#params;
+    const told = closeTimeout
       .until(file, 'the store of artifacts')
       .catch((error: unknown) => this.#notSaved(error, recording));
     const before = this.#saved;

@@ -1,12 +1,4 @@
-import {
-  BaseAgent,
-  ConfigurationError,
-  type Event,
-  InvalidMessageError,
-  type InvocationContext,
-  LiveQueueFullError,
-  type LiveRequest,
-} from '@eventloom/core';
+import { ConfigurationError, InvalidMessageError, LiveQueueFullError, type LiveRequest } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
@@ -144,37 +136,6 @@ test('many thousand requests pass in order through a queue that is never empty',
   }
   expect(seen).toEqual(Array.from({ length: 9990 }, (_, index) => String(index)));
   expect(queue.chars).toBe(10 * (64 + 4));
-});
-
-test.each([
-  [{ responseModalities: ['TEXT', 'AUDIO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
-  [{ responseModalities: ['VIDEO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
-  [{ responseModalities: 'TEXT' }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
-  [{ liveReconnect: 1 }, 'runConfig.liveReconnect: must be a boolean, is the number 1'],
-  [{ speechConfig: 'Kore' }, 'runConfig.speechConfig: must be an object, is "Kore"'],
-  [{ saveLiveBlob: true }, 'runConfig.saveLiveBlob: the runner has no artifactService to save audio with'],
-  [{ resumable: true }, 'runLive: a live run cannot be resumed'],
-])('a run with %o is refused, and the queue still free', (runConfig, message) => {
-  const queue = new LiveRequestQueue();
-  const begin = (config: object): void =>
-    queue.beginRun(
-      { userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig: config },
-      { appName: 'app', artifactService: undefined },
-    );
-  expect(() => begin(runConfig)).toThrow(ConfigurationError);
-  expect(() => begin(runConfig)).toThrow(message);
-  begin({});
-  expect(() => begin({})).toThrow('the liveRequestQueue serves another run');
-});
-
-test('it runs agents that have a model to speak with', () => {
-  class Other extends BaseAgent {
-    protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
-      throw new Error('is not run');
-    }
-  }
-  const run = () => new LiveRequestQueue().runAgent(new Other({ name: 'other' }), {} as InvocationContext);
-  expect(run).toThrow(ConfigurationError);
 });
 
 test('what is latest takes the place of what is oldest where there is no room', async () => {

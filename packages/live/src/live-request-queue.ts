@@ -1,77 +1,146 @@
 import {
-  type BaseAgent,
-  BaseLiveRequestQueue,
+  type BaseLiveRequestQueue,
+  type Blob,
   ConfigurationError,
-  type Event,
-  type InvocationContext,
-  RunAbortedError,
+  type Content,
+  Fifo,
+  type FunctionResponse,
+  InvalidMessageError,
+  LiveQueueFullError,
+  type LiveRequest,
 } from '@eventloom/core';
-import { isLlmAgent } from '@eventloom/llm-agent';
-import { checkLiveAgents } from './check-live-agents.ts';
-import { Patience } from './patience.ts';
-import { runLive } from './run-live.ts';
 
-/** What the application, and a model that does not answer, get when the client has hung up and there is no event. */
-const GRACE_MS = 60_000;
+/** Options of a live request queue. */
+export interface LiveRequestQueueOptions {
+  /** The most that may wait, in characters of base64 and text. Default 4 Mi: a minute and a half of 16 kHz PCM. */
+  readonly maxChars?: number | undefined;
+}
+
+const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
+/** Counted for each request beside its text and data. */
+const OVERHEAD_CHARS = 64;
+
+interface Waiting {
+  readonly request: LiveRequest;
+  readonly chars: number;
+}
 
 /**
- * What a client says in a call, in the order in which it was said: `sendContent`, `sendRealtime`, `sendActivityStart` and so on, and at the
- * end `close`. One queue serves one run of `Runner.runLive`. Bounded: a send that does not fit throws LiveQueueFullError.
+ * The input of a live run: `sendContent`, `sendRealtime`, `sendActivityStart` and so on, and at the end `close`. One queue serves one run of
+ * `Runner.runLive`. Bounded: a send that does not fit throws LiveQueueFullError.
  */
-export class LiveRequestQueue extends BaseLiveRequestQueue {
-  #patience: Patience | undefined;
-  /** Connections that were about to be made. */
-  #attempts = 0;
-  #clientDisconnected = false;
+export class LiveRequestQueue implements BaseLiveRequestQueue {
+  readonly maxChars: number;
+  readonly #waiting = new Fifo<Waiting>();
+  #chars = 0;
+  #ready: PromiseWithResolvers<void> | undefined;
+  readonly #closed: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  override get clientDisconnected(): boolean {
-    return this.#clientDisconnected;
+  constructor(options: LiveRequestQueueOptions = {}) {
+    const { maxChars = DEFAULT_MAX_CHARS } = options;
+    if (!Number.isInteger(maxChars) || maxChars < 1)
+      throw new ConfigurationError('LiveRequestQueue: maxChars must be a positive integer');
+    this.maxChars = maxChars;
   }
 
-  override createInput(): LiveRequestQueue {
-    return new LiveRequestQueue({ maxChars: this.maxChars });
+  get isClosed(): boolean {
+    return this.#waiting.isEnded;
   }
 
-  override checkAgent(agent: BaseAgent, root: BaseAgent): void {
-    checkLiveAgents(agent, root);
+  get chars(): number {
+    return this.#chars;
   }
 
-  override runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
-    if (!isLlmAgent(agent)) throw new ConfigurationError(`agent "${agent.name}": has no model to speak with`);
-    return runLive(agent, context, () => void this.#attempts++);
+  get holdsWritten(): boolean {
+    return this.#waiting.values().some(({ request }) => 'content' in request || 'toolResponses' in request);
   }
 
-  override async whileWaiting<T>(
-    wait: (signal: AbortSignal | undefined) => Promise<T>,
-    abortSignal: AbortSignal | undefined,
-  ): Promise<T> {
-    if (this.isClosed) return wait(abortSignal);
-    const hangingUp = new AbortController();
-    let isWaiting = true;
-    void this.whenClosed().then(() => {
-      if (!isWaiting || this.chars > 0) return;
-      this.#clientDisconnected = true;
-      hangingUp.abort(new DOMException('the client hung up', 'AbortError'));
-    });
-    try {
-      return await wait(abortSignal ? AbortSignal.any([abortSignal, hangingUp.signal]) : hangingUp.signal);
-    } finally {
-      isWaiting = false;
+  sendContent(content: Content): void {
+    if (!Array.isArray(content.parts) || content.parts.length === 0)
+      throw new InvalidMessageError('LiveRequestQueue.sendContent: the content has no parts');
+    this.#send({ content }, JSON.stringify(content).length);
+  }
+
+  sendRealtime(blob: Blob): void {
+    if (typeof blob.data !== 'string' || typeof blob.mimeType !== 'string')
+      throw new InvalidMessageError('LiveRequestQueue.sendRealtime: the blob has no data or no mimeType');
+    this.#send({ blob }, blob.data.length);
+  }
+
+  sendActivityStart(): void {
+    this.#send({ activityStart: true }, 0);
+  }
+
+  sendActivityEnd(): void {
+    this.#send({ activityEnd: true }, 0);
+  }
+
+  sendToolResponse(...toolResponses: FunctionResponse[]): void {
+    if (toolResponses.length === 0)
+      throw new InvalidMessageError('LiveRequestQueue.sendToolResponse: there is no response');
+    this.#send({ toolResponses }, JSON.stringify(toolResponses).length);
+  }
+
+  /** As `sendRealtime`, but drops the oldest requests where there is no room. Does nothing when the queue is closed. */
+  sendLatest(blob: Blob): void {
+    while (!this.isClosed) {
+      try {
+        return this.sendRealtime(blob);
+      } catch (error) {
+        if (!LiveQueueFullError.isInstance(error) || this.#chars === 0) throw error;
+        this.shift();
+      }
     }
   }
 
-  override async until<T>(work: Promise<T>, context: InvocationContext): Promise<T> {
-    this.#patience ??= new Patience({
-      context,
-      queue: this,
-      graceMs: GRACE_MS,
-      onOver: () => (this.#clientDisconnected = true),
-      countSigns: () => this.#attempts,
-    });
-    try {
-      return await this.#patience.until(work, 'a callback, a plugin, a model or an agent of the application');
-    } catch (error) {
-      throw this.#clientDisconnected ? new RunAbortedError('the client hung up', { cause: error }) : error;
+  close(): void {
+    this.#waiting.end();
+    this.#settleReady();
+    this.#closed.resolve();
+  }
+
+  whenClosed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  ready(): Promise<void> {
+    if (this.isClosed || this.#chars < this.maxChars / 2) return Promise.resolve();
+    this.#ready ??= Promise.withResolvers();
+    return this.#ready.promise;
+  }
+
+  async peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined> {
+    return (await this.#waiting.peek(abortSignal))?.request;
+  }
+
+  shift(): void {
+    this.#chars -= this.#waiting.shift()?.chars ?? 0;
+    if (this.#chars < this.maxChars / 2) this.#settleReady();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest, void, void> {
+    for (let waiting = await this.#waiting.peek(); waiting; waiting = await this.#waiting.peek()) {
+      this.shift();
+      yield waiting.request;
     }
+  }
+
+  #send(request: LiveRequest, size: number): void {
+    if (this.isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; a new call needs a new queue');
+    const chars = size + OVERHEAD_CHARS;
+    if (this.#chars + chars > this.maxChars) {
+      throw new LiveQueueFullError(
+        chars > this.maxChars
+          ? `what is sent has ${chars} characters, and the live queue takes ${this.maxChars}: send it in smaller pieces`
+          : `the live queue holds ${this.#chars} characters of ${this.maxChars}, and ${chars} more do not fit: ${chars > this.maxChars / 2 ? 'send it in smaller pieces, of half of that at most, and ' : ''}wait for ready()`,
+      );
+    }
+    this.#waiting.push({ request, chars });
+    this.#chars += chars;
+  }
+
+  #settleReady(): void {
+    this.#ready?.resolve();
+    this.#ready = undefined;
   }
 }

@@ -8,8 +8,8 @@ import {
   type LiveLlmResponse,
   type Part,
   ResponseAggregator,
+  type Transcription,
 } from '@eventloom/core';
-import { LiveSpeech } from './live-speech.ts';
 
 /** Makes the event of a model's calls. */
 export type CallEventMaker = (content: Content) => Event;
@@ -143,4 +143,42 @@ function isText(part: Part): boolean {
 /** What is said in the user's role is the user's. */
 function authorOf(role: string): Pick<EventParams, 'author'> {
   return role === 'user' ? { author: 'user' } : {};
+}
+
+/** Speech of one side as text: a partial event for each piece, and one with all of it at the end. */
+class LiveSpeech {
+  readonly #context: InvocationContext;
+  readonly #field: 'inputTranscription' | 'outputTranscription';
+  #text = '';
+
+  constructor(context: InvocationContext, field: 'inputTranscription' | 'outputTranscription') {
+    this.#context = context;
+    this.#field = field;
+  }
+
+  /** The event of a piece; with the last one also the event of the whole. */
+  *take({ text, finished }: Transcription): Generator<Event, void, void> {
+    if (text) {
+      this.#text += text;
+      yield this.#event({ text, finished: false }, true);
+    }
+    if (finished === true) yield* this.flush();
+  }
+
+  /** The event of the whole, when anything was said since the last one. */
+  *flush(isInterrupted = false): Generator<Event, void, void> {
+    if (this.#text === '') return;
+    const text = this.#text;
+    this.#text = '';
+    yield this.#event({ text, finished: true }, false, isInterrupted);
+  }
+
+  #event(transcription: Transcription, partial: boolean, isInterrupted = false): Event {
+    return this.#context.createEvent({
+      ...(this.#field === 'inputTranscription' ? { author: 'user' } : {}),
+      ...(partial ? { partial } : {}),
+      ...(isInterrupted ? { interrupted: true } : {}),
+      [this.#field]: transcription,
+    });
+  }
 }

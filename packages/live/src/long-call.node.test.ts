@@ -5,6 +5,7 @@ import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventl
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -37,6 +38,7 @@ test.each([false, true])(
     });
     const runner = new Runner({
       appName: 'app',
+      live: live(),
       agent: new LlmAgent({ name: 'bot', model }),
       sessionService,
       platform,

@@ -3,6 +3,7 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -31,6 +32,7 @@ test('two hours with a new connection every ten minutes: nothing is lost or doub
   ]);
   const runner = new Runner({
     appName: 'app',
+    live: live(),
     agent: new LlmAgent({ name: 'bot', model }),
     sessionService,
     platform,

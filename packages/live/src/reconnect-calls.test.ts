@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
 import { KEY, startLiveRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
@@ -202,7 +203,7 @@ test('the result of a call of an earlier run is told in words: the service knows
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
   for (const response of [undefined, { state: 'delivered' }]) {
     const queue = new LiveRequestQueue();
     if (response) queue.sendToolResponse({ id: 'c1', name: 'order', response });

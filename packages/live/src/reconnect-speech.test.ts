@@ -11,6 +11,7 @@ import {
   type ScriptedLiveStep,
 } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -43,7 +44,7 @@ async function speak(
   await sessionService.createSession(KEY);
   const model = new ScriptedLiveModel(scripts);
   const agent = new LlmAgent({ name: 'bot', model });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
   const queue = new LiveRequestQueue();
   const sayMore = (): void => {
     for (const request of said.shift() ?? []) {

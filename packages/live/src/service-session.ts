@@ -1,5 +1,4 @@
 import {
-  type BaseLiveRequestQueue,
   type BaseLlmConnection,
   type Content,
   type FunctionCall,
@@ -8,12 +7,12 @@ import {
   LiveConnectionError,
   type LiveLlmResponse,
   type LiveRequest,
+  toError,
 } from '@eventloom/core';
 import { endsWithPending, withoutClientId } from '@eventloom/llm-agent/internal';
-import { type ClientSide, clientSideOf } from './client-side.ts';
-import { closeConnection } from './close-connection.ts';
 import { type FoundCall, KnownCalls } from './known-calls.ts';
 import { givenHandle } from './prepare-live-request.ts';
+import type { QueueLiveRun } from './queue-live-run.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
 
 /** The service's side of one agent's part of a live run, which goes on over several connections: what it knows, and what it is sent. */
@@ -23,18 +22,18 @@ export class ServiceSession {
   readonly #unconsumed = new UnconsumedRequests();
   /** Calls of its session that it was sent the one response to that it takes. */
   #answered = new WeakSet<FunctionCall>();
-  readonly #client: ClientSide;
+  readonly #run: QueueLiveRun;
   #handle: string | undefined;
   /** Whether the handle stands for a session in which the client speaks. */
   #isActiveInHandle = false;
   #connection: BaseLlmConnection | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(context: InvocationContext, queue: BaseLiveRequestQueue) {
+  constructor(context: InvocationContext, run: QueueLiveRun) {
     this.#context = context;
     this.#calls = new KnownCalls(context);
-    this.#client = clientSideOf(queue);
-    if (!this.#client.hasSession) this.#handle = givenHandle(context.runConfig.sessionResumption);
+    this.#run = run;
+    if (!this.#run.hasServiceSession) this.#handle = givenHandle(context.runConfig.sessionResumption);
   }
 
   /** What it can go on with; undefined when it is to be told the history. */
@@ -44,7 +43,7 @@ export class ServiceSession {
 
   giveUpHandle(): void {
     this.#handle = undefined;
-    this.#client.hasSession = true;
+    this.#run.hasServiceSession = true;
   }
 
   /** True when a call that does not keep the model from speaking can be answered in several responses. */
@@ -56,10 +55,10 @@ export class ServiceSession {
   async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
     this.#connection = connection;
     this.#closing = undefined;
-    this.#client.hasSession = true;
+    this.#run.hasServiceSession = true;
     this.#calls.began();
     this.#answered = new WeakSet();
-    this.#unconsumed.begin(this.#client.isActive);
+    this.#unconsumed.begin(this.#run.isClientActive);
     if (history.length > 0) {
       this.#unconsumed.skip();
       await connection.sendHistory(history, endsWithPending(history));
@@ -71,9 +70,9 @@ export class ServiceSession {
   async resume(connection: BaseLlmConnection): Promise<void> {
     this.#connection = connection;
     this.#closing = undefined;
-    this.#client.hasSession = true;
+    this.#run.hasServiceSession = true;
     this.#calls.resumed();
-    this.#unconsumed.resume(this.#isActiveInHandle, this.#client.isActive);
+    this.#unconsumed.resume(this.#isActiveInHandle, this.#run.isClientActive);
     await this.#sendAgain();
   }
 
@@ -94,7 +93,7 @@ export class ServiceSession {
     if (this.#handleIn(response) === undefined) return;
     if (!isTelling) this.#unconsumed.spokenIsKept();
     else if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
-    this.#isActiveInHandle = this.#unconsumed.wasActive(this.#client.isActive);
+    this.#isActiveInHandle = this.#unconsumed.wasActive(this.#run.isClientActive);
   }
 
   #noteAnswer({ content, outputTranscription, turnComplete, interrupted }: LiveLlmResponse): void {
@@ -158,8 +157,8 @@ export class ServiceSession {
       this.#unconsumed.remove(request);
       throw error;
     }
-    if ('activityStart' in request) this.#client.isActive = true;
-    if ('activityEnd' in request) this.#client.isActive = false;
+    if ('activityStart' in request) this.#run.isClientActive = true;
+    if ('activityEnd' in request) this.#run.isClientActive = false;
   }
 
   /** Ends the connection; what is known of the session stays. */
@@ -192,4 +191,16 @@ function inWords(
   const caller = author === agentName ? '' : ` by ${author}`;
   const text = `Function ${name ?? call.name}, called earlier${caller} with ${JSON.stringify(call.args ?? {})}, returned: ${JSON.stringify(response)}`;
   return { content: { role: 'user', parts: [{ text }] } };
+}
+
+/** Closes a connection that is no longer wanted. A failure to close it is reported to the platform. */
+export async function closeConnection(
+  { platform }: InvocationContext,
+  connection: BaseLlmConnection | undefined,
+): Promise<void> {
+  try {
+    await connection?.close();
+  } catch (error) {
+    platform.background(Promise.reject(toError(error)));
+  }
 }

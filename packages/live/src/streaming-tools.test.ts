@@ -12,6 +12,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FinalToolResult, FunctionTool, type ToolOptions } from '@eventloom/tools';
 import { expect, test } from 'vitest';
+import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -34,7 +35,7 @@ async function play(tool: BaseTool, script: ScriptedLiveScript, confirmed?: bool
   await sessionService.createSession(KEY);
   const model = new ScriptedLiveModel([script]);
   const agent = new LlmAgent({ name: 'bot', model, tools: [tool] });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
+  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
   const queue = new LiveRequestQueue();
   const events: Event[] = [];
   for await (const event of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue })) {

@@ -1,7 +1,6 @@
 import {
   BaseAgent,
   type BaseCodeExecutor,
-  type BaseLiveRequestQueue,
   type BaseLlm,
   type BasePlanner,
   checkKnown,
@@ -122,12 +121,9 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
-  protected override runLiveImpl(
-    context: InvocationContext,
-    queue: BaseLiveRequestQueue,
-  ): AsyncGenerator<Event, void, void> {
-    // The queue brings along what this takes: agents that only write are not loaded with it.
-    return queue.runAgent(this, context);
+  /** True: in a live run, the live support of the runner speaks with the agent's model. */
+  override get canRunLive(): boolean {
+    return true;
   }
 
   override get calledAgents(): readonly BaseAgent[] {

@@ -44,7 +44,6 @@ export function createInvocation(
     past: run.resumed?.past,
     runConfig: run.config,
     userContent: run.resumed?.userContent ?? message,
-    liveRequestQueue: start.kind === 'live' ? start.queue : undefined,
     live: control.live,
     readMessage: async (content: Content, before?: MessageAnswers): Promise<MessageWithAnswers> =>
       matchContent(runner, run, checkNewMessage(content), before instanceof RequestAnswers ? before : undefined),

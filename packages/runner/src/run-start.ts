@@ -1,11 +1,11 @@
 import {
-  type BaseLiveRequestQueue,
   checkStateDelta,
   ConfigurationError,
   type Content,
   type GetSessionConfig,
   InvalidMessageError,
   type RunConfig,
+  type LiveRun,
   type RunLiveParams,
   type SessionKey,
 } from '@eventloom/core';
@@ -32,7 +32,7 @@ export type RunStart =
       readonly callIds: readonly string[];
     }
   /** A client speaks with the agent. */
-  | { readonly kind: 'live'; readonly queue: BaseLiveRequestQueue };
+  | { readonly kind: 'live'; readonly live: LiveRun };
 
 /** A run that is to start, with everything checked that can be checked without its session. */
 export interface RunRequest {
@@ -73,14 +73,15 @@ function parseStart({ invocationId, newMessage }: RunAsyncParams): RunStart {
 
 function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
   const { appName, getSessionConfig } = runner;
+  if (!runner.live)
+    throw new ConfigurationError(
+      "runLive: the runner has no live support; install @eventloom/live and write `new Runner({ ..., live: live() })` with `import { live } from '@eventloom/live'`, or use the Runner of `eventloom`",
+    );
   const config = toRunConfig(params, { getSessionConfig });
-  const queue = params.liveRequestQueue;
-  if (typeof queue?.beginRun !== 'function')
-    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
-  // The last check: the queue of a run that could not be made can serve another one.
-  queue.beginRun(params, runner);
+  // The last check: the queue of a run that is refused can serve another one.
+  const live = runner.live.startRun(params, runner);
   const key = { appName, userId: params.userId, sessionId: params.sessionId };
-  return { start: { kind: 'live', queue }, key, config, stateDelta: NO_STATE, replay: false };
+  return { start: { kind: 'live', live }, key, config, stateDelta: NO_STATE, replay: false };
 }
 
 /** The ids of the calls that a message answers; empty for a message that answers none. */

@@ -41,7 +41,7 @@ export async function* run(
   try {
     const request = parseRunRequest(runner, input); // message, answers, resume or live: decided here and nowhere else
     const { start } = request;
-    if (start.kind === 'live') control.live = start.queue;
+    if (start.kind === 'live') control.live = start.live;
     control.watchSignal();
     locked = await lockForRun(runner, request, control);
     wantsCompletion = locked.config.completionEvent === true;

@@ -12,6 +12,7 @@ import {
   checkRunConfig,
   type GetSessionConfig,
   type Instrumentation,
+  type LiveSupport,
   type ModelResolver,
   type Platform,
 } from '@eventloom/core';
@@ -32,6 +33,8 @@ export interface RunnerConfig {
   readonly plugins?: readonly BasePlugin[] | undefined;
   /** Observes runs, agents, model calls and tool calls: for traces and metrics. Several are nested in this order. */
   readonly instrumentation?: Instrumentation | readonly Instrumentation[] | undefined;
+  /** Lets `runLive` run agents: `live()` of `@eventloom/live`. The `Runner` of `eventloom` has it. Default: runLive throws. */
+  readonly live?: LiveSupport | undefined;
   /** Finds the model that a string names. */
   readonly models?: ModelResolver | undefined;
   /** The clock, ids and timers. Default: the system's. */
@@ -76,6 +79,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
   'credentialService',
   'plugins',
   'instrumentation',
+  'live',
   'models',
   'platform',
   'autoCreateSession',
@@ -100,6 +104,8 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError('Runner: sessionService must be a session service');
   if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
     throw new ConfigurationError('Runner: eventsCompaction.summarizer must be a summarizer');
+  if (config.live !== undefined && typeof config.live?.startRun !== 'function')
+    throw new ConfigurationError('Runner: live must be live support, as `live()` of @eventloom/live returns it');
   const { getSessionConfig } = config;
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);

@@ -6,6 +6,7 @@ import {
   type Event,
   InvalidMessageError,
   isRunnerCompletion,
+  type RunLiveParams,
   type Session,
   type SessionLease,
   SessionNotFoundError,
@@ -187,6 +188,7 @@ test.each([
     'leaseTtlMs must be a positive number of milliseconds, and a lease at most a day',
   ],
   ['a lease of more than a day', { leaseTtlMs: 1e10 }, 'leaseTtlMs must be'],
+  ['live that was not called', { live: () => undefined }, 'live must be live support'],
   ['a text as a time', { leaseTtlMs: '15000' }, 'leaseTtlMs must be'],
   ['a text as another time', { requestTtlMs: '15000' }, 'requestTtlMs must be a positive number of milliseconds'],
 ])('a runner with %s is a configuration error', async (_, config, message) => {
@@ -195,6 +197,17 @@ test.each([
   const make = () => new Runner({ appName, agent, sessionService, ...(config as object) });
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);
+});
+
+test('a live run without live support fails, says what is missing, and stores nothing', async () => {
+  const { runner, stored } = await setUp(chunks);
+  const liveRequestQueue = {} as RunLiveParams['liveRequestQueue'];
+  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue });
+  const error: unknown = await stream.next().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigurationError);
+  expect((error as Error).message).toContain('install @eventloom/live');
+  expect((error as Error).message).toContain('live: live()');
+  expect((await stored()).events).toEqual([]);
 });
 
 test('closing the runner closes its agent and its plugins', async () => {

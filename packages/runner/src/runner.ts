@@ -8,6 +8,7 @@ import {
   type Event,
   type GetSessionConfig,
   type Instrumentation,
+  type LiveSupport,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
   type Platform,
@@ -45,6 +46,7 @@ export class Runner {
   readonly credentialService: BaseCredentialService | undefined;
   readonly pluginManager: PluginManager;
   readonly instrumentation: Instrumentation | undefined;
+  readonly live: LiveSupport | undefined;
   readonly models: RunnerConfig['models'];
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
@@ -72,6 +74,7 @@ export class Runner {
     this.getSessionConfig = config.getSessionConfig;
     this.pluginManager = new PluginManager(config.plugins);
     this.instrumentation = combineInstrumentation([config.instrumentation ?? []].flat());
+    this.live = config.live;
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;
     this.platform = config.platform ?? systemPlatform;
@@ -97,7 +100,8 @@ export class Runner {
    * time. The whole call is one invocation, and keeps the session locked. Events are yielded as they come; complete events are stored, raw
    * media is not. The stream ends when the queue is closed and read, and when an agent ends the invocation.
    *
-   * Throws as `runAsync` does, and LiveConnectionError when the service refuses the connection or too many connections in a row are lost.
+   * Needs `live` in the runner's configuration, and throws ConfigurationError without it. Throws as `runAsync` does otherwise, and
+   * LiveConnectionError when the service refuses the connection or too many in a row are lost.
    */
   runLive(params: RunLiveParams): RunStream {
     return this.#start({ method: 'runLive', params });

@@ -77,7 +77,6 @@ function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn 
     rootAgent: agent,
     userContent,
     // An agent that is called as a tool is told and answers in text, also in a live run.
-    liveRequestQueue: undefined,
     live: undefined,
     inTurn: inTurn ?? invocation.inTurn,
     session: { ...session, events: [] },

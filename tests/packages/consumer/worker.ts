@@ -8,6 +8,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@eventloom/core';
+import { live } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { FunctionTool } from '@eventloom/tools';
@@ -110,7 +111,12 @@ const server = createCloudflareServer<Env>({
   appNames: ['app', 'voice', 'shop'],
   runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
-    new Runner({ appName: 'voice', agent: new LlmAgent({ name: 'parrot', model: new LiveEcho() }), ...services }),
+    new Runner({
+      appName: 'voice',
+      agent: new LlmAgent({ name: 'parrot', model: new LiveEcho() }),
+      live: live(),
+      ...services,
+    }),
     new Runner({ appName: 'shop', agent: createWorker(env), resumable: true, ...services }),
   ],
 });

@@ -1,7 +1,7 @@
 import type { AgentPlace, InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
-import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
+import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import {
   type AfterAgentCallback,
   type BeforeAgentCallback,
@@ -136,12 +136,12 @@ export abstract class BaseAgent {
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
   /**
-   * The agent's work in a live run, of an agent that can run live: speaks with whoever writes to the queue until it is done, or the
-   * queue is closed and read. Others that it runs with `runAsync` run live as well.
+   * The agent's work in a live run, for an agent that has a way of its own: converses with the client of the queue until it is done, or
+   * the queue is closed and read. Agents that it runs with `runAsync` run live as well.
    */
   protected runLiveImpl?(context: InvocationContext, queue: BaseLiveRequestQueue): AsyncGenerator<Event, void, void>;
 
-  /** True for an agent that can run live. */
+  /** True for an agent that can run live: one with `runLiveImpl`, or one whose model the run's live support speaks with. */
   get canRunLive(): boolean {
     return this.runLiveImpl !== undefined;
   }
@@ -183,9 +183,11 @@ export abstract class BaseAgent {
   }
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const queue = context.liveRequestQueue;
-    context.invocation.live?.checkAgent(this, context.invocation.rootAgent);
-    const events = (queue && this.runLiveImpl?.(context, queue)) ?? this.runAsyncImpl(context);
+    const { live, rootAgent } = context.invocation;
+    live?.checkAgent(this, rootAgent);
+    const events = live
+      ? (this.runLiveImpl?.(context, live.queue) ?? live.runAgent(this, context))
+      : this.runAsyncImpl(context);
     // The runner completes the events of the agent that a run begins with.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
     return isFirst || this.makesCompleteEvents ? events : completed(events, context);

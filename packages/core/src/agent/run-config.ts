@@ -1,4 +1,4 @@
-import { LIVE_OPTIONS, type LiveRunConfig } from '../live/live-run-config.ts';
+import { LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
 import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
@@ -61,8 +61,8 @@ const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   completionEvent: ofType('boolean'),
   requestId: ofType('string'),
   resumable: ofType('boolean'),
-  // Checked by the queue of a live run.
-  ...Object.fromEntries(LIVE_OPTIONS.map((option) => [option, () => undefined])),
+  // Checked when a live run starts: see `checkLiveRunConfig`.
+  ...Object.fromEntries(Object.keys(LIVE_CHECKS).map((option) => [option, () => undefined])),
 };
 
 const SESSION_CHECKS: Checks<GetSessionConfig> = {

@@ -8,7 +8,7 @@ import { enclosedBranch } from '../event/branch.ts';
 import type { EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
-import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
+import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
@@ -231,9 +231,9 @@ export class InvocationContext {
     return this.invocation.userContent;
   }
 
-  /** What the client says in a live run; undefined in others. */
+  /** The client's input of a live run; undefined in other runs. */
   get liveRequestQueue(): BaseLiveRequestQueue | undefined {
-    return this.invocation.liveRequestQueue;
+    return this.invocation.live?.queue;
   }
 
   get platform(): Platform {

@@ -6,7 +6,6 @@ import type { ContextCacheConfig } from '../model/context-cache.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
 import type { Instrumentation } from '../instrumentation/instrumentation.ts';
-import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
 import type { LiveRun } from '../live/live-run.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
@@ -41,8 +40,6 @@ export interface Invocation {
   readonly runConfig: RunConfig;
   /** The message that set the invocation off. */
   readonly userContent: Content | undefined;
-  /** The client's input of a live run; absent in other runs. */
-  readonly liveRequestQueue?: BaseLiveRequestQueue | undefined;
   /** The live side of a live run; absent in other runs and in the sub-invocations of a live run. */
   readonly live?: LiveRun | undefined;
   /**

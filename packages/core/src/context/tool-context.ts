@@ -5,7 +5,7 @@ import { getOwn, type JsonValue, setOwn } from '../content/json.ts';
 import { ConfigurationError, InvalidEventError, RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
-import type { BaseLiveRequestQueue } from '../live/base-live-request-queue.ts';
+import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest } from '../tool/input-request.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
@@ -58,11 +58,11 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * What the client says in a live run while the tool runs, audio and video alone: for a tool with `inputStream`, undefined for
-   * others and in other runs. A tool that is slow misses the oldest of it. Ends with the call.
+   * The audio and video that the client sends in a live run while the tool runs, for a tool with `inputStream`. Undefined for other tools
+   * and in other runs. A tool that reads too slowly misses the oldest pieces. Ends with the call.
    */
   get inputStream(): BaseLiveRequestQueue | undefined {
-    return this.invocationContext.liveRequestQueue?.activeStreamingTools.get(this.functionCallId);
+    return this.invocationContext.invocation.live?.inputStream(this.functionCallId);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type Checks, ofType, record } from '../agent/options.ts';
+import { checkOptions, type Checks, ofType, record } from '../agent/options.ts';
 
 /** How the model answers in a live run: it speaks or it writes. */
 export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;
@@ -35,23 +35,9 @@ export interface LiveRunConfig {
   readonly liveReconnect?: boolean | undefined;
 }
 
-/** Known to runs of all kinds, and looked at in live ones. */
-export const LIVE_OPTIONS: readonly (keyof LiveRunConfig)[] = [
-  'responseModalities',
-  'speechConfig',
-  'inputAudioTranscription',
-  'outputAudioTranscription',
-  'realtimeInputConfig',
-  'sessionResumption',
-  'contextWindowCompression',
-  'proactivity',
-  'enableAffectiveDialog',
-  'saveLiveBlob',
-  'liveReconnect',
-];
-
 const isBoolean = /* @__PURE__ */ ofType('boolean');
 
+/** The options of live runs. Other runs know their names and ignore their values. */
 export const LIVE_CHECKS: Checks<LiveRunConfig> = {
   responseModalities: modalities,
   speechConfig: record,
@@ -65,6 +51,12 @@ export const LIVE_CHECKS: Checks<LiveRunConfig> = {
   saveLiveBlob: isBoolean,
   liveReconnect: isBoolean,
 };
+
+/** Checks the values of the options that only live runs use. @throws ConfigurationError */
+export function checkLiveRunConfig(config: LiveRunConfig): void {
+  const given = Object.entries(config).filter(([option]) => Object.hasOwn(LIVE_CHECKS, option));
+  checkOptions('runConfig', LIVE_CHECKS, Object.fromEntries(given));
+}
 
 function modalities(value: unknown): string | undefined {
   const [only] = Array.isArray(value) ? value : [];

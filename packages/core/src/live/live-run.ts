@@ -1,10 +1,46 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
+import type { RunConfig } from '../agent/run-config.ts';
+import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { BaseLiveRequestQueue } from './live-request-queue.ts';
 
-/** The live side of a run: decides how agents run live, how long the run waits for a client that left, and which events are stored. */
+/** The parameters of a live run. */
+export interface RunLiveParams {
+  /** The app of the runner, for callers that pass a whole session key; another app is refused. */
+  readonly appName?: string | undefined;
+  readonly userId: string;
+  readonly sessionId: string;
+  /** The client's input, before and during the run. For this run alone; closing it ends the run. */
+  readonly liveRequestQueue: BaseLiveRequestQueue;
+  readonly runConfig?: RunConfig | undefined;
+  /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
+  readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
+  /** Aborts the run, which then throws RunAbortedError. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** The runner of a live run: what the parameters of the run are checked against. */
+export interface LiveRunHost {
+  readonly appName: string;
+  readonly artifactService: BaseArtifactService | undefined;
+}
+
+/** The ability of a runner to run agents live. Made by `live()` of `@eventloom/live`. */
+export interface LiveSupport {
+  /**
+   * Checks the parameters of a live run, and takes its queue. A queue that is refused can serve another run.
+   * @throws ConfigurationError for a parameter that live runs do not have, for one that the runner cannot serve, and for a queue that serves
+   * another run
+   */
+  startRun(params: RunLiveParams, host: LiveRunHost): LiveRun;
+}
+
+/** The live side of one run: runs agents live, decides how long the run waits for a client that left, and which events are stored. */
 export interface LiveRun {
+  readonly queue: BaseLiveRequestQueue;
+
   /** True once the client left and the run stopped waiting for something that did not settle. Such a run ends without an error. */
   readonly clientDisconnected: boolean;
 
@@ -15,6 +51,16 @@ export interface LiveRun {
    * @throws ConfigurationError
    */
   checkAgent(agent: BaseAgent, root: BaseAgent): void;
+
+  /**
+   * Runs an agent that has no `runLiveImpl` of its own: an LlmAgent, whose model speaks with the client.
+   *
+   * @throws ConfigurationError for an agent of another kind
+   */
+  runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void>;
+
+  /** The media that the client sends while a tool with `inputStream` runs; undefined before and after the call, and for other tools. */
+  inputStream(functionCallId: string): BaseLiveRequestQueue | undefined;
 
   /** Waits for the session. Gives up when the client leaves meanwhile and has sent nothing. */
   whileWaiting<T>(

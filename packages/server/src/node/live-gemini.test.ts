@@ -1,4 +1,5 @@
 import { Gemini } from '@eventloom/gemini';
+import { live } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -26,7 +27,7 @@ test('a call goes from the client to the real client of the service and back: sp
   const model = new Gemini({ model: 'gemini-live', apiKey: 'test', baseUrl: service.url });
   const agent = new LlmAgent({ name: 'speaker', model, tools: [clock] });
   const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'voice', agent, sessionService, autoCreateSession: true });
+  const runner = new Runner({ appName: 'voice', agent, live: live(), sessionService, autoCreateSession: true });
   const server = await serve(createServer({ runners: [runner] }), { port: 0 });
   try {
     const query = 'app_name=voice&user_id=ann&session_id=s&audio=binary&input_audio_transcription=true';

@@ -1,5 +1,5 @@
-/** So many calls run at once; the others wait for their turn, in order. */
-export class CallSlots {
+/** Lets a limited number of calls run at once; the others wait, in order. */
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -1,6 +1,6 @@
+import { createEvent } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { createEvent } from '../event/create-event.ts';
-import { isLiveMedia } from './is-live-media.ts';
+import { isLiveMedia } from './streamed-events.ts';
 
 const picture = { inlineData: { data: 'AAAA', mimeType: 'image/png' } };
 

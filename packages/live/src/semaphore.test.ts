@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { CallSlots } from './call-slots.ts';
+import { Semaphore } from './semaphore.ts';
 
 test('no more have a slot than there are, and who waits longest has the next', async () => {
-  const slots = new CallSlots(2);
+  const slots = new Semaphore(2);
   const had: number[] = [];
   const takes = Array.from({ length: 5 }, (_, index) => slots.take().then(() => had.push(index)));
   const settle = async (): Promise<void> => {

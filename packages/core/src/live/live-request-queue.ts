@@ -1,0 +1,68 @@
+import type { Blob, Content, FunctionResponse } from '../content/content.ts';
+
+/** One request of a live client: exactly one of the fields. */
+export type LiveRequest =
+  /** A whole turn of the user. */
+  | { readonly content: Content }
+  /** A piece of audio or video, as it is recorded. */
+  | { readonly blob: Blob }
+  /** The user begins to speak or to act; for models whose own detection is switched off. */
+  | { readonly activityStart: true }
+  /** The user has stopped speaking or acting. */
+  | { readonly activityEnd: true }
+  /** Responses to calls that the model still waits for. */
+  | { readonly toolResponses: readonly FunctionResponse[] };
+
+/**
+ * The input of a live run: the client's requests, in the order in which they were sent. One queue serves one run, whichever agent has
+ * control and whichever connection to the model is open. Bounded: a send that does not fit throws, and nothing is dropped.
+ *
+ * Iterating takes out one request after the other until the queue is closed and empty. For one reader at a time, in place of `peek`.
+ */
+export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
+  /** The most that may wait, in characters of base64 and text. */
+  readonly maxChars: number;
+  /** The characters that wait to be read. */
+  readonly chars: number;
+  /** True once `close` was called: every further send throws. */
+  readonly isClosed: boolean;
+  /** True while contents or tool responses wait, and not only media and signs of activity. */
+  readonly holdsWritten: boolean;
+
+  /** Sends a whole turn of the user. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the content has no parts */
+  sendContent(content: Content): void;
+
+  /** Sends a piece of audio or video, base64. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the blob has no data or no type */
+  sendRealtime(blob: Blob): void;
+
+  /** @throws LiveQueueFullError InvalidMessageError when the queue is closed */
+  sendActivityStart(): void;
+
+  /** @throws LiveQueueFullError InvalidMessageError when the queue is closed */
+  sendActivityEnd(): void;
+
+  /** Sends responses to calls that wait. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or without a response */
+  sendToolResponse(...toolResponses: FunctionResponse[]): void;
+
+  /** Ends the run when everything that was sent before is read. A second call is a no-op. The run closes its queue as well when it ends. */
+  close(): void;
+
+  /** Resolves when the queue is closed. */
+  whenClosed(): Promise<void>;
+
+  /**
+   * Resolves when the queue is less than half full or closed. A send of at most half of `maxChars` then fits, of which 64 are counted for
+   * each request beside its text and data. Reserves nothing: with several producers, a send of another one may come first.
+   */
+  ready(): Promise<void>;
+
+  /**
+   * Resolves to the oldest request, which stays in the queue until `shift`, so that none is lost with a connection. Resolves to undefined when
+   * the queue is closed and empty. For one reader at a time.
+   * @throws the signal's reason when it fires first
+   */
+  peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined>;
+
+  /** Takes the oldest request out. */
+  shift(): void;
+}

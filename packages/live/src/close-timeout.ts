@@ -1,0 +1,78 @@
+import {
+  type AbortGuard,
+  type BaseLiveRequestQueue,
+  ConfigurationError,
+  type InvocationContext,
+} from '@eventloom/core';
+
+export interface CloseTimeoutParams {
+  readonly context: InvocationContext;
+  readonly queue: BaseLiveRequestQueue;
+  /** How long work is waited for after the client has closed its queue. */
+  readonly timeoutMs: number;
+  /** Called when work is abandoned, before its waiter is. */
+  readonly onTimeout: () => void;
+  /** A number that changes while the run makes progress. The work then gets the same time again. */
+  readonly progress?: () => number;
+}
+
+/** Waits for application code: without a limit while there is a client, and for a limited time after it has closed its queue. */
+export class CloseTimeout {
+  readonly #params: CloseTimeoutParams;
+  /** Aborted when the client hangs up. */
+  readonly #connected: AbortGuard;
+
+  constructor(params: CloseTimeoutParams) {
+    this.#params = params;
+    this.#connected = params.context.forkAbort();
+    void params.queue
+      .whenClosed()
+      .then(() => this.#connected.abort(new DOMException('the client hung up', 'AbortError')));
+  }
+
+  /**
+   * Resolves to the result of the work. Work that is abandoned continues without a waiter, and is reported to the platform.
+   * @param what names the work in the error
+   * @throws ConfigurationError when the work is abandoned @throws RunAbortedError
+   */
+  async until<T>(work: T | Promise<T>, what: string): Promise<T> {
+    if (!(work instanceof Promise)) return work;
+    try {
+      return await this.#connected.until(work);
+    } catch (error) {
+      // When the client has hung up, the work gets a limited time.
+      if (!this.#connected.signal.aborted) throw error;
+    }
+    const { context, timeoutMs, progress } = this.#params;
+    const timeout = Promise.withResolvers<never>();
+    let callOff = (): void => undefined;
+    const wait = (): void => {
+      const before = progress?.();
+      callOff = context.platform.schedule(timeoutMs, () => {
+        if (progress?.() !== before) wait();
+        else timeout.reject(this.#abandon(what));
+      });
+    };
+    wait();
+    try {
+      return await context.untilAborted(Promise.race([work, timeout.promise]));
+    } finally {
+      callOff();
+    }
+  }
+
+  #abandon(what: string): ConfigurationError {
+    const { context, timeoutMs, onTimeout } = this.#params;
+    const error = new ConfigurationError(
+      `agent "${context.agent.name}": ${what} did not settle within ${timeoutMs / 1000} seconds of the end of the call, and is left to itself`,
+    );
+    onTimeout();
+    context.platform.background(Promise.reject(error));
+    return error;
+  }
+
+  /** Detaches from the run. */
+  end(): void {
+    this.#params.context.dropAbort(this.#connected);
+  }
+}

@@ -1,0 +1,36 @@
+import { type BaseLiveRequestQueue, ConfigurationError, type LiveRun } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { live } from './live.ts';
+import { LiveRequestQueue } from './live-request-queue.ts';
+
+function start(liveRequestQueue: BaseLiveRequestQueue, runConfig: object): LiveRun {
+  const host = { appName: 'app', artifactService: undefined };
+  return live().startRun({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }, host);
+}
+
+test.each([
+  [{ responseModalities: ['TEXT', 'AUDIO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
+  [{ responseModalities: ['VIDEO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
+  [{ responseModalities: 'TEXT' }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
+  [{ liveReconnect: 1 }, 'runConfig.liveReconnect: must be a boolean, is the number 1'],
+  [{ speechConfig: 'Kore' }, 'runConfig.speechConfig: must be an object, is "Kore"'],
+  [{ saveLiveBlob: true }, 'runConfig.saveLiveBlob: the runner has no artifactService to save audio with'],
+  [{ resumable: true }, 'runLive: a live run cannot be resumed'],
+])('a run with %o is refused, and its queue can serve another run', (runConfig, message) => {
+  const queue = new LiveRequestQueue();
+  expect(() => start(queue, runConfig)).toThrow(ConfigurationError);
+  expect(() => start(queue, runConfig)).toThrow(message);
+  expect(start(queue, {}).queue).toBe(queue);
+  expect(() => start(queue, {})).toThrow('the liveRequestQueue serves another run');
+});
+
+test('a queue that serves a run is refused by every runner', () => {
+  const queue = new LiveRequestQueue();
+  start(queue, {});
+  expect(() => start(queue, {})).toThrow(ConfigurationError);
+});
+
+test('a live run refuses a queue that is none', () => {
+  const queue: object = {};
+  expect(() => start(queue as LiveRequestQueue, {})).toThrow('runLive: liveRequestQueue must be a LiveRequestQueue');
+});

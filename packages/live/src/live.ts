@@ -1,0 +1,62 @@
+import {
+  type BaseLiveRequestQueue,
+  checkKnown,
+  checkLiveRunConfig,
+  ConfigurationError,
+  type LiveRunHost,
+  type LiveSupport,
+  type OptionNames,
+  type RunLiveParams,
+} from '@eventloom/core';
+import { QueueLiveRun } from './queue-live-run.ts';
+
+const PARAMS: OptionNames<RunLiveParams> = {
+  appName: true,
+  userId: true,
+  sessionId: true,
+  liveRequestQueue: true,
+  runConfig: true,
+  customMetadata: true,
+  abortSignal: true,
+};
+
+/** The queues that serve a run, or did. */
+const usedQueues = new WeakSet<BaseLiveRequestQueue>();
+
+/**
+ * Lets a runner run agents live. The `Runner` of `eventloom` has it already.
+ *
+ * @example
+ * const runner = new Runner({ appName: 'app', agent, sessionService, live: live() });
+ * const liveRequestQueue = new LiveRequestQueue();
+ * for await (const event of runner.runLive({ userId, sessionId, liveRequestQueue })) console.log(event);
+ */
+export function live(): LiveSupport {
+  return {
+    startRun(params, host) {
+      checkParams(params, host);
+      const queue = params.liveRequestQueue;
+      if (usedQueues.has(queue))
+        throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
+      usedQueues.add(queue);
+      return new QueueLiveRun(queue);
+    },
+  };
+}
+
+/** @throws ConfigurationError for a parameter that live runs do not have, and for one that the runner cannot serve */
+function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
+  if (typeof params.liveRequestQueue?.peek !== 'function')
+    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
+  checkKnown('runLive', PARAMS, params);
+  if (params.appName !== undefined && params.appName !== appName)
+    throw new ConfigurationError(
+      `runLive: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
+    );
+  const { runConfig = {} } = params;
+  checkLiveRunConfig(runConfig);
+  if (runConfig.resumable === true)
+    throw new ConfigurationError('runLive: a live run cannot be resumed; leave runConfig.resumable out');
+  if (runConfig.saveLiveBlob && !artifactService)
+    throw new ConfigurationError('runConfig.saveLiveBlob: the runner has no artifactService to save audio with');
+}

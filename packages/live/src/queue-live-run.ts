@@ -1,0 +1,177 @@
+import {
+  type BaseAgent,
+  type BaseLiveRequestQueue,
+  type Blob,
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  type LiveRequest,
+  type LiveRun,
+  type Platform,
+  RunAbortedError,
+} from '@eventloom/core';
+import { isLlmAgent } from '@eventloom/llm-agent';
+import { transferTargets } from '@eventloom/multi-agent';
+import { CloseTimeout } from './close-timeout.ts';
+import { runLiveFlow } from './live-flow.ts';
+import { LiveRequestQueue } from './live-request-queue.ts';
+import { isOnlyStreamed } from './streamed-events.ts';
+
+/** How long the run waits for application code, or for a model that does not answer, after the client has left. */
+const CLOSE_TIMEOUT_MS = 60_000;
+/** How long another run that takes the session waits until the words that were said so far are stored. */
+const YIELD_SESSION_MS = 2000;
+
+/** A request of the client that was checked, and stored if it is written. It may have to be sent again, by another agent. */
+export interface AcceptedRequest {
+  /** The request as the model gets it; undefined when the model gets nothing. */
+  readonly sent: LiveRequest | undefined;
+  /** True when the session's history holds the request. */
+  readonly isStored: boolean;
+}
+
+/** A live run whose client speaks through a queue. Holds what stays the same when control moves to another agent. */
+export class QueueLiveRun implements LiveRun {
+  readonly queue: BaseLiveRequestQueue;
+  /** The requests that were accepted. */
+  readonly accepted = new WeakMap<LiveRequest, AcceptedRequest>();
+  /** True once a session of the model service began or was resumed: the handle in the run config is for the first one. */
+  hasServiceSession = false;
+  /** True between activityStart and activityEnd, when the client signals its activity itself. */
+  isClientActive = false;
+  /** The inputs of the tools that listen to the client, by the ids of their calls. */
+  readonly #inputs = new Map<string, LiveRequestQueue>();
+  readonly #yielding = Promise.withResolvers<void>();
+  #yielded: PromiseWithResolvers<void> | undefined;
+  #closeTimeout: CloseTimeout | undefined;
+  /** Connections that were opened or tried. */
+  #connectionAttempts = 0;
+  #clientDisconnected = false;
+
+  constructor(queue: BaseLiveRequestQueue) {
+    this.queue = queue;
+  }
+
+  get clientDisconnected(): boolean {
+    return this.#clientDisconnected;
+  }
+
+  checkAgent(agent: BaseAgent, root: BaseAgent): void {
+    checkLiveAgent(agent, root, new Set());
+  }
+
+  runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if (!isLlmAgent(agent))
+      throw new ConfigurationError(`agent "${agent.name}": has no model to speak with, and no runLiveImpl`);
+    return runLiveFlow(agent, context, this);
+  }
+
+  inputStream(functionCallId: string): BaseLiveRequestQueue | undefined {
+    return this.#inputs.get(functionCallId);
+  }
+
+  /** Lets the tool of a call listen to the client. */
+  openInput(functionCallId: string): BaseLiveRequestQueue {
+    const input = new LiveRequestQueue({ maxChars: this.queue.maxChars });
+    this.#inputs.set(functionCallId, input);
+    return input;
+  }
+
+  /** Ends the input of a call. */
+  closeInput(functionCallId: string, input: BaseLiveRequestQueue): void {
+    input.close();
+    if (this.#inputs.get(functionCallId) === input) this.#inputs.delete(functionCallId);
+  }
+
+  /** Copies a piece of media to every tool that listens. A tool that reads too slowly misses the oldest pieces. */
+  copyToTools(blob: Blob): void {
+    for (const input of this.#inputs.values()) input.sendLatest(blob);
+  }
+
+  async whileWaiting<T>(
+    wait: (signal: AbortSignal | undefined) => Promise<T>,
+    abortSignal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { queue } = this;
+    if (queue.isClosed) return wait(abortSignal);
+    const leaving = new AbortController();
+    let isWaiting = true;
+    void queue.whenClosed().then(() => {
+      if (!isWaiting || queue.chars > 0) return;
+      this.#clientDisconnected = true;
+      leaving.abort(new DOMException('the client hung up', 'AbortError'));
+    });
+    try {
+      return await wait(abortSignal ? AbortSignal.any([abortSignal, leaving.signal]) : leaving.signal);
+    } finally {
+      isWaiting = false;
+    }
+  }
+
+  async until<T>(work: Promise<T>, context: InvocationContext): Promise<T> {
+    this.#closeTimeout ??= new CloseTimeout({
+      context,
+      queue: this.queue,
+      timeoutMs: CLOSE_TIMEOUT_MS,
+      onTimeout: () => (this.#clientDisconnected = true),
+      // A run that opens connections is not stuck.
+      progress: () => this.#connectionAttempts,
+    });
+    try {
+      return await this.#closeTimeout.until(work, 'a callback, a plugin, a model or an agent of the application');
+    } catch (error) {
+      throw this.#clientDisconnected ? new RunAbortedError('the client hung up', { cause: error }) : error;
+    }
+  }
+
+  /** Counts a connection that is about to be opened. */
+  noteConnecting(): void {
+    this.#connectionAttempts++;
+  }
+
+  isOnlyStreamed(event: Event): boolean {
+    return isOnlyStreamed(event);
+  }
+
+  async yieldSession(platform: Platform): Promise<void> {
+    this.#yielded ??= Promise.withResolvers();
+    this.#yielding.resolve();
+    const callOff = platform.schedule(YIELD_SESSION_MS, this.#yielded.resolve);
+    await this.#yielded.promise;
+    callOff();
+  }
+
+  /** Resolves when another run takes the session. */
+  whenToYieldSession(): Promise<void> {
+    return this.#yielding.promise;
+  }
+
+  /** Says that the words that were said so far are stored. */
+  sessionYielded(): void {
+    this.#yielded?.resolve();
+  }
+
+  close(): void {
+    this.queue.close();
+  }
+}
+
+/**
+ * Checks an agent and all agents that control may move to from there, so that no call ends at a transfer.
+ * @throws ConfigurationError for an agent that cannot run live
+ */
+function checkLiveAgent(agent: BaseAgent, root: BaseAgent, checked: Set<BaseAgent>): void {
+  if (checked.has(agent)) return;
+  checked.add(agent);
+  if (!agent.canRunLive)
+    throw new ConfigurationError(
+      `runLive: agent "${agent.name}" may get the call and has no live runs: take it out of the tree`,
+    );
+  if (isLlmAgent(agent) && agent.outputSchema !== undefined)
+    throw new ConfigurationError(`runLive: agent "${agent.name}" has an outputSchema, and what is said live has none`);
+  // Agents of other kinds run those below them as they see fit.
+  const next = agent.transferRules
+    ? transferTargets(agent, root)
+    : agent.subAgents.filter(({ canRunLive }) => canRunLive);
+  for (const other of next) checkLiveAgent(other, root, checked);
+}
