@@ -8,7 +8,7 @@ import {
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { CallIndex } from './call-index.ts';
+import { Calls } from '@eventloom/core/internal';
 
 /** A message that may answer calls. */
 export interface FindAnsweredRunParams {
@@ -18,18 +18,16 @@ export interface FindAnsweredRunParams {
 }
 
 /**
- * The run that goes on with the answers to these calls: the one that made them, if it can be resumed and did not come to its end.
- * Undefined when the answers begin a run of their own.
- * @throws InvalidMessageError when such a run is one of several that made the calls
+ * Returns the open run that the answers to these calls continue: the one that made the calls. Undefined if the answers start a new run.
+ *
+ * @throws InvalidMessageError if the calls are of several runs and one of these is open
  */
-export function answeredRun(events: readonly Event[], callIds: readonly string[]): string | undefined {
-  if (callIds.length === 0) return undefined;
-  const index = new CallIndex(events);
+export function answeredRun(calls: Calls, callIds: readonly string[]): string | undefined {
   const ids = new Set<string | undefined>();
   for (const callId of callIds) {
-    const invocationId = index.find(callId)?.invocationId;
-    // That there is none is told of by whoever reads the answer.
-    if (invocationId !== undefined) ids.add(index.isOpen(invocationId) ? invocationId : undefined);
+    const invocationId = calls.answerable(callId)?.event.invocationId;
+    // An answer to no call is refused when the message is matched to its calls.
+    if (invocationId !== undefined) ids.add(calls.isRunOpen(invocationId) ? invocationId : undefined);
   }
   const [id] = ids;
   if (ids.size > 1)
@@ -39,13 +37,14 @@ export function answeredRun(events: readonly Event[], callIds: readonly string[]
   return id;
 }
 
-/** How often a run is looked up that others change meanwhile. */
+/** How often the answered run is looked up while other runs change the session. */
 const MAX_TRIES = 10;
 
 /**
- * As `answeredRun`, read from the session's newest events.
- * @param tries how often it is looked up for one message, this time included
- * @throws SessionBusyError when that was too often
+ * Like `answeredRun`, reads the session's newest events.
+ *
+ * @param tries how often the run is looked up for one message, this time included
+ * @throws SessionBusyError after too many tries
  * @throws SessionNotFoundError InvalidMessageError
  */
 export async function findAnsweredRun(
@@ -54,20 +53,15 @@ export async function findAnsweredRun(
   callIds: readonly string[],
   tries = 1,
 ): Promise<string | undefined> {
-  if (callIds.length === 0) return undefined;
   if (tries > MAX_TRIES) throw new SessionBusyError('newMessage: at each look it answered another run; send it later');
   const events = await readNewest(service, key, (read) => areKnown(read, callIds));
-  return answeredRun(events, callIds);
+  return answeredRun(new Calls(events), callIds);
 }
 
-/** True when the events have the calls and the begins of their runs. */
+/** True if the events have the calls and the beginnings of their runs. */
 function areKnown(events: readonly Event[], callIds: readonly string[]): boolean {
-  const index = new CallIndex(events);
-  const runs = new Set<string>();
-  for (const callId of callIds) {
-    const call = index.find(callId);
-    if (!call) return false;
-    runs.add(call.invocationId);
-  }
-  return [...runs].every((invocationId) => hasBeginOfRun(events, invocationId));
+  const calls = new Calls(events);
+  const found = callIds.map((callId) => calls.answerable(callId));
+  const runs = new Set(found.map((call) => call?.event.invocationId));
+  return [...runs].every((invocationId) => invocationId !== undefined && hasBeginOfRun(events, invocationId));
 }

@@ -7,9 +7,9 @@ import {
   sessionKeyOf,
 } from '@eventloom/core';
 import { AgentDriver } from './agent-driver.ts';
+import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';
 import { checkNewMessage } from './new-message.ts';
-import { RequestAnswers } from './request-answers.ts';
 import type { RunControl } from './run-control.ts';
 import { type LockedRun, matchContent } from './run-plan.ts';
 import type { RunStart } from './run-start.ts';

@@ -1,7 +1,7 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type MatchedMessage, matchAnswers } from './match-answers.ts';
+import { type MatchedMessage, matchAnswers } from './answers.ts';
 import { checkNewMessage } from './new-message.ts';
 
 test('a message of text, data and files is taken, and gets the role of the user', () => {

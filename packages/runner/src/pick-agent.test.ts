@@ -124,22 +124,24 @@ describe('a long history', () => {
 });
 
 describe('answers to calls go to', () => {
+  const callOf = (author: string, branch?: string) => ({ event: by(author, branch === undefined ? {} : { branch }) });
+
   test('the agent that made them, whatever the way to it, on its branch', () => {
     const root = tree();
-    expect(agentOfCalls(root, [by('worker', { branch: 'par.worker' })])).toEqual({
+    expect(agentOfCalls(root, [callOf('worker', 'par.worker')])).toEqual({
       agent: root.findAgent('worker'),
       branch: 'par.worker',
     });
-    expect(agentOfCalls(root, [by('below'), by('below')])).toMatchObject({ agent: { name: 'below' } });
+    expect(agentOfCalls(root, [callOf('below'), callOf('below')])).toMatchObject({ agent: { name: 'below' } });
   });
 
   test('the root when the agent is gone', () => {
-    expect(agentOfCalls(tree(), [by('retired')])).toMatchObject({ agent: { name: 'top' } });
+    expect(agentOfCalls(tree(), [callOf('retired')])).toMatchObject({ agent: { name: 'top' } });
   });
 
   test('one agent in a message', () => {
-    expect(() => agentOfCalls(tree(), [by('worker'), by('open')])).toThrow(InvalidMessageError);
-    expect(() => agentOfCalls(tree(), [by('open'), by('open', { branch: 'x' })])).toThrow(InvalidMessageError);
+    expect(() => agentOfCalls(tree(), [callOf('worker'), callOf('open')])).toThrow(InvalidMessageError);
+    expect(() => agentOfCalls(tree(), [callOf('open'), callOf('open', 'x')])).toThrow(InvalidMessageError);
   });
 });
 

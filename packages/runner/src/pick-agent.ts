@@ -1,13 +1,24 @@
-import { type BaseAgent, enclosureOf, type Event, InvalidMessageError, newestEntries } from '@eventloom/core';
+import {
+  type BaseAgent,
+  type BaseSessionService,
+  enclosureOf,
+  type Event,
+  InvalidMessageError,
+  newestEntries,
+  readNewest,
+  type Session,
+  sessionKeyOf,
+} from '@eventloom/core';
+import type { Call } from '@eventloom/core/internal';
 
-/** Who goes on with a conversation, and on which branch. */
+/** The agent that continues a conversation, and its branch. */
 export interface PickedAgent {
   readonly agent: BaseAgent;
   /** The branch of the calls that the message answers; undefined for the trunk. */
   readonly branch?: string | undefined;
 }
 
-/** What the scan for the last speaker found so far: the events before `count` need not be looked at again. */
+/** The last speaker among the first `count` events, which need not be looked at again. */
 interface Remembered {
   readonly count: number;
   readonly agent: BaseAgent;
@@ -17,14 +28,15 @@ interface Remembered {
 const LAST_SPEAKER = Symbol('last speaker');
 
 /**
- * The agent that made the calls which a message answers, wherever it stands in the tree; the root when the tree has it no more.
- * @throws InvalidMessageError when the calls are of several agents
+ * Returns the agent that made the calls which a message answers, wherever it is in the tree; the root if the tree lost it.
+ *
+ * @throws InvalidMessageError if the calls are of several agents
  */
-export function agentOfCalls(root: BaseAgent, calls: readonly Event[]): PickedAgent {
+export function agentOfCalls(root: BaseAgent, calls: readonly Pick<Call, 'event'>[]): PickedAgent {
   const [first] = calls;
   if (!first) return { agent: root };
-  const { author, branch } = first;
-  if (calls.some((other) => other.author !== author || other.branch !== branch)) {
+  const { author, branch } = first.event;
+  if (calls.some(({ event }) => event.author !== author || event.branch !== branch)) {
     throw new InvalidMessageError(
       'newMessage: answers calls of several agents in a run that cannot be resumed; send each a message of its own, one after the other',
     );
@@ -33,9 +45,9 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Event[]): PickedAg
 }
 
 /**
- * The agent that goes on when the user says something: the last one that spoke, as long as it and all above it may hand over to
- * their parents; otherwise the root. Looks at the events that came since it was last asked for these events, newest first, and
- * at no more than it needs.
+ * Returns the agent that a message of the user goes to: the last one that spoke, if it and all above it may transfer to their parents;
+ * otherwise the root. Reads the events since the last call for this session, newest first, as far as needed.
+ *
  * @param derived is kept as long as the events are
  */
 export function lastSpeaker(root: BaseAgent, events: readonly Event[], derived: Map<unknown, unknown>): BaseAgent {
@@ -47,19 +59,30 @@ export function lastSpeaker(root: BaseAgent, events: readonly Event[], derived: 
   return agent;
 }
 
-/** Remembers who spoke last in the first events of a session, `count` of them. */
-export function rememberSpeaker(derived: Map<unknown, unknown>, count: number, agent: BaseAgent): void {
+function rememberSpeaker(derived: Map<unknown, unknown>, count: number, agent: BaseAgent): void {
   derived.set(LAST_SPEAKER, { count, agent } satisfies Remembered);
 }
 
-/** The last agent that spoke and that control can come back from, among events of which the first may be remembered. */
-export function findSpeaker(
+/**
+ * Finds the last speaker of a session that was read from its last compaction on, if no agent spoke since: the summary tells what was said,
+ * and not who continues. `lastSpeaker` then knows it.
+ */
+export async function findLastAgent(
   root: BaseAgent,
-  events: readonly Event[],
-  remembered: Remembered | undefined,
-): BaseAgent | undefined {
+  { session, derived }: { readonly session: Session; readonly derived: Map<unknown, unknown> },
+  service: BaseSessionService,
+): Promise<void> {
+  const { events } = session;
+  if (root.subAgents.length === 0 || findSpeaker(root, events)) return;
+  const newest = await readNewest(service, sessionKeyOf(session), (read) => findSpeaker(root, read) !== undefined);
+  const speaker = findSpeaker(root, newest);
+  if (speaker) rememberSpeaker(derived, events.length, speaker);
+}
+
+/** The last agent that spoke and that control can come back from. */
+function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Remembered): BaseAgent | undefined {
   for (const [position, event] of newestEntries(events)) {
-    // Where a rewind leads to before this place, it is passed over: what was found may be undone.
+    // A rewind that leads to before this position passes over it: what was found there may be undone.
     if (remembered && position === remembered.count - 1) return remembered.agent;
     const speaker = speakerOf(root, event);
     if (speaker) return speaker;
@@ -67,7 +90,7 @@ export function findSpeaker(
   return undefined;
 }
 
-/** The agent that an event makes the one to go on, if it does. */
+/** The agent that the next message goes to because of this event; undefined if the event decides nothing. */
 function speakerOf(root: BaseAgent, { author, branch, content, actions }: Event): BaseAgent | undefined {
   if (author === 'user' || enclosureOf(branch) !== '') return undefined;
   if (!content && (actions.agentState || actions.endOfAgent)) return undefined;

@@ -7,12 +7,11 @@ import {
   type InvocationContext,
   type RunConfig,
 } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
+import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
-import { matchAnswers, type MatchedMessage } from './match-answers.ts';
 import { checkNewMessage } from './new-message.ts';
-import { agentOfCalls, lastSpeaker, type PickedAgent } from './pick-agent.ts';
-import { recallSpeaker } from './recall-speaker.ts';
-import type { RequestAnswers } from './request-answers.ts';
+import { agentOfCalls, findLastAgent, lastSpeaker, type PickedAgent } from './pick-agent.ts';
 import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import type { RunControl } from './run-control.ts';
 import { answeredCallIds, callIdsOf, messageOf, type RunRequest, windowOf } from './run-start.ts';
@@ -79,11 +78,10 @@ async function lock(
     try {
       const window = isResume ? undefined : windowOf(request);
       const loaded = await session.read({ window, callIds, invocationId: resumedId });
-      const { events } = loaded.session;
       leaveOpen = false;
-      if (start.kind !== 'answers' || answeredRun(events, callIds) === resumedId) {
+      if (start.kind !== 'answers' || answeredRun(callsOf(loaded), callIds) === resumedId) {
         if (!isResume) return { invocationId, config, session, loaded, window, resumed: undefined };
-        const resumed = resumeInvocation(runner.agent, events, resumedId);
+        const resumed = resumeInvocation(runner.agent, loaded, resumedId);
         return { invocationId, config: resumedConfig(resumed, config), session, loaded, window, resumed };
       }
     } catch (error) {
@@ -92,6 +90,10 @@ async function lock(
     }
     await session.unlock();
   }
+}
+
+function callsOf({ session, derived }: LoadedSession): Calls {
+  return Calls.of(session, derived);
 }
 
 function resumedConfig(resumed: ResumedInvocation, given: RunConfig): RunConfig {
@@ -128,8 +130,10 @@ export function matchContent(
 ): Promise<MatchedMessage> | MatchedMessage {
   if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
   const { events } = loaded.session;
+  const calls = callsOf(loaded);
   const onlyRun = resumed && invocationId;
-  return matchAnswers(message, { events, platform, requestTtlMs, credentialService, invocationId: onlyRun }, before);
+  const params = { events, calls, invocationId: onlyRun, platform, requestTtlMs, credentialService };
+  return matchAnswers(message, params, before);
 }
 
 /**
@@ -155,7 +159,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
   const callIds = answeredCallIds(message);
   const isSameRun = resumed
     ? callIds.length > 0
-    : callIds.length === 0 || answeredRun(loaded.session.events, callIds) === undefined;
+    : callIds.length === 0 || answeredRun(callsOf(loaded), callIds) === undefined;
   if (isSameRun) return;
   throw new InvalidMessageError('newMessage: what onUserMessageCallback returns must answer the same run, or none');
 }
@@ -170,7 +174,7 @@ export async function pickAgent(
   if (matched && matched.calls.length > 0) return agentOfCalls(agent, matched.calls);
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
-  if (isCut) await recallSpeaker(agent, loaded, sessionService);
+  if (isCut) await findLastAgent(agent, loaded, sessionService);
   return { agent: lastSpeaker(agent, session.events, derived) };
 }
 

@@ -2,15 +2,14 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
-  type Event,
   type EventActions,
   type Invocation,
   type Part,
   sessionKeyOf,
   setOwn,
 } from '@eventloom/core';
+import type { MatchedMessage } from './answers.ts';
 import type { CreatedInvocation } from './create-invocation.ts';
-import type { MatchedMessage } from './match-answers.ts';
 import { toBeginning } from './resume/run-beginning.ts';
 
 /** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
@@ -79,18 +78,18 @@ async function saveInputBlobs(
 /**
  * Groups the parts of a message by branch, in order: a function response belongs to the branch of its call.
  *
- * @param calls the event with the call of each part; empty for a message that answers none
+ * @param calls the call of each part; empty for a message that answers none
  * @param branch the branch of a message that answers none
  */
 function partsByBranch(
   parts: Part[],
-  calls: readonly Event[],
+  calls: MatchedMessage['calls'],
   branch: string | undefined,
 ): Iterable<readonly [string | undefined, Part[]]> {
   if (calls.length === 0) return [[branch, parts]];
   const byBranch = new Map<string | undefined, Part[]>();
   for (const [index, part] of parts.entries()) {
-    const place = calls[index]?.branch;
+    const place = calls[index]?.event.branch;
     byBranch.set(place, [...(byBranch.get(place) ?? []), part]);
   }
   return byBranch;

@@ -1,23 +1,25 @@
 import {
-  beginsResumableRun,
   checkKnown,
   checkName,
   createErrorEvent,
   createEvent,
   type Event,
+  type EventActions,
   type EventParams,
+  mergeEventActions,
   ObjectType,
   type OnBusy,
+  type Part,
   RUN_ABANDONED,
   sessionKeyOf,
   type SessionLease,
+  type ToolLedgerEntry,
 } from '@eventloom/core';
-import { afterCovered } from '@eventloom/core/internal';
+import { afterCovered, type Call, Calls } from '@eventloom/core/internal';
 import { coveredUntil } from '../covered-until.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
-import { eventsOfRun, isRunOver } from './events-of-run.ts';
-import { answerOpenCalls } from './open-calls.ts';
+import { eventsOfRun } from './resume-invocation.ts';
 
 /** Which run is given up, and why. */
 export interface CloseRunParams {
@@ -66,7 +68,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
   }
 }
 
-/** The event that tells of it, or undefined for a run that is over already, or is none. */
+/** Returns the error event of the closed run; undefined for a run that is over already, or that the session does not have. */
 async function storeClosing(
   { appName, platform, sessionService }: Runner,
   lease: SessionLease,
@@ -74,9 +76,10 @@ async function storeClosing(
   invocationId: string,
   reason: string,
 ): Promise<Event | undefined> {
+  const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
-  if (!first || !beginsResumableRun(first) || isRunOver(events)) return undefined;
+  if (!first || !calls.isRunOpen(invocationId)) return undefined;
   const { requestId, customMetadata } = first;
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => ({
@@ -90,25 +93,66 @@ async function storeClosing(
   });
   const append = async (event: Event): Promise<Event> => sessionService.appendEvent({ session, event, lease });
   const ledger = await sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });
-  for (const { asking, content, actions } of answerOpenCalls(events, ledger)) {
+  const entries = new Map(ledger.map((entry) => [entry.callId, entry]));
+  for (const [asking, open] of Map.groupBy(calls.open(invocationId), ({ event }) => event)) {
+    const answer = answerOpenCalls(open, entries);
+    if (!answer) continue;
     const { author, branch, executionId, parentExecutionId } = asking;
     await append(
       createEvent({
         ...params(author),
-        content,
-        actions,
+        ...answer,
         ...(branch === undefined ? {} : { branch }),
         ...(executionId === undefined ? {} : { executionId }),
         ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
       }),
     );
   }
-  // A process that ended in the midst of this may have told of it already.
+  // A process that ended while it closed the run may have stored the error event already.
   const told =
     events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
     (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
   await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
   return told;
+}
+
+/**
+ * Responses to the open calls of one reply, so that a model can be asked again: the ledger's response to a call that finished, and
+ * otherwise that the call was interrupted. A finished call whose response comes later, and a request to a person, stay open: they are
+ * answered in a new run. Undefined if all calls stay open.
+ */
+function answerOpenCalls(
+  calls: readonly Call[],
+  ledger: ReadonlyMap<string, ToolLedgerEntry>,
+): Pick<EventParams, 'content' | 'actions'> | undefined {
+  const parts: Part[] = [];
+  const changes: Partial<EventActions>[] = [];
+  for (const { call, id, event } of calls) {
+    const entry = ledger.get(`${event.id}/${id}`);
+    const isFinished = entry?.status === 'finished';
+    if (isFinished && !entry.response) continue;
+    parts.push({
+      functionResponse: { id, name: call.name ?? '', response: { ...(entry?.response ?? interrupted(entry)) } },
+    });
+    if (isFinished && entry.actions) changes.push(changesOf(entry.actions));
+  }
+  return parts.length > 0 ? { content: { role: 'user', parts }, actions: mergeEventActions(changes) } : undefined;
+}
+
+function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
+  const message = entry
+    ? 'The call was cut off, and its run was given up. It may have had its effect or not.'
+    : 'The run was given up before the call began.';
+  return { error: 'interrupted', message };
+}
+
+/** The changes of a call, without where it wanted to lead the run. */
+function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventActions>): Partial<EventActions> {
+  return {
+    ...(stateDelta ? { stateDelta } : {}),
+    ...(removedState ? { removedState } : {}),
+    ...(artifactDelta ? { artifactDelta } : {}),
+  };
 }
 
 function checkParams(params: CloseRunParams): void {

@@ -4,29 +4,38 @@ import {
   type Content,
   type Event,
   InvalidRequestError,
+  newestFirst,
   type RunConfig,
 } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
-import { eventsOfRun, isRunOver } from './events-of-run.ts';
+import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';
 import { configOfBeginning } from './run-beginning.ts';
 
-/** An invocation that goes on. */
+/** A run that is resumed. */
 export interface ResumedInvocation {
   readonly past: InvocationLog;
-  /** The message that set it off. */
+  /** The message that started the run. */
   readonly userContent: Content;
-  /** Who was given control by that. */
+  /** The agent that the run started with. */
   readonly picked: PickedAgent;
-  /** What of the run's config is remembered. */
+  /** The stored part of the run's config. */
   readonly config: RunConfig;
 }
 
 /**
- * Reads from the log what an invocation is to go on with.
- * @throws InvalidRequestError for an invocation that the session does not have, that was not resumable, or that is over
+ * Reads from the session what a resumed run continues with.
+ *
+ * @throws InvalidRequestError for a run that the session does not have, that was not resumable, or that is over
  */
-export function resumeInvocation(root: BaseAgent, events: readonly Event[], invocationId: string): ResumedInvocation {
+export function resumeInvocation(
+  root: BaseAgent,
+  { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
+  invocationId: string,
+): ResumedInvocation {
+  const { events } = session;
+  const calls = Calls.of(session, derived);
   const own = eventsOfRun(events, invocationId);
   const [first] = own;
   const fail = (fault: string): never => {
@@ -34,26 +43,28 @@ export function resumeInvocation(root: BaseAgent, events: readonly Event[], invo
   };
   if (!first?.content) return fail('is none of this session');
   if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; begin a new one');
-  if (isRunOver(own)) return fail('is over');
-  const { branch } = first;
+  if (!calls.isRunOpen(invocationId)) return fail('is over');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
-  const before = events.slice(0, events.indexOf(first));
-  const agent = began ? root.findAgent(began.author) : pickAgain(root, first, before);
+  const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and there is none of that name`);
   return {
     past: new InvocationLog(own),
     userContent: first.content,
-    picked: { agent, branch },
+    picked: { agent, branch: first.branch },
     config: configOfBeginning(first),
   };
 }
 
-/** Before any agent event: picks the agent from the message, or from the history before it. */
-function pickAgain(root: BaseAgent, { content }: Event, before: readonly Event[]): BaseAgent {
-  const answered = content?.parts?.[0]?.functionResponse?.id;
-  const asking =
-    answered === undefined
-      ? undefined
-      : before.findLast((event) => event.content?.parts?.some(({ functionCall }) => functionCall?.id === answered));
-  return (asking && root.findAgent(asking.author)) ?? lastSpeaker(root, before, new Map());
+/** The events of a run in order, without rewound ones. Empty if the session does not have the run, or was rewound to before it. */
+export function eventsOfRun(events: readonly Event[], invocationId: string): Event[] {
+  const own: Event[] = [];
+  for (const event of newestFirst(events)) if (event.invocationId === invocationId) own.push(event);
+  return own.reverse();
+}
+
+/** The agent that a message started, if none of its events is stored: the one whose call it answers, or the last speaker before it. */
+function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], calls: Calls): BaseAgent {
+  const [answered] = calls.answeredIn(message);
+  const before = events.slice(0, events.indexOf(message));
+  return (answered && root.findAgent(answered.event.author)) ?? lastSpeaker(root, before, new Map());
 }

@@ -1,8 +1,9 @@
-import { createEvent, type Event, getFunctionCalls } from '@eventloom/core';
+import { createEvent, type Event } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { matchAnswers } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
-import { matchAnswers } from './match-answers.ts';
 
 /** Events that count how often what they say is looked at. */
 function counted(events: readonly Event[]): { readonly events: readonly Event[]; readonly looks: () => number } {
@@ -26,8 +27,8 @@ test('answers to many calls are matched with a look at each event, not with one 
     { role: 'user', parts },
     { events, platform, requestTtlMs: undefined, credentialService: undefined },
   );
-  expect(matched.calls.flatMap(getFunctionCalls).map(({ id }) => id)).toEqual(ids);
-  expect(answeredRun(events, ids)).toBeUndefined();
+  expect(matched.calls.map(({ id }) => id)).toEqual(ids);
+  expect(answeredRun(new Calls(events), ids)).toBeUndefined();
   expect(looks()).toBeLessThan(5 * events.length);
 });
 
@@ -51,5 +52,5 @@ test('of calls with one id on branches of a run each answer takes the next, a ca
     { role: 'user', parts: [answer, answer] },
     { events, platform: fixedPlatform(), requestTtlMs: undefined, credentialService: undefined },
   );
-  expect(calls.map(({ id }) => id)).toEqual(['z', 'x']);
+  expect(calls.map(({ event }) => event.id)).toEqual(['z', 'x']);
 });

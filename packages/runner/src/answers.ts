@@ -1,0 +1,228 @@
+import {
+  askedCallId,
+  type AuthCredential,
+  type BaseCredentialService,
+  ConfigurationError,
+  type Content,
+  type Event,
+  type FunctionResponse,
+  type InputRequest,
+  InvalidMessageError,
+  inputRequestOf,
+  isPersonRequest,
+  isRecord,
+  newestFirst,
+  type Part,
+  type Platform,
+  REQUEST_CONFIRMATION,
+  type SessionKey,
+} from '@eventloom/core';
+import { type Call, Calls, isSettled } from '@eventloom/core/internal';
+import { ValueSchema } from '@eventloom/tools';
+
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** A message, with the calls that it answers: one for each of its function responses, in their order. */
+export interface MatchedMessage {
+  readonly message: Content;
+  readonly calls: readonly Call[];
+  /** Undefined for a message without function responses. */
+  readonly answers: RequestAnswers | undefined;
+}
+
+/** The session that a message answers calls of, and the runner's options about answers. */
+export interface MatchParams {
+  /** In order. */
+  readonly events: readonly Event[];
+  readonly calls?: Calls;
+  /** The run that is resumed: only its calls can be answered. */
+  readonly invocationId?: string | undefined;
+  readonly platform: Platform;
+  /** How long a request to a person can be answered. */
+  readonly requestTtlMs: number | undefined;
+  readonly credentialService: BaseCredentialService | undefined;
+}
+
+/**
+ * Finds the call that each function response of a message answers. Puts the call's name into the response, and brings answers to requests
+ * into the form in which they are stored.
+ *
+ * @param before the answers of the message that this one replaces
+ * @throws InvalidMessageError for a response to no call of the session or to a call that has its final response, and for an invalid answer
+ *   to a request
+ */
+export async function matchAnswers(
+  message: Content,
+  params: MatchParams,
+  before?: RequestAnswers,
+): Promise<MatchedMessage> {
+  const { invocationId, events, calls = new Calls(events) } = params;
+  const answers = new RequestAnswers(params, before);
+  const matched: Call[] = [];
+  const taken = new Set<Call>();
+  const parts: Part[] = [];
+  for (const part of message.parts ?? []) {
+    const response = part.functionResponse;
+    if (!response) continue;
+    const call = calls.answerable(response.id ?? '', { invocationId, taken });
+    checkCall(call, response, invocationId);
+    matched.push(call);
+    taken.add(call);
+    const functionResponse = await answers.read({ ...response, name: call.call.name ?? '' }, call);
+    // Beside an answer to a request nothing is kept: it may hold the secret that was taken out of the answer.
+    parts.push(isPersonRequest(call.call) ? { functionResponse } : { ...part, functionResponse });
+  }
+  return { message: { ...message, parts }, calls: matched, answers };
+}
+
+function checkCall(
+  call: Call | undefined,
+  { id = '', name }: FunctionResponse,
+  invocationId: string | undefined,
+): asserts call is Call {
+  const fail = (fault: string): never => {
+    throw new InvalidMessageError(`newMessage: ${fault}`);
+  };
+  if (!call) {
+    const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
+    return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
+  }
+  if (call.responses.length > 0 && !call.isLongRunning) fail(`the call ${JSON.stringify(id)} has its answer already`);
+  if (name !== undefined && name !== call.call.name)
+    fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.call.name)}, not of ${JSON.stringify(name)}`);
+}
+
+/** A credential that came with a message. */
+interface GivenCredential {
+  readonly credentialKey: string;
+  readonly credential: AuthCredential;
+}
+
+/**
+ * The answers of one message to requests that tools and agents made to people. Credentials are taken out of the answers, and handed to the
+ * credential service right before the message is stored. If the message then cannot be stored, they stay with the service.
+ */
+export class RequestAnswers {
+  readonly #params: MatchParams;
+  readonly #before: RequestAnswers | undefined;
+  /** The ids of the requests that were answered, with the credential of the answer. */
+  readonly #given = new Map<string, GivenCredential | undefined>();
+
+  /** @param before the answers of the message that this one replaces: its credentials still count */
+  constructor(params: MatchParams, before?: RequestAnswers) {
+    this.#params = params;
+    this.#before = before;
+  }
+
+  /**
+   * Returns the response as it is stored; unchanged if its call is no request to a person.
+   *
+   * @throws InvalidMessageError for a request that is settled, a second answer to a request, and an invalid answer
+   * @throws ConfigurationError for a credential if there is no service to keep it
+   */
+  async read(response: FunctionResponse, request: Call): Promise<FunctionResponse> {
+    const { id, call } = request;
+    if (!isPersonRequest(call)) return response;
+    if (this.#given.has(id)) failAnswer(id, 'is answered twice');
+    if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'was answered already');
+    if (request.about && isSettled(request)) failAnswer(id, 'was answered already, and its tool call is over');
+    this.#given.set(id, undefined);
+    const answer = await this.#read(response.response ?? {}, request);
+    return { id, name: call.name ?? '', response: answer };
+  }
+
+  #read(response: JsonRecord, { id, call, event }: Call): JsonRecord | Promise<JsonRecord> {
+    const { platform, requestTtlMs } = this.#params;
+    const isLate = requestTtlMs !== undefined && platform.now() > event.timestamp * 1000 + requestTtlMs;
+    const expired = isLate ? { expired: true } : {};
+    const input = inputRequestOf(call);
+    // An answer that came too late is not checked.
+    if (input) return isLate ? expired : readInput(input, response, id);
+    const given = unwrap(response, id);
+    if (call.name === REQUEST_CONFIRMATION) return { ...readConfirmation(given, id), ...expired };
+    return { provided: this.#takeCredential(given, id, call.args, isLate), ...expired };
+  }
+
+  /**
+   * True if the agent that made the request spoke after an answer to it. An agent that did not, because its run was interrupted, can be
+   * answered again.
+   */
+  #isContinued({ event: asked, responses: [first] }: Call): boolean {
+    for (const event of first ? newestFirst(this.#params.events) : []) {
+      if (event === first?.event) return false;
+      if (event.author === asked.author && event.branch === asked.branch) return true;
+    }
+    return false;
+  }
+
+  #takeCredential(given: JsonRecord, id: string, args: JsonRecord = {}, isLate: boolean): boolean {
+    const { credentialService } = this.#params;
+    if (!credentialService) {
+      throw new ConfigurationError('newMessage: has a credential: the runner has no credentialService');
+    }
+    if (isLate) return false;
+    const known = given['provided'] === true && this.#before ? this.#before.#given.get(id) : undefined;
+    const credential = known?.credential ?? credentialService.readAnswer(given);
+    const { authConfig } = args;
+    const credentialKey = isRecord(authConfig) ? authConfig['credentialKey'] : undefined;
+    if (!credential || typeof credentialKey !== 'string') return false;
+    this.#given.set(id, { credentialKey, credential });
+    return true;
+  }
+
+  /** Hands the credentials to the service. */
+  async keepCredentials({ appName, userId }: SessionKey): Promise<void> {
+    for (const given of this.#given.values()) {
+      if (given) await this.#params.credentialService?.saveCredential({ appName, userId, ...given });
+    }
+  }
+}
+
+/** Clients of the ADK may send an answer as JSON text under `response`. */
+function unwrap(response: JsonRecord, id: string): JsonRecord {
+  const text = response['response'];
+  if (typeof text !== 'string' || Object.keys(response).length > 1) return response;
+  const value = parseJson(text);
+  return isRecord(value) ? value : failAnswer(id, 'has an answer whose response is not the JSON of an object');
+}
+
+function readConfirmation({ confirmed, payload }: JsonRecord, id: string): JsonRecord {
+  if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed, which must be true or false');
+  return { confirmed, ...(payload === undefined || payload === null ? {} : { payload }) };
+}
+
+/**
+ * Reads the answer to a request for input. Clients send `{result}`, or an object that is the answer itself: the schema tells them apart. A
+ * text that does not match the schema is read as JSON, because people type it.
+ */
+async function readInput({ responseSchema }: InputRequest, response: JsonRecord, id: string): Promise<JsonRecord> {
+  const keys = Object.keys(response);
+  const value = keys.length === 1 && keys[0] === 'result' ? response['result'] : response;
+  if (!responseSchema) return { result: value };
+  const schema = new ValueSchema(responseSchema, `request ${JSON.stringify(id)}`);
+  const issues = await issuesOf(schema, value);
+  if (issues.length === 0) return { result: value };
+  // The answer itself may be an object with nothing but a `result`.
+  for (const other of [response, typeof value === 'string' ? parseJson(value) : undefined])
+    if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
+  return failAnswer(id, `has an answer that is not as it was asked for: ${issues.join('; ')}`);
+}
+
+async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly string[]> {
+  const checked = await schema.check(value);
+  return 'issues' in checked ? checked.issues : [];
+}
+
+/** The value that a text is the JSON of; undefined for other text. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing of an answer may be in the message: it may be a secret. */
+function failAnswer(id: string, fault: string): never {
+  throw new InvalidMessageError(`newMessage: the request ${JSON.stringify(id)} ${fault}`);
+}
