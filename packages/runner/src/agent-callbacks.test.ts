@@ -1,13 +1,16 @@
 import { BasePlugin, type CallbackContext, type Content, ModelError } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { calling, setUp, textOf, toolOf } from './fixtures/callback-run.ts';
+import { callF, toolOf } from './fixtures/called-tool.ts';
+import { scenario, textOf } from './fixtures/scenario.ts';
 
 // Agents.
 
 test('content of a beforeAgentCallback is said instead of the agent, and nobody is asked after it', async () => {
-  const { model, run } = await setUp([], {
-    beforeAgentCallback: [() => undefined, () => ({ parts: [{ text: 'closed' }] }), () => expect.unreachable()],
-    afterAgentCallback: () => expect.unreachable(),
+  const { model, run } = await scenario({
+    agent: {
+      beforeAgentCallback: [() => undefined, () => ({ parts: [{ text: 'closed' }] }), () => expect.unreachable()],
+      afterAgentCallback: () => expect.unreachable(),
+    },
   });
   const events = await run();
   expect(events).toMatchObject([{ author: 'bot', content: { role: 'model', parts: [{ text: 'closed' }] } }]);
@@ -20,21 +23,30 @@ test('content of a plugin’s beforeAgentCallback comes before the agent’s own
       return { parts: [{ text: 'closed' }] };
     }
   }
-  const { run } = await setUp([], { beforeAgentCallback: () => expect.unreachable() }, [new Closing('closing')]);
+  const { run } = await scenario({
+    agent: { beforeAgentCallback: () => expect.unreachable() },
+    plugins: [new Closing('closing')],
+  });
   expect((await run()).map(textOf)).toEqual(['closed']);
 });
 
 test('content of an afterAgentCallback is said in addition', async () => {
-  const { run } = await setUp(['answer'], {
-    afterAgentCallback: [() => ({ parts: [{ text: 'more' }] }), () => expect.unreachable()],
+  const { run } = await scenario({
+    model: ['answer'],
+    agent: {
+      afterAgentCallback: [() => ({ parts: [{ text: 'more' }] }), () => expect.unreachable()],
+    },
   });
   expect((await run()).map(textOf)).toEqual(['answer', 'more']);
 });
 
 test('state of agent callbacks that say nothing goes out in events of its own', async () => {
-  const { run, session } = await setUp(['answer'], {
-    beforeAgentCallback: ({ state }) => state.set('before', 1),
-    afterAgentCallback: ({ state }) => state.set('after', state.get('before')),
+  const { run, session } = await scenario({
+    model: ['answer'],
+    agent: {
+      beforeAgentCallback: ({ state }) => state.set('before', 1),
+      afterAgentCallback: ({ state }) => state.set('after', state.get('before')),
+    },
   });
   const events = await run();
   expect(events.map((event) => [textOf(event), event.actions.stateDelta])).toEqual([
@@ -48,10 +60,13 @@ test('state of agent callbacks that say nothing goes out in events of its own', 
 test('an onAgentErrorCallback can answer for an agent that threw, and the run goes on', async () => {
   const seen: unknown[] = [];
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
-  const { run } = await setUp([lost], {
-    onAgentErrorCallback: ({ error }) => {
-      seen.push(error);
-      return { parts: [{ text: 'Sorry.' }] };
+  const { run } = await scenario({
+    model: [lost],
+    agent: {
+      onAgentErrorCallback: ({ error }) => {
+        seen.push(error);
+        return { parts: [{ text: 'Sorry.' }] };
+      },
     },
   });
   const events = await run();
@@ -61,7 +76,7 @@ test('an onAgentErrorCallback can answer for an agent that threw, and the run go
 
 test('an onAgentErrorCallback that answers nothing lets the agent fail, with one error event', async () => {
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
-  const { run, session } = await setUp([lost], { onAgentErrorCallback: () => undefined });
+  const { run, session } = await scenario({ model: [lost], agent: { onAgentErrorCallback: () => undefined } });
   await expect(run()).rejects.toBe(lost);
   expect((await session()).events.map((event) => event.errorCode)).toEqual([undefined, 'UNAVAILABLE']);
 });
@@ -69,11 +84,14 @@ test('an onAgentErrorCallback that answers nothing lets the agent fail, with one
 test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', 'afterAgentCallback'] as const)(
   'what a %s throws fails the run as an error of the agent',
   async (callback) => {
-    const { run, session } = await setUp(['answer'], {
-      [callback]: () => {
-        throw new RangeError('callback');
+    const { run, session } = await scenario({
+      model: ['answer'],
+      agent: {
+        [callback]: () => {
+          throw new RangeError('callback');
+        },
+        onModelErrorCallback: () => expect.unreachable(),
       },
-      onModelErrorCallback: () => expect.unreachable(),
     });
     await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
     expect((await session()).events.at(-1)).toMatchObject({
@@ -85,9 +103,12 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', '
 
 test('a callback may end the invocation: the event it belongs to is the last', async () => {
   const end = ({ context }: { context: CallbackContext }) => context.invocationContext.endInvocation();
-  const after = await setUp([calling], { tools: [toolOf(() => expect.unreachable())], afterModelCallback: end });
+  const after = await scenario({
+    model: [callF],
+    agent: { tools: [toolOf(() => expect.unreachable())], afterModelCallback: end },
+  });
   expect(await after.run()).toHaveLength(1);
 
-  const agent = await setUp([], { beforeAgentCallback: (context) => end({ context }) });
+  const agent = await scenario({ agent: { beforeAgentCallback: (context) => end({ context }) } });
   expect(await agent.run()).toEqual([]);
 });

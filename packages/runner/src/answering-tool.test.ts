@@ -6,15 +6,22 @@ import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { Runner } from './runner.ts';
-import { schema, setUp, textOf, weather } from './fixtures/output-run.ts';
+import { scenario, textOf } from './fixtures/scenario.ts';
 
 // Output schema with tools.
+
+const schema = z.object({ city: z.string(), days: z.number().default(1) });
+
+const weather = new FunctionTool({ name: 'weather', description: '', execute: () => 'clear' });
 
 const TOOLS = { outputSchema: schema, outputKey: 'answer', tools: [weather] };
 
 test('a model that can do both is asked for the shape, and has only the agent’s tools', async () => {
   const steps = [{ calls: [{ name: 'weather', args: {} }] }, '{"city":"Paris"}'];
-  const { model, run } = await setUp(steps, TOOLS, { outputSchemaWithTools: true });
+  const { model, run } = await scenario({
+    model: new ScriptedModel(steps, { outputSchemaWithTools: true }),
+    agent: TOOLS,
+  });
   const events = await run();
   expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['weather']);
   expect(model.requests[0]?.request.config.responseJsonSchema).toBeDefined();
@@ -26,7 +33,7 @@ test('a model that cannot is given a tool by which it hands in the answer', asyn
     { calls: [{ name: 'weather', args: {} }] },
     { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] },
   ];
-  const { model, run, session } = await setUp(steps, TOOLS);
+  const { model, run, session } = await scenario({ model: steps, agent: TOOLS });
   const events = await run();
   const { config, toolsDict } = model.requests[0]?.request ?? expect.unreachable();
   expect(Object.keys(toolsDict)).toEqual(['weather', SET_MODEL_RESPONSE]);
@@ -45,7 +52,10 @@ test('a model that cannot is given a tool by which it hands in the answer', asyn
 
 test('the answering tool is given to each request once, also in later steps and runs', async () => {
   const handIn = { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] };
-  const { model, run } = await setUp([{ calls: [{ name: 'weather', args: {} }] }, handIn, handIn], TOOLS);
+  const { model, run } = await scenario({
+    model: [{ calls: [{ name: 'weather', args: {} }] }, handIn, handIn],
+    agent: TOOLS,
+  });
   await run();
   await run();
   const names = model.requests.map(({ request }) =>
@@ -58,7 +68,7 @@ test('the answering tool is given to each request once, also in later steps and 
 
 test('an answer handed in with the wrong shape is told to the model, which can hand in another', async () => {
   const handIn = (args: Record<string, unknown>) => ({ calls: [{ name: SET_MODEL_RESPONSE, args }] });
-  const { run } = await setUp([handIn({ city: 5 }), handIn({ city: 'Paris' })], TOOLS);
+  const { run } = await scenario({ model: [handIn({ city: 5 }), handIn({ city: 'Paris' })], agent: TOOLS });
   const events = await run();
   expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({
     error: 'the answer does not match the schema: city: Invalid input: expected string, received number',
@@ -68,13 +78,13 @@ test('an answer handed in with the wrong shape is told to the model, which can h
 
 test('answers of the wrong shape are bounded however they come', async () => {
   const wrong = { calls: [{ name: SET_MODEL_RESPONSE, args: {} }] };
-  const { model, run } = await setUp([wrong, 'as text', wrong, wrong], TOOLS);
+  const { model, run } = await scenario({ model: [wrong, 'as text', wrong, wrong], agent: TOOLS });
   await expect(run()).rejects.toBeInstanceOf(OutputSchemaError);
   model.assertConsumed();
 });
 
 test('an answer that comes as text is taken all the same', async () => {
-  const { run } = await setUp(['{"city":"Paris"}'], TOOLS);
+  const { run } = await scenario({ model: ['{"city":"Paris"}'], agent: TOOLS });
   expect((await run()).map(getStructuredOutput)).toEqual([{ city: 'Paris', days: 1 }]);
 });
 
@@ -83,7 +93,7 @@ test('an answer beside other calls ends the turn when all of them are answered',
     { name: 'weather', args: {} },
     { name: SET_MODEL_RESPONSE, args: { city: 'Paris' } },
   ];
-  const { run } = await setUp([{ calls }], TOOLS);
+  const { run } = await scenario({ model: [{ calls }], agent: TOOLS });
   const events = await run();
   expect(events[1]?.content?.parts).toHaveLength(2);
   expect(getStructuredOutput(events[2] as Event)).toEqual({ city: 'Paris', days: 1 });
@@ -95,13 +105,16 @@ test('an answer beside a call that stays open ends the turn', async () => {
     { name: 'later', args: {} },
     { name: SET_MODEL_RESPONSE, args: { city: 'Paris' } },
   ];
-  const { run } = await setUp([{ calls }], { ...TOOLS, tools: [later] });
+  const { run } = await scenario({ model: [{ calls }], agent: { ...TOOLS, tools: [later] } });
   expect(getStructuredOutput((await run()).at(-1) as Event)).toEqual({ city: 'Paris', days: 1 });
 });
 
 test('a schema that is no object is handed in as a value', async () => {
   const steps = [{ calls: [{ name: SET_MODEL_RESPONSE, args: { value: ['a', 'b'] } }] }];
-  const { model, run, session } = await setUp(steps, { ...TOOLS, outputSchema: z.array(z.string()) });
+  const { model, run, session } = await scenario({
+    model: steps,
+    agent: { ...TOOLS, outputSchema: z.array(z.string()) },
+  });
   const events = await run();
   expect(model.requests[0]?.request.toolsDict[SET_MODEL_RESPONSE]?._getDeclaration()?.parametersJsonSchema).toEqual({
     type: 'object',
@@ -129,6 +142,6 @@ test('concurrent runs of one agent do not hand in each other’s answers', async
 
 test('a tool of the agent’s own cannot have the name of the answering tool', async () => {
   const tools = [new FunctionTool({ name: SET_MODEL_RESPONSE, description: '', execute: () => '' })];
-  const { run } = await setUp([], { ...TOOLS, tools });
+  const { run } = await scenario({ agent: { ...TOOLS, tools } });
   await expect(run()).rejects.toBeInstanceOf(ConfigurationError);
 });

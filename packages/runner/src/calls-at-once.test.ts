@@ -2,7 +2,7 @@ import { BaseTool, type RunAsyncToolRequest } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { call, responsesOf, setUp } from './fixtures/tool-run.ts';
+import { call, responsesOf, scenario } from './fixtures/scenario.ts';
 
 /** Counts how many of its calls run at the same time. */
 class Crowd extends BaseTool {
@@ -35,10 +35,10 @@ test('calls of one reply run at the same time, and answer in call order in one e
       return n;
     },
   });
-  const { run } = await setUp(
-    [{ calls: [call('f', { n: 0 }), call('f', { n: 1 }), call('f', { n: 2 })] }, 'ok'],
-    [tool],
-  );
+  const { run } = await scenario({
+    model: [{ calls: [call('f', { n: 0 }), call('f', { n: 1 }), call('f', { n: 2 })] }, 'ok'],
+    agent: { tools: [tool] },
+  });
   const running = run();
   await Promise.all(gates.map((gate) => gate.reached));
   for (const gate of gates.toReversed()) {
@@ -58,8 +58,11 @@ test.each([
 ])('with %j at most %i calls run at the same time', async (runConfig, most) => {
   const tool = new Crowd();
   const numbers = Array.from({ length: 40 }, (_, n) => n);
-  const { run } = await setUp([{ calls: numbers.map((n) => call('f', { n })) }, 'ok'], [tool]);
-  const events = await run(runConfig);
+  const { run } = await scenario({
+    model: [{ calls: numbers.map((n) => call('f', { n })) }, 'ok'],
+    agent: { tools: [tool] },
+  });
+  const events = await run('hi', { runConfig });
   expect(tool.most).toBe(most);
   expect(tool.started).toEqual(numbers);
   expect(responsesOf(events[1])).toEqual(numbers.map((result) => ({ result })));
@@ -74,7 +77,10 @@ test('one call that fails leaves the others their answers', async () => {
       return n;
     },
   });
-  const { run } = await setUp([{ calls: [0, 1, 2].map((n) => call('f', { n })) }, 'ok'], [tool]);
+  const { run } = await scenario({
+    model: [{ calls: [0, 1, 2].map((n) => call('f', { n })) }, 'ok'],
+    agent: { tools: [tool] },
+  });
   expect(responsesOf((await run())[1])).toEqual([{ result: 0 }, { error: 'one' }, { result: 2 }]);
 });
 
@@ -90,7 +96,10 @@ test('each call has a context of its own, and what they change is merged in call
       if (n === 2) actions.escalate = true;
     },
   });
-  const { run, state } = await setUp([{ calls: [0, 1, 2].map((n) => call('f', { n }, `c${n}`)) }, 'ok'], [tool]);
+  const { run, state } = await scenario({
+    model: [{ calls: [0, 1, 2].map((n) => call('f', { n }, `c${n}`)) }, 'ok'],
+    agent: { tools: [tool] },
+  });
   const events = await run();
   const delta = { last: 2, 'key 0': 'c0', 'key 1': 'c1', 'key 2': 'c2' };
   expect(events[1]?.actions).toEqual({ stateDelta: delta, artifactDelta: {}, removedState: ['gone'], escalate: true });

@@ -4,7 +4,8 @@ import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { chunksOf, KEY, ONE, setUp } from './fixtures/streaming-run.ts';
+import { KEY } from './fixtures/scenario.ts';
+import { chunksOf, ONE, streaming } from './fixtures/streaming-run.ts';
 
 /** Reads its sub-agent until the first chunk of a tool. */
 class Impatient extends BaseAgent {
@@ -24,7 +25,7 @@ test.each([
   ['left', false],
 ])('when the run is %s the finally blocks of its generators run', async (_, aborts) => {
   const closed = new Gate();
-  const { start, stored } = await setUp(async function* () {
+  const { start, stored } = await streaming(async function* () {
     try {
       for (;;) yield 'again';
     } finally {
@@ -34,7 +35,7 @@ test.each([
   closed.open();
   const abort = new AbortController();
   const reading = (async () => {
-    for await (const event of start({ streamingMode: 'sse' }, abort.signal)) {
+    for await (const event of start('hi', { abortSignal: abort.signal })) {
       if (chunksOf([event]).length === 0) continue;
       if (!aborts) break;
       abort.abort();
@@ -48,7 +49,7 @@ test.each([
 
 test('a generator whose agent is left by another one is closed, and counts as cut off', async () => {
   let closed = false;
-  const { runner, sessionService } = await setUp(() => '');
+  const { runner, sessionService } = await streaming(() => '');
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -74,7 +75,7 @@ test('a generator that waits when the run is aborted is closed when its wait is 
   const closed = new Gate();
   const waiting = new Gate();
   const abort = new AbortController();
-  const { start } = await setUp(async function* () {
+  const { start } = await streaming(async function* () {
     try {
       await waiting.pass();
       yield 'late';
@@ -84,7 +85,7 @@ test('a generator that waits when the run is aborted is closed when its wait is 
     }
   });
   const reading = (async () => {
-    for await (const _ of start({ streamingMode: 'sse' }, abort.signal));
+    for await (const _ of start('hi', { abortSignal: abort.signal }));
   })();
   await waiting.reached;
   abort.abort();

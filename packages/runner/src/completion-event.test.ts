@@ -7,13 +7,14 @@ import {
   RunAbortedError,
 } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { failing, HI, KEY, setUp, throwing, twice } from './fixtures/failing-run.ts';
+import { throwing, twice } from './fixtures/failing-agents.ts';
+import { KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
 
 // The completion event.
 
 test('the completion event comes last and once, is never stored, and says how the run ended', async () => {
-  const { runner, stored } = await setUp(twice);
-  const events = await runner.run({ ...HI, runConfig: { completionEvent: true, requestId: 'r1' } });
+  const { run, stored } = await scenario({ agent: twice });
+  const events = await run('hi', { runConfig: { completionEvent: true, requestId: 'r1' } });
   expect(events.map(isRunnerCompletion)).toEqual([false, false, true]);
   expect(events[2]).toMatchObject({
     author: 'app',
@@ -21,27 +22,25 @@ test('the completion event comes last and once, is never stored, and says how th
     requestId: 'r1',
     customMetadata: { outcome: 'completed' },
   });
-  expect((await stored()).events).toHaveLength(3);
+  expect(await stored()).toHaveLength(3);
 });
 
 test('a failed run ends with its error event, the completion event and then the error', async () => {
-  const { runner } = await setUp(throwing);
-  const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
+  const { runner } = await scenario({ agent: throwing });
+  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
   expect(EventloomError.isInstance(error)).toBe(true);
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   expect(events[1]?.customMetadata).toEqual({ outcome: 'failed' });
 });
 
 test('an aborted run ends with the completion event and then the error', async () => {
-  const { runner } = await setUp(twice);
+  const { runner } = await scenario({ agent: twice });
   const controller = new AbortController();
   const events: Event[] = [];
   const running = (async () => {
-    for await (const event of runner.runAsync({
-      ...HI,
-      abortSignal: controller.signal,
-      runConfig: { completionEvent: true },
-    })) {
+    for await (const event of runner.runAsync(
+      saying('hi', { abortSignal: controller.signal, runConfig: { completionEvent: true } }),
+    )) {
       events.push(event);
       controller.abort();
     }
@@ -54,12 +53,12 @@ test('an aborted run ends with the completion event and then the error', async (
 test.each(['before it is asked for anything', 'while it waits for its session'])(
   'a run that is aborted %s ends with the completion event and then the error',
   async (when) => {
-    const { runner, stored } = await setUp(twice);
+    const { runner, stored } = await scenario({ agent: twice });
     await runner.sessionService.acquireLease(KEY);
     const controller = new AbortController();
     if (when.startsWith('before')) controller.abort();
     const runConfig = { completionEvent: true, requestId: 'r1', customMetadata: { mine: 1 } };
-    const stream = runner.runAsync({ ...HI, abortSignal: controller.signal, runConfig });
+    const stream = runner.runAsync(saying('hi', { abortSignal: controller.signal, runConfig }));
     const first = stream.next();
     controller.abort();
     expect((await first).value).toMatchObject({
@@ -70,13 +69,16 @@ test.each(['before it is asked for anything', 'while it waits for its session'])
       customMetadata: { mine: 1, outcome: 'aborted' },
     });
     await expect(stream.next()).rejects.toBeInstanceOf(RunAbortedError);
-    expect((await stored()).events).toEqual([]);
+    expect(await stored()).toEqual([]);
   },
 );
 
 test('a run that is refused has no completion event', async () => {
-  const { runner } = await setUp(twice);
-  const { events } = await failing(runner, { ...HI, newMessage: { parts: [] }, runConfig: { completionEvent: true } });
+  const { runner } = await scenario({ agent: twice });
+  const { events } = await runToError(
+    runner,
+    saying('hi', { newMessage: { parts: [] }, runConfig: { completionEvent: true } }),
+  );
   expect(events).toEqual([]);
 });
 
@@ -86,7 +88,7 @@ test('a run that its first callback answers has a completion event as well', asy
       return { parts: [{ text: 'closed' }] };
     }
   }
-  const { runner } = await setUp(throwing, { plugins: [new Answering('answering')] });
-  const events = await runner.run({ ...HI, runConfig: { completionEvent: true } });
+  const { run } = await scenario({ agent: throwing, plugins: [new Answering('answering')] });
+  const events = await run('hi', { runConfig: { completionEvent: true } });
   expect(events.map((event) => event.object)).toEqual([undefined, 'runner.completion']);
 });

@@ -1,7 +1,7 @@
 import { LlmCallLimitError } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { setUp } from './fixtures/llm-run.ts';
+import { scenario } from './fixtures/scenario.ts';
 
 // Limits.
 
@@ -10,34 +10,31 @@ const calling = { calls: [{ name: 'f', args: {} }] };
 const f = new FunctionTool({ name: 'f', description: '', execute: () => 'again' });
 
 test('exactly maxLlmCalls model calls are allowed', async () => {
-  const allowed = await setUp([calling, calling, 'done'], { tools: [f] });
-  expect((await allowed.run('hi', { maxLlmCalls: 3 })).at(-1)).toMatchObject({
+  const allowed = await scenario({ model: [calling, calling, 'done'], agent: { tools: [f] } });
+  expect((await allowed.run('hi', { runConfig: { maxLlmCalls: 3 } })).at(-1)).toMatchObject({
     content: { parts: [{ text: 'done' }] },
   });
 
-  const { model, run, stored } = await setUp([calling, calling, 'never'], { tools: [f] });
-  await expect(run('hi', { maxLlmCalls: 2 })).rejects.toBeInstanceOf(LlmCallLimitError);
+  const { model, run, stored } = await scenario({ model: [calling, calling, 'never'], agent: { tools: [f] } });
+  await expect(run('hi', { runConfig: { maxLlmCalls: 2 } })).rejects.toBeInstanceOf(LlmCallLimitError);
   expect(model.calls).toBe(2);
   expect((await stored()).at(-1)).toMatchObject({ author: 'bot', errorCode: 'LLM_CALL_LIMIT' });
 });
 
 test('the limit is of a run, not of a session', async () => {
-  const { run } = await setUp(['one', 'two'], {});
-  await run('a', { maxLlmCalls: 1 });
-  await run('b', { maxLlmCalls: 1 });
+  const { run } = await scenario({ model: ['one', 'two'] });
+  await run('a', { runConfig: { maxLlmCalls: 1 } });
+  await run('b', { runConfig: { maxLlmCalls: 1 } });
 });
 
 test.each([0, -1])('maxLlmCalls %i means no limit', async (maxLlmCalls) => {
   const steps = Array.from({ length: 600 }, () => calling);
-  const { run } = await setUp([...steps, 'done'], { tools: [f] });
-  expect(await run('hi', { maxLlmCalls })).toHaveLength(1201);
+  const { run } = await scenario({ model: [...steps, 'done'], agent: { tools: [f] } });
+  expect(await run('hi', { runConfig: { maxLlmCalls } })).toHaveLength(1201);
 });
 
 test('without an option 500 calls are allowed', async () => {
-  const { model, run } = await setUp(
-    Array.from({ length: 501 }, () => calling),
-    { tools: [f] },
-  );
+  const { model, run } = await scenario({ model: Array.from({ length: 501 }, () => calling), agent: { tools: [f] } });
   await expect(run()).rejects.toBeInstanceOf(LlmCallLimitError);
   expect(model.calls).toBe(500);
 });

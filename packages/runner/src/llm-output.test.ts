@@ -1,13 +1,21 @@
 import { type Event, getStructuredOutput, OutputSchemaError, StateKeyError } from '@eventloom/core';
+import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { schema, setUp, textOf, weather } from './fixtures/output-run.ts';
+import { scenario, textOf } from './fixtures/scenario.ts';
 
 // outputKey.
 
+const schema = z.object({ city: z.string(), days: z.number().default(1) });
+
+const weather = new FunctionTool({ name: 'weather', description: '', execute: () => 'clear' });
+
 test('outputKey stores the text of the final answer, with the event that says it', async () => {
-  const { run, session } = await setUp([{ parts: [{ text: 'hm', thought: true }, { text: 'Par' }, { text: 'is' }] }], {
-    outputKey: 'answer',
+  const { run, session } = await scenario({
+    model: [{ parts: [{ text: 'hm', thought: true }, { text: 'Par' }, { text: 'is' }] }],
+    agent: {
+      outputKey: 'answer',
+    },
   });
   const events = await run();
   expect(events[0]?.actions.stateDelta).toEqual({ answer: 'Paris' });
@@ -16,29 +24,32 @@ test('outputKey stores the text of the final answer, with the event that says it
 
 test('text beside a call is not the answer', async () => {
   const steps = [{ text: 'Let me see.', calls: [{ name: 'weather', args: {} }] }, 'Clear.'];
-  const { run, session } = await setUp(steps, { outputKey: 'answer', tools: [weather] });
+  const { run, session } = await scenario({ model: steps, agent: { outputKey: 'answer', tools: [weather] } });
   const events = await run();
   expect(events[0]?.actions.stateDelta).toEqual({});
   expect((await session()).state).toEqual({ answer: 'Clear.' });
 });
 
 test('an empty answer stores nothing', async () => {
-  const { run, session } = await setUp([{ text: '' }], { outputKey: 'answer' });
+  const { run, session } = await scenario({ model: [{ text: '' }], agent: { outputKey: 'answer' } });
   await run();
   expect((await session()).state).toEqual({});
 });
 
 test('outputKey may have a scope, and one that cannot be stored is refused', async () => {
-  const { run, session } = await setUp(['Paris'], { outputKey: 'user:answer' });
+  const { run, session } = await scenario({ model: ['Paris'], agent: { outputKey: 'user:answer' } });
   await run();
   expect((await session()).state).toEqual({ 'user:answer': 'Paris' });
-  await expect(setUp([], { outputKey: '' })).rejects.toThrow(StateKeyError);
+  await expect(scenario({ agent: { outputKey: '' } })).rejects.toThrow(StateKeyError);
 });
 
 test('the answer is stored also when a callback removed the key before', async () => {
-  const { run, session } = await setUp(['Paris'], {
-    outputKey: 'answer',
-    beforeModelCallback: ({ context }) => context.state.remove('answer'),
+  const { run, session } = await scenario({
+    model: ['Paris'],
+    agent: {
+      outputKey: 'answer',
+      beforeModelCallback: ({ context }) => context.state.remove('answer'),
+    },
   });
   await run();
   expect((await session()).state).toEqual({ answer: 'Paris' });
@@ -47,7 +58,10 @@ test('the answer is stored also when a callback removed the key before', async (
 // Output schema without tools.
 
 test('with an output schema the model is told the shape, and the value is parsed', async () => {
-  const { model, run, session } = await setUp(['{"city":"Paris"}'], { outputSchema: schema, outputKey: 'answer' });
+  const { model, run, session } = await scenario({
+    model: ['{"city":"Paris"}'],
+    agent: { outputSchema: schema, outputKey: 'answer' },
+  });
   const events = await run();
   expect(model.requests[0]?.request.config).toMatchObject({
     responseMimeType: 'application/json',
@@ -59,7 +73,10 @@ test('with an output schema the model is told the shape, and the value is parsed
 });
 
 test('a fence of Markdown around the JSON is no fault', async () => {
-  const { run } = await setUp(['```json\n{"city":"Paris","days":2}\n```\n'], { outputSchema: schema });
+  const { run } = await scenario({
+    model: ['```json\n{"city":"Paris","days":2}\n```\n'],
+    agent: { outputSchema: schema },
+  });
   expect((await run()).map(getStructuredOutput)).toEqual([{ city: 'Paris', days: 2 }]);
 });
 
@@ -67,7 +84,7 @@ test.each([
   ['newlines', '```json' + '\n'.repeat(100_000)],
   ['spaces', '```json\n{}' + ' '.repeat(100_000) + 'x'],
 ])('a reply that begins a fence and ends in endless %s is refused at once', async (_, text) => {
-  const { model, run } = await setUp([text, '{"city":"Paris"}'], { outputSchema: schema });
+  const { model, run } = await scenario({ model: [text, '{"city":"Paris"}'], agent: { outputSchema: schema } });
   expect((await run()).map((event) => event.errorCode)).toEqual(['OUTPUT_SCHEMA', undefined]);
   expect(model.requests).toHaveLength(2);
 });
@@ -76,7 +93,7 @@ test.each([
   ['JSON Schema', { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }],
   ['the genai dialect', { type: 'OBJECT', properties: { n: { type: 'INTEGER' } }, required: ['n'] }],
 ])('an output schema may be %s', async (_, outputSchema) => {
-  const { model, run } = await setUp(['{"n":"x"}', '{"n":1}'], { outputSchema });
+  const { model, run } = await scenario({ model: ['{"n":"x"}', '{"n":1}'], agent: { outputSchema } });
   const events = await run();
   expect(events[0]).toMatchObject({ errorCode: 'OUTPUT_SCHEMA' });
   expect(getStructuredOutput(events[1] as Event)).toEqual({ n: 1 });
@@ -87,9 +104,12 @@ test.each([
 });
 
 test('an answer of the wrong shape goes back to the model with what is wrong, and is told in its event', async () => {
-  const { model, run, session } = await setUp(['Paris', '{"city":5}', '{"city":"Paris"}'], {
-    outputSchema: schema,
-    outputKey: 'answer',
+  const { model, run, session } = await scenario({
+    model: ['Paris', '{"city":5}', '{"city":"Paris"}'],
+    agent: {
+      outputSchema: schema,
+      outputKey: 'answer',
+    },
   });
   const events = await run();
   expect(events.map((event) => event.errorCode)).toEqual(['OUTPUT_SCHEMA', 'OUTPUT_SCHEMA', undefined]);
@@ -109,14 +129,17 @@ test('an answer of the wrong shape goes back to the model with what is wrong, an
 });
 
 test('an empty answer does not match a schema', async () => {
-  const { model, run } = await setUp([{ text: '' }, '{"city":"Paris"}'], { outputSchema: schema });
+  const { model, run } = await scenario({ model: [{ text: '' }, '{"city":"Paris"}'], agent: { outputSchema: schema } });
   const events = await run();
   expect(events[0]).toMatchObject({ errorCode: 'OUTPUT_SCHEMA', errorMessage: expect.stringContaining('it is empty') });
   expect(model.requests[1]?.request.contents.at(-1)?.parts?.[0]?.text).toContain('it is empty');
 });
 
 test('after three corrections the run fails', async () => {
-  const { model, run, session } = await setUp(['1', '2', '3', '4'], { outputSchema: schema, outputKey: 'answer' });
+  const { model, run, session } = await scenario({
+    model: ['1', '2', '3', '4'],
+    agent: { outputSchema: schema, outputKey: 'answer' },
+  });
   await expect(run()).rejects.toBeInstanceOf(OutputSchemaError);
   model.assertConsumed();
   const { events, state } = await session();
@@ -129,15 +152,21 @@ test('after three corrections the run fails', async () => {
 });
 
 test('what was corrected in an earlier run is not counted again', async () => {
-  const { run } = await setUp(['1', '2', '3', '{"city":"A"}', '1', '2', '3', '{"city":"B"}'], { outputSchema: schema });
+  const { run } = await scenario({
+    model: ['1', '2', '3', '{"city":"A"}', '1', '2', '3', '{"city":"B"}'],
+    agent: { outputSchema: schema },
+  });
   await run();
   expect((await run()).at(-1)).toMatchObject({ content: { parts: [{ text: '{"city":"B"}' }] } });
 });
 
 test('an answer that was cut short is not held against the schema', async () => {
-  const { run, session } = await setUp([{ text: '{"city":"Par', response: { finishReason: 'MAX_TOKENS' } }], {
-    outputSchema: schema,
-    outputKey: 'answer',
+  const { run, session } = await scenario({
+    model: [{ text: '{"city":"Par', response: { finishReason: 'MAX_TOKENS' } }],
+    agent: {
+      outputSchema: schema,
+      outputKey: 'answer',
+    },
   });
   const events = await run();
   expect(events).toMatchObject([{ errorCode: 'MAX_TOKENS' }]);
@@ -146,6 +175,6 @@ test('an answer that was cut short is not held against the schema', async () => 
 
 test('a value that state cannot hold fails the run', async () => {
   const outputSchema = z.object({ when: z.string().transform((text) => new Date(text)) });
-  const { run } = await setUp(['{"when":"2026-01-01"}'], { outputSchema, outputKey: 'answer' });
+  const { run } = await scenario({ model: ['{"when":"2026-01-01"}'], agent: { outputSchema, outputKey: 'answer' } });
   await expect(run()).rejects.toMatchObject({ code: 'STATE_VALUE' });
 });

@@ -2,10 +2,10 @@ import { BaseLlm, ConfigurationError, isFinalResponse, type LlmResponse } from '
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { setUp, textOf } from './fixtures/llm-run.ts';
+import { scenario, textOf } from './fixtures/scenario.ts';
 
 test('a turn without calls is one event, final, stored, with the author and the reply', async () => {
-  const { model, run, stored } = await setUp(['Hello!']);
+  const { model, run, stored } = await scenario({ model: ['Hello!'] });
   const events = await run();
   expect(events).toMatchObject([
     {
@@ -21,7 +21,7 @@ test('a turn without calls is one event, final, stored, with the author and the 
 });
 
 test('the model is asked with what was said so far', async () => {
-  const { model, run } = await setUp(['one', 'two']);
+  const { model, run } = await scenario({ model: ['one', 'two'] });
   await run('a');
   await run('b');
   expect(model.requests[1]?.request.contents).toEqual([
@@ -33,9 +33,12 @@ test('the model is asked with what was said so far', async () => {
 });
 
 test('with includeContents none the model sees the current turn alone', async () => {
-  const { model, run } = await setUp(['one', { calls: [{ name: 'now', args: {} }] }, 'two'], {
-    includeContents: 'none',
-    tools: [new FunctionTool({ name: 'now', description: '', execute: () => 5 })],
+  const { model, run } = await scenario({
+    model: ['one', { calls: [{ name: 'now', args: {} }] }, 'two'],
+    agent: {
+      includeContents: 'none',
+      tools: [new FunctionTool({ name: 'now', description: '', execute: () => 5 })],
+    },
   });
   await run('a');
   await run('b');
@@ -53,10 +56,10 @@ test('a call is stored, run, answered and told to the model, which then speaks',
     description: 'Tells the weather.',
     execute: ({ city }) => ({ city, sky: 'clear' }),
   });
-  const { model, run, stored } = await setUp(
-    [{ calls: [{ id: 'c1', name: 'weather', args: { city: 'Paris' } }] }, 'It is clear.'],
-    { tools: [weather] },
-  );
+  const { model, run, stored } = await scenario({
+    model: [{ calls: [{ id: 'c1', name: 'weather', args: { city: 'Paris' } }] }, 'It is clear.'],
+    agent: { tools: [weather] },
+  });
   const events = await run();
   expect(events).toMatchObject([
     {
@@ -87,14 +90,20 @@ test('the call is stored before its tool runs', async () => {
       seen.push(...(await stored()).map((event) => event.content?.parts?.[0]?.functionCall?.name));
     },
   });
-  const { run, stored } = await setUp([{ calls: [{ name: 'look', args: {} }] }, 'done'], { tools: [tool] });
+  const { run, stored } = await scenario({
+    model: [{ calls: [{ name: 'look', args: {} }] }, 'done'],
+    agent: { tools: [tool] },
+  });
   await run();
   expect(seen).toEqual([undefined, 'look']);
 });
 
 test('a call that the model left unnamed gets an id, which the model is not shown', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: (_, { functionCallId }) => functionCallId });
-  const { model, run } = await setUp([{ calls: [{ name: 'f', args: {} }] }, 'done'], { tools: [tool] });
+  const { model, run } = await scenario({
+    model: [{ calls: [{ name: 'f', args: {} }] }, 'done'],
+    agent: { tools: [tool] },
+  });
   const [call, response] = await run();
   const id = call?.content?.parts?.[0]?.functionCall?.id;
   expect(id).toMatch(/^adk-[0-9a-f-]{36}$/);
@@ -108,13 +117,16 @@ test('a call that the model left unnamed gets an id, which the model is not show
 // The request.
 
 test('the request has the instructions, the identity, the tools and the options of the agent', async () => {
-  const { model, run } = await setUp(['ok'], {
-    description: 'Helps "people".',
-    globalInstruction: 'Global.',
-    staticInstruction: 'Static {as it is}.',
-    instruction: 'Own.',
-    generateContentConfig: { temperature: 0.5, labels: { a: 'b' } },
-    tools: [new FunctionTool({ name: 'f', description: 'F.', execute: () => '' })],
+  const { model, run } = await scenario({
+    model: ['ok'],
+    agent: {
+      description: 'Helps "people".',
+      globalInstruction: 'Global.',
+      staticInstruction: 'Static {as it is}.',
+      instruction: 'Own.',
+      generateContentConfig: { temperature: 0.5, labels: { a: 'b' } },
+      tools: [new FunctionTool({ name: 'f', description: 'F.', execute: () => '' })],
+    },
   });
   await run();
   expect(model.requests[0]?.request).toMatchObject({
@@ -132,7 +144,7 @@ test('the request has the instructions, the identity, the tools and the options 
 });
 
 test('without instructions, tools and options there is the identity alone', async () => {
-  const { model, run } = await setUp(['ok']);
+  const { model, run } = await scenario({ model: ['ok'] });
   await run();
   expect(model.requests[0]?.request.config).toEqual({
     systemInstruction: 'You are an agent. Your internal name is "bot".',
@@ -141,7 +153,7 @@ test('without instructions, tools and options there is the identity alone', asyn
 
 test('the agent’s own options are not changed by a run', async () => {
   const generateContentConfig = { temperature: 0 };
-  const { run } = await setUp(['one', 'two'], { generateContentConfig, instruction: 'Own.' });
+  const { run } = await scenario({ model: ['one', 'two'], agent: { generateContentConfig, instruction: 'Own.' } });
   await run();
   await run();
   expect(generateContentConfig).toEqual({ temperature: 0 });
@@ -151,7 +163,7 @@ test('the agent’s own options are not changed by a run', async () => {
 
 test('a model that is a name is looked up in the models of the runner', async () => {
   const model = new ScriptedModel(['found'], { model: 'm-1' });
-  const { run } = await setUp([], { model: 'm-1' }, { models: (name) => (name === 'm-1' ? model : undefined) });
+  const { run } = await scenario({ agent: { model: 'm-1' }, models: (name) => (name === 'm-1' ? model : undefined) });
   expect((await run()).map(textOf)).toEqual(['found']);
   expect(model.requests[0]?.request.model).toBe('m-1');
 });
@@ -160,7 +172,7 @@ test.each([
   ['nobody knows', { models: () => undefined }, 'the runner\'s models know no model named "m-2"'],
   ['there are no models to look it up in', {}, 'the runner has no models to look "m-2" up in'],
 ])('a name that %s fails the run with a configuration error', async (_, runnerConfig, message) => {
-  const { run } = await setUp([], { model: 'm-2' }, runnerConfig);
+  const { run } = await scenario({ agent: { model: 'm-2' }, ...runnerConfig });
   const error: unknown = await run().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ConfigurationError);
   expect((error as Error).message).toContain(message);
@@ -169,7 +181,7 @@ test.each([
 // Replies.
 
 test('a finish other than STOP is an error beside the content', async () => {
-  const { run } = await setUp([{ text: 'cut', response: { finishReason: 'MAX_TOKENS' } }]);
+  const { run } = await scenario({ model: [{ text: 'cut', response: { finishReason: 'MAX_TOKENS' } }] });
   expect(await run()).toMatchObject([
     {
       content: { parts: [{ text: 'cut' }] },
@@ -181,7 +193,7 @@ test('a finish other than STOP is an error beside the content', async () => {
 });
 
 test('a reply that the service refused is an event with its error, and the run goes on to its end', async () => {
-  const { run } = await setUp([{ response: { errorCode: 'SAFETY', errorMessage: 'no' } }]);
+  const { run } = await scenario({ model: [{ response: { errorCode: 'SAFETY', errorMessage: 'no' } }] });
   expect(await run()).toMatchObject([{ errorCode: 'SAFETY', errorMessage: 'no' }]);
 });
 
@@ -196,7 +208,7 @@ test('what the model says beside its content is passed on', async () => {
     alternatives: [{ index: 1, content: { parts: [{ text: 'other' }] } }],
     responseId: 'resp-1',
   };
-  const { run } = await setUp([{ text: 'ok', response }]);
+  const { run } = await scenario({ model: [{ text: 'ok', response }] });
   expect(await run()).toMatchObject([response]);
 });
 
@@ -207,17 +219,19 @@ test('several whole replies to one request are one', async () => {
       yield { content: { role: 'model', parts: [{ text: 'lo' }] }, finishReason: 'STOP' };
     }
   }
-  const { run } = await setUp(new Twofold({ model: 'two' }));
+  const { run } = await scenario({ agent: { model: new Twofold({ model: 'two' }) } });
   expect((await run()).map(textOf)).toEqual(['Hello']);
 });
 
 test('the reply tells how long it took, by the clock of the platform', async () => {
-  const { run, platform } = await setUp([
-    () => {
-      platform.advance(250);
-      return 'done';
-    },
-  ]);
+  const { run, platform } = await scenario({
+    model: [
+      () => {
+        platform.advance(250);
+        return 'done';
+      },
+    ],
+  });
   const [event] = await run();
   expect(event?.usageMetadata).toEqual({ timingInfo: { timeToFirstTokenMs: 250 } });
   expect(event?.timestamp).toBe(platform.now() / 1000);

@@ -3,7 +3,7 @@ import { Gate } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { call, KEY, responsesOf, setUp } from './fixtures/tool-run.ts';
+import { call, KEY, responsesOf, scenario } from './fixtures/scenario.ts';
 
 // Answers.
 
@@ -30,10 +30,10 @@ test.each([
     { error: 'tool f returned something that is not JSON: the result at at is a Map, not a plain object' },
   ],
 ])('a tool that %s answers the model, and the run goes on', async (_, execute: () => unknown, response) => {
-  const { model, run } = await setUp(
-    [{ calls: [call('f')] }, 'I see.'],
-    [new FunctionTool({ name: 'f', description: '', execute })],
-  );
+  const { model, run } = await scenario({
+    model: [{ calls: [call('f')] }, 'I see.'],
+    agent: { tools: [new FunctionTool({ name: 'f', description: '', execute })] },
+  });
   const events = await run();
   expect(responsesOf(events[1])).toEqual([response]);
   expect(events).toHaveLength(3);
@@ -46,20 +46,26 @@ test('a tool whose runAsync throws at once answers the model as well', async () 
       throw new RangeError('at once');
     }
   }
-  const { run } = await setUp([{ calls: [call('f')] }, 'ok'], [new Throwing({ name: 'f', description: '' })]);
+  const { run } = await scenario({
+    model: [{ calls: [call('f')] }, 'ok'],
+    agent: { tools: [new Throwing({ name: 'f', description: '' })] },
+  });
   expect(responsesOf((await run())[1])).toEqual([{ error: 'at once' }]);
 });
 
 test('a name that no tool has is answered with the names that exist', async () => {
   const tools = ['find', 'buy'].map((name) => new FunctionTool({ name, description: '', execute: () => '' }));
-  const { run } = await setUp([{ calls: [call('serach')] }, { calls: [call('constructor')] }, 'ok'], tools);
+  const { run } = await scenario({
+    model: [{ calls: [call('serach')] }, { calls: [call('constructor')] }, 'ok'],
+    agent: { tools },
+  });
   const events = await run();
   expect(responsesOf(events[1])).toEqual([{ error: 'there is no tool named "serach"; the tools are: find, buy' }]);
   expect(responsesOf(events[3])).toEqual([{ error: 'there is no tool named "constructor"; the tools are: find, buy' }]);
 });
 
 test('an agent without tools answers a call with that', async () => {
-  const { run } = await setUp([{ calls: [call('find')] }, 'ok']);
+  const { run } = await scenario({ model: [{ calls: [call('find')] }, 'ok'] });
   expect(responsesOf((await run())[1])).toEqual([{ error: 'there is no tool named "find"; there are no tools' }]);
 });
 
@@ -77,10 +83,10 @@ test.each([
   ],
 ])('arguments that %s refuses cost one step, and the model can correct them', async (_, parameters, issue) => {
   const tool = new FunctionTool({ name: 'f', description: '', parameters, execute: (args) => args });
-  const { model, run } = await setUp(
-    [{ calls: [call('f', { n: 'x' }, 'c1')] }, { calls: [call('f', { n: 2 }, 'c2')] }, 'ok'],
-    [tool],
-  );
+  const { model, run } = await scenario({
+    model: [{ calls: [call('f', { n: 'x' }, 'c1')] }, { calls: [call('f', { n: 2 }, 'c2')] }, 'ok'],
+    agent: { tools: [tool] },
+  });
   const events = await run();
   expect(responsesOf(events[1])).toEqual([{ error: `the arguments of f are not valid: ${issue}` }]);
   expect(responsesOf(events[3])).toEqual([{ n: 2 }]);
@@ -96,7 +102,7 @@ test('a tool may change its arguments: the stored call keeps the model’s', asy
       return args;
     },
   });
-  const { run } = await setUp([{ calls: [call('f', { list: [1] })] }, 'ok'], [tool]);
+  const { run } = await scenario({ model: [{ calls: [call('f', { list: [1] })] }, 'ok'], agent: { tools: [tool] } });
   const events = await run();
   expect(events[0]?.content?.parts?.[0]?.functionCall?.args).toEqual({ list: [1] });
   expect(responsesOf(events[1])).toEqual([{ list: [1, 2] }]);
@@ -109,7 +115,7 @@ test('a call that the model’s service answered in the same reply is not run, a
     { text: 'Done.' },
   ];
   const remote = new FunctionTool({ name: 'remote', description: '', execute: (): never => expect.unreachable() });
-  const { model, run } = await setUp([{ parts }], [remote]);
+  const { model, run } = await scenario({ model: [{ parts }], agent: { tools: [remote] } });
   const events = await run();
   expect(events.map((event) => event.content?.parts)).toEqual([parts]);
   model.assertConsumed();
@@ -126,7 +132,7 @@ test('a tool that says skipSummarization ends the turn with its answer', async (
       return 'the answer';
     },
   });
-  const { model, run } = await setUp([{ calls: [call('f'), call('f')] }], [tool]);
+  const { model, run } = await scenario({ model: [{ calls: [call('f'), call('f')] }], agent: { tools: [tool] } });
   const events = await run();
   expect(events).toHaveLength(2);
   expect(events[1]?.actions.skipSummarization).toBe(true);
@@ -139,7 +145,7 @@ test('a tool that ends the invocation is answered, and nothing follows', async (
     description: '',
     execute: (_, { invocationContext }) => invocationContext.endInvocation(),
   });
-  const { model, run } = await setUp([{ calls: [call('f')] }], [tool]);
+  const { model, run } = await scenario({ model: [{ calls: [call('f')] }], agent: { tools: [tool] } });
   expect(await run()).toHaveLength(2);
   model.assertConsumed();
 });
@@ -153,10 +159,10 @@ test('each call is recorded when it starts and when it has ended, with its answe
     new FunctionTool({ name: 'fast', description: '', execute: () => 'quick' }),
     new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined }),
   ];
-  const { runner, sessionService } = await setUp(
-    [{ calls: [call('slow', {}, 'a'), call('fast', {}, 'b'), call('later', {}, 'c'), call('lost', {}, 'd')] }],
-    tools,
-  );
+  const { runner, sessionService } = await scenario({
+    model: [{ calls: [call('slow', {}, 'a'), call('fast', {}, 'b'), call('later', {}, 'c'), call('lost', {}, 'd')] }],
+    agent: { tools },
+  });
   let invocationId = '';
   let eventId = '';
   const running = (async () => {

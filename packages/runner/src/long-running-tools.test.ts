@@ -1,7 +1,7 @@
 import type { Event } from '@eventloom/core';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { call, responsesOf, setUp } from './fixtures/tool-run.ts';
+import { call, responsesOf, scenario } from './fixtures/scenario.ts';
 
 // Long-running tools.
 
@@ -16,7 +16,10 @@ function later(name: string, first?: unknown): LongRunningFunctionTool {
 const SAY = { userId: 'u', sessionId: 's' };
 
 test('a long-running tool without a first answer leaves its call open, and the agent waits', async () => {
-  const { model, run } = await setUp([{ calls: [call('approve', {}, 'c1')] }], [later('approve')]);
+  const { model, run } = await scenario({
+    model: [{ calls: [call('approve', {}, 'c1')] }],
+    agent: { tools: [later('approve')] },
+  });
   const events = await run();
   expect(events).toHaveLength(1);
   expect(events[0]?.longRunningToolIds).toEqual(['c1']);
@@ -24,7 +27,10 @@ test('a long-running tool without a first answer leaves its call open, and the a
 });
 
 test('the answer that comes later goes to the model next to its call', async () => {
-  const { model, runner, run } = await setUp([{ calls: [call('approve', {}, 'c1')] }, 'Approved.'], [later('approve')]);
+  const { model, runner, run } = await scenario({
+    model: [{ calls: [call('approve', {}, 'c1')] }, 'Approved.'],
+    agent: { tools: [later('approve')] },
+  });
   await run();
   const events = await runner.run({ ...SAY, newMessage: answering('c1') });
   expect(events.map((event) => event.content?.parts?.[0]?.text)).toEqual(['Approved.']);
@@ -36,7 +42,10 @@ test('the answer that comes later goes to the model next to its call', async () 
 
 test('a first status is told to the model, and the later answer takes its place and ends the request', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1')] }, 'I asked.', 'Approved.', 'Welcome.'];
-  const { model, runner, run } = await setUp(steps, [later('approve', { status: 'pending' })]);
+  const { model, runner, run } = await scenario({
+    model: steps,
+    agent: { tools: [later('approve', { status: 'pending' })] },
+  });
   const events = await run();
   expect(responsesOf(events[1])).toEqual([{ status: 'pending' }]);
   expect(events).toHaveLength(3);
@@ -56,7 +65,7 @@ test('a first status is told to the model, and the later answer takes its place 
 
 test('of two open calls the model is asked when both are answered', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1'), call('sign', {}, 'c2')] }, 'Both done.'];
-  const { model, runner, run } = await setUp(steps, [later('approve'), later('sign')]);
+  const { model, runner, run } = await scenario({ model: steps, agent: { tools: [later('approve'), later('sign')] } });
   expect((await run())[0]?.longRunningToolIds).toEqual(['c1', 'c2']);
   expect(await runner.run({ ...SAY, newMessage: answering('c2') })).toEqual([]);
   expect(model.calls).toBe(1);
@@ -69,7 +78,7 @@ test('of two open calls the model is asked when both are answered', async () => 
 
 test('two open calls can be answered in one message', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1'), call('sign', {}, 'c2')] }, 'Both done.'];
-  const { runner, run } = await setUp(steps, [later('approve'), later('sign')]);
+  const { runner, run } = await scenario({ model: steps, agent: { tools: [later('approve'), later('sign')] } });
   await run();
   expect(await runner.run({ ...SAY, newMessage: answering('c2', 'c1') })).toHaveLength(1);
 });
@@ -77,7 +86,7 @@ test('two open calls can be answered in one message', async () => {
 test('what ran at once beside a long-running call is answered at once, and the agent still waits', async () => {
   const quick = new FunctionTool({ name: 'quick', description: '', execute: () => 1 });
   const steps = [{ calls: [call('approve', {}, 'c1'), call('quick', {}, 'c2')] }, 'ok'];
-  const { model, runner, run } = await setUp(steps, [later('approve'), quick]);
+  const { model, runner, run } = await scenario({ model: steps, agent: { tools: [later('approve'), quick] } });
   const events = await run();
   expect(events).toHaveLength(2);
   expect(responsesOf(events[1])).toEqual([{ result: 1 }]);
@@ -96,7 +105,7 @@ test('a call that a broken run left open does not keep the agent from going on',
     },
   });
   const steps = [{ calls: [call('hangs', {}, 'c1'), call('approve', {}, 'c2')] }, 'Approved.'];
-  const { runner } = await setUp(steps, [hangs, later('approve')]);
+  const { runner } = await scenario({ model: steps, agent: { tools: [hangs, later('approve')] } });
   const controller = new AbortController();
   const running = runner.run({ ...SAY, newMessage: { parts: [{ text: 'hi' }] }, abortSignal: controller.signal });
   await started.promise;
@@ -107,7 +116,7 @@ test('a call that a broken run left open does not keep the agent from going on',
 
 test('what a user says instead of an answer is answered, and the call stays open', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1')] }, 'Still waiting.', 'Approved.'];
-  const { runner, run } = await setUp(steps, [later('approve')]);
+  const { runner, run } = await scenario({ model: steps, agent: { tools: [later('approve')] } });
   await run();
   expect((await run())[0]?.content?.parts?.[0]?.text).toBe('Still waiting.');
   expect(await runner.run({ ...SAY, newMessage: answering('c1') })).toHaveLength(1);
@@ -119,7 +128,7 @@ test('state that a long-running tool writes is stored, also when it has no answe
     description: '',
     execute: (_, { state }) => state.set('asked', true),
   });
-  const { run, state } = await setUp([{ calls: [call('approve', {}, 'c1')] }], [tool]);
+  const { run, state } = await scenario({ model: [{ calls: [call('approve', {}, 'c1')] }], agent: { tools: [tool] } });
   const events = await run();
   expect(events[1]).toMatchObject({ author: 'bot', actions: { stateDelta: { asked: true } } });
   expect(events[1]).not.toHaveProperty('content');

@@ -5,24 +5,39 @@ import { exitLoop, LoopAgent } from '@eventloom/multi-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, leaver, sayer, setUp, texts, transfer } from './fixtures/workflow-run.ts';
+import { CustomAgent, sayer, textEvent } from './fixtures/custom-agent.ts';
+import { scenario, scripted, textOf, transferTo } from './fixtures/scenario.ts';
+
+/** An agent that escalates in one round of its loop and then yields one more event. */
+function leaver(name: string, inRound: number): CustomAgent {
+  let round = 0;
+  return new CustomAgent(name, async function* (context) {
+    const escalate = ++round === inRound;
+    yield context.createEvent({ content: { role: 'model', parts: [{ text: name }] }, actions: { escalate } });
+    if (escalate) yield textEvent(context, `${name} leaves`);
+  });
+}
+
+async function textsOf(agent: BaseAgent): Promise<(string | undefined)[]> {
+  const { run } = await scenario({ agent });
+  return (await run()).map(textOf);
+}
 
 describe('LoopAgent', () => {
   test('runs its sub-agents round after round, as often as it may', async () => {
     const root = new LoopAgent({ name: 'loop', maxIterations: 2, subAgents: [sayer('a'), sayer('b')] });
-    expect(await texts(root)).toEqual(['a', 'b', 'a', 'b']);
+    expect(await textsOf(root)).toEqual(['a', 'b', 'a', 'b']);
   });
 
   test('ends when an agent escalates: it finishes, and the rest of the round is skipped', async () => {
     const root = new LoopAgent({ name: 'loop', subAgents: [sayer('a'), leaver('b', 2), sayer('c')] });
-    expect(await texts(root)).toEqual(['a', 'b', 'c', 'a', 'b', 'b leaves']);
+    expect(await textsOf(root)).toEqual(['a', 'b', 'c', 'a', 'b', 'b leaves']);
   });
 
   test('ends when a model calls exit_loop, which nobody puts into words', async () => {
     const steps: ScriptedStep[] = ['again', { calls: [{ name: 'exit_loop' }] }];
-    const critic = agentOf('critic', steps, { tools: [exitLoop] });
-    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
+    const critic = scripted('critic', steps, { tools: [exitLoop] });
+    const { run } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }) });
     const events = await run();
     expect(events.map((event) => event.author)).toEqual(['critic', 'fixer', 'critic', 'critic']);
     expect(events.at(-1)?.actions).toMatchObject({ escalate: true, skipSummarization: true });
@@ -31,14 +46,14 @@ describe('LoopAgent', () => {
   test('of loops in loops the innermost one ends', async () => {
     const inner = new LoopAgent({ name: 'inner', maxIterations: 2, subAgents: [leaver('a', 1), sayer('b')] });
     const root = new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [inner, sayer('c')] });
-    expect(await texts(root)).toEqual(['a', 'a leaves', 'c', 'a', 'b', 'a', 'b', 'c']);
+    expect(await textsOf(root)).toEqual(['a', 'a leaves', 'c', 'a', 'b', 'a', 'b', 'c']);
   });
 
   test('a hand-over within a round is part of the round, also its escalation', async () => {
     const helper = leaver('helper', 1);
-    const asker = agentOf('asker', [transfer], { subAgents: [helper] });
+    const asker = scripted('asker', [transferTo('helper')], { subAgents: [helper] });
     const root = new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [asker, sayer('skipped')] });
-    const said = await texts(root);
+    const said = await textsOf(root);
     expect(said.slice(-2)).toEqual(['helper', 'helper leaves']);
   });
 
@@ -57,7 +72,7 @@ describe('LoopAgent', () => {
     });
     const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
     const critic = new LlmAgent({ name: 'critic', model, tools: [judge] });
-    const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }));
+    const { run } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }) });
     expect(new Set((await run()).map((event) => event.author))).toEqual(new Set(['critic']));
     expect(model.calls).toBe(modelCalls);
   });
@@ -72,7 +87,7 @@ describe('LoopAgent', () => {
       },
     });
     const model = new ScriptedModel([{ calls: [{ name: 'judge' }] }, 'it is good']);
-    const { run } = await setUp(new LlmAgent({ name: 'critic', model, tools: [judge] }));
+    const { run } = await scenario({ agent: new LlmAgent({ name: 'critic', model, tools: [judge] }) });
     expect((await run()).at(-1)?.content?.parts).toEqual([{ text: 'it is good' }]);
   });
 
@@ -82,7 +97,7 @@ describe('LoopAgent', () => {
     const deaf = new CustomAgent('deaf', async function* () {
       if (++begun === 3) controller.abort();
     });
-    const { runner } = await setUp(new LoopAgent({ name: 'loop', maxIterations: 10, subAgents: [deaf] }));
+    const { runner } = await scenario({ agent: new LoopAgent({ name: 'loop', maxIterations: 10, subAgents: [deaf] }) });
     const newMessage = { parts: [{ text: 'hi' }] };
     const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
@@ -108,7 +123,7 @@ describe('LoopAgent', () => {
     [
       'are answered for by a callback',
       (begin) =>
-        agentOf('llm', [], {
+        scripted('llm', [], {
           beforeAgentCallback: () => {
             begin();
             return { parts: [{ text: 'no' }] };
@@ -121,7 +136,7 @@ describe('LoopAgent', () => {
     const begin = (): void => {
       if (++begun > 10_000) throw new RangeError('the event loop never had its turn');
     };
-    const { runner } = await setUp(new LoopAgent({ name: 'loop', subAgents: [create(begin)] }));
+    const { runner } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [create(begin)] }) });
     const newMessage = { parts: [{ text: 'hi' }] };
     const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
     // What somebody else wants to do with the event loop.
@@ -130,14 +145,14 @@ describe('LoopAgent', () => {
   });
 
   test('ends at once without sub-agents', async () => {
-    expect(await texts(new LoopAgent({ name: 'loop' }))).toEqual([]);
+    expect(await textsOf(new LoopAgent({ name: 'loop' }))).toEqual([]);
   });
 
   test('is stopped by endInvocation in the middle of a round', async () => {
     const ender = new CustomAgent('ender', async function* (context) {
       context.endInvocation();
     });
-    expect(await texts(new LoopAgent({ name: 'loop', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual(['a']);
+    expect(await textsOf(new LoopAgent({ name: 'loop', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual(['a']);
   });
 
   test.each([0, -1, 1.5, Number.NaN])('refuses %d rounds', (maxIterations) => {

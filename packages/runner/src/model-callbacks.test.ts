@@ -1,25 +1,31 @@
 import { type Event, type LlmRequest, ModelError } from '@eventloom/core';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { calling, responseOf, saying, setUp, textOf, toolOf } from './fixtures/callback-run.ts';
+import { callF, reply, toolOf } from './fixtures/called-tool.ts';
+import { responseOf, scenario, textOf } from './fixtures/scenario.ts';
 
 // Models.
 
 test('a response of a beforeModelCallback is used instead of the model’s, and counts as no model call', async () => {
-  const { model, run } = await setUp([], {
-    beforeModelCallback: [() => undefined, () => saying('cached'), () => expect.unreachable()],
-    afterModelCallback: () => expect.unreachable(),
+  const { model, run } = await scenario({
+    agent: {
+      beforeModelCallback: [() => undefined, () => reply('cached'), () => expect.unreachable()],
+      afterModelCallback: () => expect.unreachable(),
+    },
   });
-  expect((await run({ maxLlmCalls: 1 })).map(textOf)).toEqual(['cached']);
+  expect((await run('hi', { runConfig: { maxLlmCalls: 1 } })).map(textOf)).toEqual(['cached']);
   expect(model.calls).toBe(0);
 });
 
 test('a response of a beforeModelCallback may call tools', async () => {
   let asked = 0;
-  const { run } = await setUp(['done'], {
-    tools: [toolOf()],
-    beforeModelCallback: () =>
-      asked++ === 0 ? { content: { parts: [{ functionCall: { name: 'f', args: { n: 5 } } }] } } : undefined,
+  const { run } = await scenario({
+    model: ['done'],
+    agent: {
+      tools: [toolOf()],
+      beforeModelCallback: () =>
+        asked++ === 0 ? { content: { parts: [{ functionCall: { name: 'f', args: { n: 5 } } }] } } : undefined,
+    },
   });
   const events = await run();
   expect(responseOf(events[1])).toEqual({ result: 5 });
@@ -40,10 +46,13 @@ test('a beforeModelCallback may change the request, at any depth, and changes no
     for (const declaration of tools?.functionDeclarations ?? []) declaration.description += '!';
   };
   const tool = toolOf();
-  const { model, run, session } = await setUp([calling, 'done'], {
-    tools: [tool],
-    generateContentConfig: { temperature: 0 },
-    beforeModelCallback: ({ request }) => rewrite(request),
+  const { model, run, session } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [tool],
+      generateContentConfig: { temperature: 0 },
+      beforeModelCallback: ({ request }) => rewrite(request),
+    },
   });
   await run();
   const { contents, config } = model.requests[1]?.request ?? expect.unreachable();
@@ -63,9 +72,12 @@ test('a beforeModelCallback may change the request, at any depth, and changes no
 test('a beforeModelCallback may give other tools, also long-running ones', async () => {
   const added = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
   const calls = ['later', 'constructor'].map((name) => ({ id: name, name, args: {} }));
-  const { run } = await setUp([{ calls }], {
-    beforeModelCallback: ({ request }) => {
-      request.toolsDict = { ...request.toolsDict, later: added };
+  const { run } = await scenario({
+    model: [{ calls }],
+    agent: {
+      beforeModelCallback: ({ request }) => {
+        request.toolsDict = { ...request.toolsDict, later: added };
+      },
     },
   });
   const [call, response] = await run();
@@ -74,11 +86,14 @@ test('a beforeModelCallback may give other tools, also long-running ones', async
 });
 
 test('an afterModelCallback may replace the response', async () => {
-  const { run, session } = await setUp(['secret'], {
-    afterModelCallback: [
-      ({ response }) => (textOf(response as Event) === 'secret' ? { ...response, ...saying('***') } : undefined),
-      () => expect.unreachable(),
-    ],
+  const { run, session } = await scenario({
+    model: ['secret'],
+    agent: {
+      afterModelCallback: [
+        ({ response }) => (textOf(response as Event) === 'secret' ? { ...response, ...reply('***') } : undefined),
+        () => expect.unreachable(),
+      ],
+    },
   });
   expect((await run()).map(textOf)).toEqual(['***']);
   expect((await session()).events.map(textOf)).toEqual(['hi', '***']);
@@ -86,46 +101,58 @@ test('an afterModelCallback may replace the response', async () => {
 
 test('an afterModelCallback is asked for each chunk and for the whole', async () => {
   const seen: (string | undefined)[] = [];
-  const { run } = await setUp([{ chunks: ['a', 'b'] }], {
-    afterModelCallback: async ({ response }) => {
-      const text = textOf(response as Event);
-      seen.push(text);
-      return { ...response, ...saying(`<${text}>`) };
+  const { run } = await scenario({
+    model: [{ chunks: ['a', 'b'] }],
+    agent: {
+      afterModelCallback: async ({ response }) => {
+        const text = textOf(response as Event);
+        seen.push(text);
+        return { ...response, ...reply(`<${text}>`) };
+      },
     },
   });
-  expect((await run({ streamingMode: 'sse' })).map(textOf)).toEqual(['<a>', '<b>', '<ab>']);
+  expect((await run('hi', { runConfig: { streamingMode: 'sse' } })).map(textOf)).toEqual(['<a>', '<b>', '<ab>']);
   expect(seen).toEqual(['a', 'b', 'ab']);
 });
 
 test('a reply that a callback took the calls from runs none', async () => {
-  const { run } = await setUp([calling], {
-    tools: [toolOf(() => expect.unreachable())],
-    afterModelCallback: () => saying('no calls'),
+  const { run } = await scenario({
+    model: [callF],
+    agent: {
+      tools: [toolOf(() => expect.unreachable())],
+      afterModelCallback: () => reply('no calls'),
+    },
   });
   expect((await run()).map(textOf)).toEqual(['no calls']);
 });
 
 test('an onModelErrorCallback may answer for a model that failed', async () => {
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
-  const { run, session } = await setUp([lost], {
-    onModelErrorCallback: [
-      ({ error }) => {
-        expect(error).toBe(lost);
-        return undefined;
-      },
-      ({ request }) => saying(`asked with ${request.contents.length}`),
-      () => expect.unreachable(),
-    ],
+  const { run, session } = await scenario({
+    model: [lost],
+    agent: {
+      onModelErrorCallback: [
+        ({ error }) => {
+          expect(error).toBe(lost);
+          return undefined;
+        },
+        ({ request }) => reply(`asked with ${request.contents.length}`),
+        () => expect.unreachable(),
+      ],
+    },
   });
   expect((await run()).map((event) => [textOf(event), event.errorCode])).toEqual([['asked with 1', undefined]]);
   expect((await session()).events).toHaveLength(2);
 });
 
 test('what an onModelErrorCallback does to the request changes nothing of the session', async () => {
-  const { run, session } = await setUp([new ModelError('lost', { errorCode: 'UNAVAILABLE' })], {
-    onModelErrorCallback: ({ request }) => {
-      for (const part of request.contents[0]?.parts ?? []) part.text = 'redacted';
-      return saying('sorry');
+  const { run, session } = await scenario({
+    model: [new ModelError('lost', { errorCode: 'UNAVAILABLE' })],
+    agent: {
+      onModelErrorCallback: ({ request }) => {
+        for (const part of request.contents[0]?.parts ?? []) part.text = 'redacted';
+        return reply('sorry');
+      },
     },
   });
   await run();
@@ -133,18 +160,24 @@ test('what an onModelErrorCallback does to the request changes nothing of the se
 });
 
 test('what an onModelErrorCallback answers after chunks closes their reply', async () => {
-  const { run } = await setUp([{ chunks: ['a'], error: new ModelError('lost', { errorCode: 'UNAVAILABLE' }) }], {
-    onModelErrorCallback: () => saying('instead'),
+  const { run } = await scenario({
+    model: [{ chunks: ['a'], error: new ModelError('lost', { errorCode: 'UNAVAILABLE' }) }],
+    agent: {
+      onModelErrorCallback: () => reply('instead'),
+    },
   });
-  const events = await run({ streamingMode: 'sse' });
+  const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
   expect(events.map(textOf)).toEqual(['a', 'instead']);
   expect(events[1]?.responseId).toBe(events[0]?.responseId);
 });
 
 test('what model callbacks write to state goes out with the reply', async () => {
-  const { run, session } = await setUp(['answer'], {
-    beforeModelCallback: ({ context }) => context.state.set('before', 1),
-    afterModelCallback: ({ context }) => context.state.set('after', 2),
+  const { run, session } = await scenario({
+    model: ['answer'],
+    agent: {
+      beforeModelCallback: ({ context }) => context.state.set('before', 1),
+      afterModelCallback: ({ context }) => context.state.set('after', 2),
+    },
   });
   expect((await run())[0]?.actions.stateDelta).toEqual({ before: 1, after: 2 });
   expect((await session()).state).toEqual({ before: 1, after: 2 });
@@ -152,17 +185,23 @@ test('what model callbacks write to state goes out with the reply', async () => 
 
 test('each model call of a run has state changes of its own', async () => {
   let calls = 0;
-  const { run } = await setUp([calling, 'done'], {
-    tools: [toolOf()],
-    beforeModelCallback: ({ context }) => context.state.set('calls', ++calls),
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [toolOf()],
+      beforeModelCallback: ({ context }) => context.state.set('calls', ++calls),
+    },
   });
   expect((await run()).map((event) => event.actions.stateDelta)).toEqual([{ calls: 1 }, {}, { calls: 2 }]);
 });
 
 test('what an onModelErrorCallback throws takes the place of the error', async () => {
-  const { run } = await setUp([new ModelError('lost', { errorCode: 'UNAVAILABLE' })], {
-    onModelErrorCallback: () => {
-      throw new RangeError('callback');
+  const { run } = await scenario({
+    model: [new ModelError('lost', { errorCode: 'UNAVAILABLE' })],
+    agent: {
+      onModelErrorCallback: () => {
+        throw new RangeError('callback');
+      },
     },
   });
   await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });

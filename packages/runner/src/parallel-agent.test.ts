@@ -4,16 +4,16 @@ import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agen
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, setUp, textEvent, textOf } from './fixtures/parallel-run.ts';
+import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
+import { saying, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 test('sub-agents run at the same time, and events come as they are made', async () => {
   const [slow, fast] = [new Gate(), new Gate()];
   const root = new ParallelAgent({
     name: 'par',
-    subAgents: [agentOf('slow', [{ text: 'slow', gate: slow }]), agentOf('fast', [{ text: 'fast', gate: fast }])],
+    subAgents: [scripted('slow', [{ text: 'slow', gate: slow }]), scripted('fast', [{ text: 'fast', gate: fast }])],
   });
-  const { run } = await setUp(root);
+  const { run } = await scenario({ agent: root });
   const running = run();
   await Promise.all([slow.reached, fast.reached]);
   fast.open();
@@ -28,11 +28,11 @@ test('a sub-agent that is ready first is heard first', async () => {
   const slow = new Gate();
   const root = new ParallelAgent({
     name: 'par',
-    subAgents: [agentOf('slow', [{ text: 'slow', gate: slow }]), agentOf('fast', ['fast'])],
+    subAgents: [scripted('slow', [{ text: 'slow', gate: slow }]), scripted('fast', ['fast'])],
   });
-  const { runner, params } = await setUp(root);
+  const { runner } = await scenario({ agent: root });
   const texts: (string | undefined)[] = [];
-  for await (const event of runner.runAsync(params())) {
+  for await (const event of runner.runAsync(saying('hi'))) {
     texts.push(textOf(event));
     slow.open();
   }
@@ -50,7 +50,9 @@ test('a sub-agent goes on when its own event is committed, and not before', asyn
         seen.push(`${name}${text} ${isStored ? 'stored' : 'lost'}`);
       }
     });
-  const { run } = await setUp(new ParallelAgent({ name: 'par', subAgents: [chatty('a'), chatty('b'), chatty('c')] }));
+  const { run } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [chatty('a'), chatty('b'), chatty('c')] }),
+  });
   const events = await run();
   expect(events.map(textOf)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3']);
   expect(seen).toHaveLength(9);
@@ -64,12 +66,12 @@ test('a sub-agent sees what was said before and itself, and whoever comes after 
   const root = new SequentialAgent({
     name: 'steps',
     subAgents: [
-      agentOf('before', ['earlier']),
+      scripted('before', ['earlier']),
       new ParallelAgent({ name: 'par', subAgents: [a ?? expect.unreachable(), b ?? expect.unreachable()] }),
       new LlmAgent({ name: 'last', model: last }),
     ],
   });
-  const { run } = await setUp(root);
+  const { run } = await scenario({ agent: root });
   await run();
   const [first, second] = models.map((model) => JSON.stringify(model.requests[1]?.request.contents));
   expect(first).toContain('[before] said: earlier');
@@ -91,7 +93,7 @@ test('no more sub-agents run at the same time than may, and each that ends makes
       running--;
     });
   const root = new ParallelAgent({ name: 'par', maxConcurrency: 2, subAgents: names.map(busy) });
-  const { run } = await setUp(root);
+  const { run } = await scenario({ agent: root });
   expect((await run()).map(textOf)).toEqual(names);
   expect(most).toBe(2);
 });
@@ -100,14 +102,16 @@ test('an escalation in a branch ends the loop around it, when all branches are d
   const leaving = new CustomAgent('leaving', async function* (context) {
     yield context.createEvent({ actions: { escalate: true } });
   });
-  const par = new ParallelAgent({ name: 'par', subAgents: [leaving, agentOf('a', ['done'])] });
-  const { run } = await setUp(new LoopAgent({ name: 'loop', subAgents: [par, agentOf('b', [])] }));
+  const par = new ParallelAgent({ name: 'par', subAgents: [leaving, scripted('a', ['done'])] });
+  const { run } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [par, scripted('b', [])] }) });
   expect((await run()).map((event) => event.author)).toEqual(['leaving', 'a']);
 });
 
 test('parallel agents in parallel agents have branches below branches', async () => {
-  const inner = new ParallelAgent({ name: 'inner', subAgents: [agentOf('a', ['a']), agentOf('b', ['b'])] });
-  const { run } = await setUp(new ParallelAgent({ name: 'outer', subAgents: [inner, agentOf('c', ['c'])] }));
+  const inner = new ParallelAgent({ name: 'inner', subAgents: [scripted('a', ['a']), scripted('b', ['b'])] });
+  const { run } = await scenario({
+    agent: new ParallelAgent({ name: 'outer', subAgents: [inner, scripted('c', ['c'])] }),
+  });
   expect((await run()).map((event) => `${event.branch}`).toSorted()).toEqual([
     'outer.c',
     'outer.inner.inner.a',
@@ -117,8 +121,10 @@ test('parallel agents in parallel agents have branches below branches', async ()
 
 test('a hand-over within a branch stays on the branch', async () => {
   const transfer: ScriptedStep = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
-  const asker = agentOf('asker', [transfer], { subAgents: [agentOf('helper', ['helped'])] });
-  const { run } = await setUp(new ParallelAgent({ name: 'par', subAgents: [asker, agentOf('a', ['a'])] }));
+  const asker = scripted('asker', [transfer], { subAgents: [scripted('helper', ['helped'])] });
+  const { run } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [asker, scripted('a', ['a'])] }),
+  });
   const helped = (await run()).find((event) => event.author === 'helper');
   expect(helped).toMatchObject({ branch: 'par.asker' });
 });
@@ -127,11 +133,11 @@ test('chunks of several branches come as they are made', async () => {
   const hold = new Gate();
   const root = new ParallelAgent({
     name: 'par',
-    subAgents: [agentOf('a', [{ chunks: ['a1', hold, 'a2'] }]), agentOf('b', [{ chunks: ['b1', 'b2'] }])],
+    subAgents: [scripted('a', [{ chunks: ['a1', hold, 'a2'] }]), scripted('b', [{ chunks: ['b1', 'b2'] }])],
   });
-  const { runner, params } = await setUp(root);
+  const { runner } = await scenario({ agent: root });
   const texts: (string | undefined)[] = [];
-  for await (const event of runner.runAsync(params({ streamingMode: 'sse' }))) {
+  for await (const event of runner.runAsync(saying('hi', { runConfig: { streamingMode: 'sse' } }))) {
     texts.push(textOf(event));
     if (textOf(event) === 'b1b2') hold.open();
   }
@@ -149,8 +155,8 @@ test('every agent of the branches is told before and after', async () => {
       told.push(`after ${agent.name}`);
     }
   }
-  const root = new ParallelAgent({ name: 'par', subAgents: [agentOf('a', ['a']), agentOf('b', ['b'])] });
-  const { run } = await setUp(root, { plugins: [new Listener('listener')] });
+  const root = new ParallelAgent({ name: 'par', subAgents: [scripted('a', ['a']), scripted('b', ['b'])] });
+  const { run } = await scenario({ agent: root, plugins: [new Listener('listener')] });
   await run();
   expect(told.toSorted()).toEqual(['after a', 'after b', 'after par', 'before a', 'before b', 'before par']);
   expect(told.at(-1)).toBe('after par');
@@ -160,9 +166,9 @@ test('the answer to a call of a branch goes to the agent that made it, on its br
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const model = new ScriptedModel([{ calls: [{ name: 'ask', id: 'c1' }] }, 'thanks']);
   const asker = new LlmAgent({ name: 'asker', model, tools: [ask] });
-  const { run, runner, stored } = await setUp(
-    new ParallelAgent({ name: 'par', subAgents: [asker, agentOf('other', ['other'])] }),
-  );
+  const { run, runner, stored } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [asker, scripted('other', ['other'])] }),
+  });
   await run();
   const events = await runner.run({
     userId: 'u',

@@ -3,8 +3,8 @@ import { AgentError, type Event, isRunnerCompletion, RunAbortedError } from '@ev
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, setUp, textEvent, textOf } from './fixtures/parallel-run.ts';
+import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
+import { expectFree, saying, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 test('the first failure stops the siblings, closes them, and is thrown', async () => {
   const gate = new Gate();
@@ -32,9 +32,9 @@ test('the first failure stops the siblings, closes them, and is thrown', async (
     await gate.reached;
     throw new TypeError('broken');
   });
-  const { run, stored, expectFree, platform } = await setUp(
-    new ParallelAgent({ name: 'par', subAgents: [waiting, suspended, failing] }),
-  );
+  const { run, stored, runner, platform } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [waiting, suspended, failing] }),
+  });
   const error: unknown = await run().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'broken' });
@@ -47,7 +47,7 @@ test('the first failure stops the siblings, closes them, and is thrown', async (
     errorCode: 'AGENT',
     errorMessage: expect.stringContaining('agent "failing"'),
   });
-  await expectFree();
+  await expectFree(runner);
   await platform.drain();
 });
 
@@ -56,14 +56,14 @@ test('a sibling that fails because it was stopped does not take the place of the
   const root = new ParallelAgent({
     name: 'par',
     subAgents: [
-      agentOf('slow', [{ text: 'late', gate: asked }]),
+      scripted('slow', [{ text: 'late', gate: asked }]),
       new CustomAgent('failing', async function* () {
         await asked.reached;
         throw new TypeError('broken');
       }),
     ],
   });
-  const { run } = await setUp(root);
+  const { run } = await scenario({ agent: root });
   await expect(run()).rejects.toThrow('broken');
 });
 
@@ -73,13 +73,13 @@ test('a failure of a sibling stops the rest of a part of the tree, and a callbac
   });
   const par = new ParallelAgent({
     name: 'par',
-    subAgents: [failing, agentOf('other', [{ text: 'late', gate: new Gate() }])],
+    subAgents: [failing, scripted('other', [{ text: 'late', gate: new Gate() }])],
     onAgentErrorCallback: () => ({ parts: [{ text: 'never mind' }] }),
   });
   const next = new CustomAgent('next', async function* (context) {
     yield textEvent(context, `next, ${context.abortSignal.aborted ? 'aborted' : 'alive'}`);
   });
-  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [par, next] }));
+  const { run } = await scenario({ agent: new SequentialAgent({ name: 'steps', subAgents: [par, next] }) });
   expect((await run()).map(textOf)).toEqual(['never mind', 'next, alive']);
 });
 
@@ -91,12 +91,12 @@ test('a sibling that does not listen is waited for a while, and then left to its
     throw new TypeError('broken');
   });
   const root = new ParallelAgent({ name: 'par', subAgents: [stuck, failing] });
-  const { run, platform, expectFree } = await setUp(root, { leaseTtlMs: 600_000 });
+  const { run, platform, runner } = await scenario({ agent: root, leaseTtlMs: 600_000 });
   const outcome = expect(run()).rejects.toThrow('broken');
   while ((await platform.nextTimer()) !== 5000);
   platform.advance(5000);
   await outcome;
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('whoever stops reading stops every branch', async () => {
@@ -110,12 +110,12 @@ test('whoever stops reading stops every branch', async () => {
         closed.push(name);
       }
     });
-  const { runner, params, expectFree } = await setUp(
-    new ParallelAgent({ name: 'par', subAgents: [talking('a'), talking('b'), talking('c')] }),
-  );
-  for await (const event of runner.runAsync(params())) if (textOf(event) === 'b') break;
+  const { runner } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [talking('a'), talking('b'), talking('c')] }),
+  });
+  for await (const event of runner.runAsync(saying('hi'))) if (textOf(event) === 'b') break;
   expect(closed.toSorted()).toEqual(['a', 'b', 'c']);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('an abort of the run ends all branches with RunAbortedError, and the completion event still comes last', async () => {
@@ -126,14 +126,16 @@ test('an abort of the run ends all branches with RunAbortedError, and the comple
     subAgents: [
       new ParallelAgent({
         name: 'par',
-        subAgents: [agentOf('a', ['quick']), agentOf('b', [{ text: 'never', gate }])],
+        subAgents: [scripted('a', ['quick']), scripted('b', [{ text: 'never', gate }])],
       }),
     ],
   });
-  const { runner, params, expectFree } = await setUp(root);
+  const { runner } = await scenario({ agent: root });
   const events: Event[] = [];
   const running = (async () => {
-    const stream = runner.runAsync({ ...params({ completionEvent: true }), abortSignal: controller.signal });
+    const stream = runner.runAsync(
+      saying('hi', { runConfig: { completionEvent: true }, abortSignal: controller.signal }),
+    );
     for await (const event of stream) events.push(event);
   })();
   await gate.reached;
@@ -141,7 +143,7 @@ test('an abort of the run ends all branches with RunAbortedError, and the comple
   await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   expect(events.filter(isRunnerCompletion)).toHaveLength(1);
   expect(events.at(-1)).toMatchObject({ author: 'app', customMetadata: { outcome: 'aborted' } });
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('after a failure in a nested agent the completion event comes last, once', async () => {
@@ -150,12 +152,13 @@ test('after a failure in a nested agent the completion event comes last, once', 
   });
   const root = new LoopAgent({
     name: 'loop',
-    subAgents: [new ParallelAgent({ name: 'par', subAgents: [failing, agentOf('a', ['fine'])] })],
+    subAgents: [new ParallelAgent({ name: 'par', subAgents: [failing, scripted('a', ['fine'])] })],
   });
-  const { runner, params } = await setUp(root);
+  const { runner } = await scenario({ agent: root });
   const events: Event[] = [];
   const running = (async () => {
-    for await (const event of runner.runAsync(params({ completionEvent: true }))) events.push(event);
+    for await (const event of runner.runAsync(saying('hi', { runConfig: { completionEvent: true } })))
+      events.push(event);
   })();
   await expect(running).rejects.toThrow('broken');
   expect(events.map(isRunnerCompletion).lastIndexOf(true)).toBe(events.length - 1);
@@ -171,11 +174,11 @@ test('endInvocation in one branch ends the run after that event, and stops the o
     yield textEvent(context, 'the end');
     yield textEvent(context, 'not this');
   });
-  const { run, expectFree } = await setUp(
-    new ParallelAgent({ name: 'par', subAgents: [ending, agentOf('a', [{ text: 'late', gate }])] }),
-  );
+  const { run, runner } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [ending, scripted('a', [{ text: 'late', gate }])] }),
+  });
   expect((await run()).map(textOf)).toEqual(['the end']);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('siblings are stopped when one fails, also while nobody asks for the next event', async () => {
@@ -193,8 +196,10 @@ test('siblings are stopped when one fails, also while nobody asks for the next e
     yield textEvent(context, 'one');
     yield textEvent(context, 'two');
   });
-  const { runner, params } = await setUp(new ParallelAgent({ name: 'par', subAgents: [working, talking, failing] }));
-  const stream = runner.runAsync(params());
+  const { runner } = await scenario({
+    agent: new ParallelAgent({ name: 'par', subAgents: [working, talking, failing] }),
+  });
+  const stream = runner.runAsync(saying('hi'));
   while (textOf((await stream.next()).value ?? expect.unreachable()) !== 'two');
   held.open();
   await stopped.promise;

@@ -1,7 +1,8 @@
 import { BasePlugin, ModelError, type ToolProcessLlmRequest } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { calling, responseOf, saying, setUp, textOf, toolOf } from './fixtures/callback-run.ts';
+import { callF, reply, toolOf } from './fixtures/called-tool.ts';
+import { responseOf, scenario, textOf } from './fixtures/scenario.ts';
 
 // The order of all of them.
 
@@ -60,9 +61,9 @@ class Answering extends BasePlugin {
 test('callbacks run around agent, model and tool: plugins in their order, then the agent’s own in theirs', async () => {
   const log: string[] = [];
   const note = (callback: string) => () => void log.push(callback);
-  const { run } = await setUp(
-    [calling, 'done'],
-    {
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
       tools: [toolOf(note('tool'))],
       beforeAgentCallback: [note('own beforeAgent 1'), note('own beforeAgent 2')],
       afterAgentCallback: note('own afterAgent'),
@@ -71,8 +72,8 @@ test('callbacks run around agent, model and tool: plugins in their order, then t
       beforeToolCallback: note('own beforeTool'),
       afterToolCallback: note('own afterTool'),
     },
-    [new Logging('p1', log), new Logging('p2', log)],
-  );
+    plugins: [new Logging('p1', log), new Logging('p2', log)],
+  });
   await run();
   const around = (callback: string, ...own: string[]) => [`p1 ${callback}`, `p2 ${callback}`, ...own];
   const model = [
@@ -95,13 +96,13 @@ test.each([
   ['beforeModelCallback', ['x'], 'model'],
   ['afterModelCallback', ['x'], 'model'],
   ['onModelErrorCallback', [new ModelError('lost', { errorCode: 'UNAVAILABLE' })], 'model'],
-  ['beforeToolCallback', [calling, 'x'], 'tool'],
-  ['afterToolCallback', [calling, 'x'], 'tool'],
-  ['onToolErrorCallback', [calling, 'x'], 'tool'],
+  ['beforeToolCallback', [callF, 'x'], 'tool'],
+  ['afterToolCallback', [callF, 'x'], 'tool'],
+  ['onToolErrorCallback', [callF, 'x'], 'tool'],
 ] as const)(
   'a plugin’s %s is asked before the agent’s own, and its answer is final',
   async (callback, steps, about) => {
-    const answer = about === 'model' ? saying('plugin') : { by: 'plugin' };
+    const answer = about === 'model' ? reply('plugin') : { by: 'plugin' };
     const plugins = [
       new Answering('silent', { [callback]: () => undefined }),
       new Answering('first', { [callback]: () => answer }),
@@ -111,7 +112,11 @@ test.each([
       if (callback === 'onToolErrorCallback') throw new RangeError('broken');
       return 'tool';
     });
-    const { run } = await setUp(steps, { tools: [tool], [callback]: () => expect.unreachable() }, plugins);
+    const { run } = await scenario({
+      model: steps,
+      agent: { tools: [tool], [callback]: () => expect.unreachable() },
+      plugins,
+    });
     const events = await run();
     if (about === 'model') expect(textOf(events[0])).toBe('plugin');
     else expect(responseOf(events[1])).toEqual({ by: 'plugin' });
@@ -125,16 +130,22 @@ test('a plugin may choose the tools of a request', async () => {
       return { ...(c && { c }), ...(a && { a }) };
     }
   }
-  const { model, run } = await setUp([{ calls: [{ name: 'b', args: {} }] }, 'ok'], { tools }, [
-    new Choosing('choosing'),
-  ]);
+  const { model, run } = await scenario({
+    model: [{ calls: [{ name: 'b', args: {} }] }, 'ok'],
+    agent: { tools },
+    plugins: [new Choosing('choosing')],
+  });
   const events = await run();
   expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['c', 'a']);
   expect(responseOf(events[1])).toEqual({ error: 'there is no tool named "b"; the tools are: c, a' });
 });
 
 test('a plugin that overrides nothing is not in the way', async () => {
-  const { run } = await setUp([calling, 'done'], { tools: [toolOf()] }, [new Answering('idle', {})]);
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: { tools: [toolOf()] },
+    plugins: [new Answering('idle', {})],
+  });
   expect(await run()).toHaveLength(3);
 });
 
@@ -154,7 +165,11 @@ class Noting extends FunctionTool {
 
 test('what is changed while tools are selected and requests are made goes out with the answer of the model', async () => {
   const tools = [new Noting({ name: 'f', description: '', execute: ({ n }) => n })];
-  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const { run, session } = await scenario({
+    model: [callF, 'done'],
+    agent: { tools },
+    plugins: [new Selecting('selecting')],
+  });
   const deltas = (await run()).map(({ actions }) => actions.stateDelta);
   expect(deltas).toEqual([{ selected: 1, noted: true }, {}, { selected: 2, noted: true }]);
   expect((await session()).state).toEqual({ selected: 2, noted: true });
@@ -162,9 +177,13 @@ test('what is changed while tools are selected and requests are made goes out wi
 
 test('what is changed while tools are selected for a call that goes on goes out before what comes of the call', async () => {
   const tools = [new Noting({ name: 'f', description: '', requireConfirmation: true, execute: ({ n }) => n })];
-  const { run, session } = await setUp([calling, 'done'], { tools }, [new Selecting('selecting')]);
+  const { run, session } = await scenario({
+    model: [callF, 'done'],
+    agent: { tools },
+    plugins: [new Selecting('selecting')],
+  });
   const id = (await run()).flatMap((event) => event.longRunningToolIds ?? [])[0] ?? '';
-  const events = await run({}, { functionResponse: { id, response: { confirmed: true } } });
+  const events = await run({ functionResponse: { id, response: { confirmed: true } } });
   expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
   expect((await session()).state).toEqual({ selected: 3, noted: true });
 });

@@ -1,12 +1,13 @@
 import { AgentError, BasePlugin, type InvocationContext } from '@eventloom/core';
 import { modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { failing, HI, isFree, Recording, setUp, throwing } from './fixtures/failing-run.ts';
+import { Recording, throwing } from './fixtures/failing-agents.ts';
+import { expectFree, runToError, saying, scenario } from './fixtures/scenario.ts';
 
 test('every plugin is told of the error, after its event, and afterRunCallback is for success', async () => {
   const plugins = [new Recording('one'), new Recording('two')];
-  const { runner } = await setUp(throwing, { plugins });
-  const stream = runner.runAsync(HI);
+  const { runner } = await scenario({ agent: throwing, plugins });
+  const stream = runner.runAsync(saying('hi'));
   await stream.next();
   expect(plugins[0]?.log).toEqual([]);
   const thrown: unknown = await stream.next().catch((error: unknown) => error);
@@ -20,13 +21,13 @@ test('a plugin that fails when it is told changes nothing about the run', async 
     }
   }
   const last = new Recording('last');
-  const { runner, platform } = await setUp(throwing, { plugins: [new Failing('failing'), last] });
-  const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
+  const { runner, platform } = await scenario({ agent: throwing, plugins: [new Failing('failing'), last] });
+  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
   expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   expect(last.log).toEqual([error]);
   await expect(platform.drain()).rejects.toThrow('plugin');
-  await isFree(runner);
+  await expectFree(runner);
 });
 
 test('an error of a plugin’s callback fails the run like one of the agent', async () => {
@@ -38,13 +39,13 @@ test('an error of a plugin’s callback fails the run like one of the agent', as
     }
   }
   const plugin = new Failing('failing');
-  const { runner } = await setUp(
-    async function* () {
+  const { runner } = await scenario({
+    async *agent() {
       yield modelEvent('bot', 'one');
     },
-    { plugins: [plugin] },
-  );
-  const { events, error } = await failing(runner);
+    plugins: [plugin],
+  });
+  const { events, error } = await runToError(runner);
   expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
   expect(events.map((event) => event.errorMessage)).toEqual([
     undefined,
@@ -60,11 +61,11 @@ test('a plugin that refuses every event cannot hide why the run failed', async (
     }
   }
   const plugins = [new Refusing('refusing')];
-  const { runner } = await setUp(throwing, { plugins });
-  const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
+  const { runner } = await scenario({ agent: throwing, plugins });
+  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
   expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
-  await isFree(runner);
+  await expectFree(runner);
 });
 
 test('what a plugin throws about the message is typed, and nothing is written', async () => {
@@ -73,11 +74,11 @@ test('what a plugin throws about the message is typed, and nothing is written', 
       throw new RangeError('refused');
     }
   }
-  const { runner, stored } = await setUp(throwing, { plugins: [new Refusing('refusing')] });
-  const { events, error } = await failing(runner);
+  const { runner, stored } = await scenario({ agent: throwing, plugins: [new Refusing('refusing')] });
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'refused' });
   expect(events).toEqual([]);
-  expect((await stored()).events).toEqual([]);
-  await isFree(runner);
+  expect(await stored()).toEqual([]);
+  await expectFree(runner);
 });

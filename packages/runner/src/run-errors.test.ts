@@ -12,7 +12,8 @@ import {
 import { InMemorySessionService } from '@eventloom/sessions';
 import { modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { failing, HI, isFree, KEY, Recording, setUp, twice } from './fixtures/failing-run.ts';
+import { Recording, twice } from './fixtures/failing-agents.ts';
+import { expectFree, KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
 
 // Storage.
 
@@ -37,11 +38,13 @@ const TOLD = 'agent "bot" failed; the program that runs it was told why';
 
 test('what an agent throws becomes one error event, stored and yielded, and then the error of the run', async () => {
   const cause = new TypeError('broken');
-  const { runner, stored } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
-    throw cause;
+  const { runner, stored } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+      throw cause;
+    },
   });
-  const { events, error } = await failing(runner);
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'broken', cause });
   expect(events).toHaveLength(2);
@@ -53,8 +56,8 @@ test('what an agent throws becomes one error event, stored and yielded, and then
     error: { type: 'AGENT', message: TOLD },
   });
   expect(events[1]).not.toHaveProperty('content');
-  expect((await stored()).events.slice(1)).toEqual(events);
-  await isFree(runner);
+  expect((await stored()).slice(1)).toEqual(events);
+  await expectFree(runner);
 });
 
 test.each([
@@ -65,10 +68,12 @@ test.each([
     'RESOURCE_EXHAUSTED',
   ],
 ])('%s', async (_, thrown, errorCode) => {
-  const { runner } = await setUp(async function* () {
-    throw thrown;
+  const { runner } = await scenario({
+    async *agent() {
+      throw thrown;
+    },
   });
-  const { events, error } = await failing(runner);
+  const { events, error } = await runToError(runner);
   expect(error).toBe(thrown);
   expect(events).toMatchObject([{ errorCode, errorMessage: thrown.message }]);
 });
@@ -78,62 +83,72 @@ test.each([
   ['nothing', undefined, 'undefined'],
   ['an error without a message', new RangeError(), 'RangeError'],
 ])('an agent may throw %s', async (_, thrown, message) => {
-  const { runner } = await setUp(async function* () {
-    // oxlint-disable-next-line typescript/only-throw-error -- user code may throw anything
-    throw thrown;
+  const { runner } = await scenario({
+    async *agent() {
+      // oxlint-disable-next-line typescript/only-throw-error -- user code may throw anything
+      throw thrown;
+    },
   });
-  const { events, error } = await failing(runner);
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message, ...(thrown === undefined ? {} : { cause: thrown }) });
   expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: TOLD }]);
 });
 
 test('state that no event carries yet is lost when the agent throws', async () => {
-  const { runner, stored } = await setUp(async function* (context) {
-    new CallbackContext({ invocationContext: context }).state.set('lost', 1);
-    yield modelEvent('bot', 'one', { actions: { stateDelta: { kept: 1 } } });
-    throw new TypeError('broken');
+  const { runner, state } = await scenario({
+    async *agent(context) {
+      new CallbackContext({ invocationContext: context }).state.set('lost', 1);
+      yield modelEvent('bot', 'one', { actions: { stateDelta: { kept: 1 } } });
+      throw new TypeError('broken');
+    },
   });
-  await failing(runner);
-  expect((await stored()).state).toEqual({ kept: 1 });
+  await runToError(runner);
+  expect(await state()).toEqual({ kept: 1 });
 });
 
 test('the agent’s generator has run its finally blocks when the error comes out', async () => {
   let isCleaned = false;
-  const { runner } = await setUp(async function* () {
-    try {
-      yield modelEvent('bot', 'one');
-      throw new TypeError('broken');
-    } finally {
-      isCleaned = true;
-    }
+  const { runner } = await scenario({
+    async *agent() {
+      try {
+        yield modelEvent('bot', 'one');
+        throw new TypeError('broken');
+      } finally {
+        isCleaned = true;
+      }
+    },
   });
-  await failing(runner);
+  await runToError(runner);
   expect(isCleaned).toBe(true);
 });
 
 test('an agent whose event cannot be stored may wait in its finally block for work that is told to stop', async () => {
-  const { runner } = await setUp(async function* ({ abortSignal }) {
-    const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
-    try {
-      yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
-    } finally {
-      await stopped;
-    }
+  const { runner } = await scenario({
+    async *agent({ abortSignal }) {
+      const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+      try {
+        yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
+      } finally {
+        await stopped;
+      }
+    },
   });
-  const { events, error } = await failing(runner);
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(StateValueError);
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
 });
 
 test('work that goes on beside a failed run is told to stop', async () => {
   let signal: AbortSignal | undefined;
-  const { runner } = await setUp(async function* (context) {
-    signal = context.abortSignal;
-    yield modelEvent('bot', 'one');
-    throw new TypeError('broken');
+  const { runner } = await scenario({
+    async *agent(context) {
+      signal = context.abortSignal;
+      yield modelEvent('bot', 'one');
+      throw new TypeError('broken');
+    },
   });
-  await failing(runner);
+  await runToError(runner);
   expect(signal?.aborted).toBe(true);
 });
 
@@ -141,8 +156,8 @@ test('when the error event cannot be stored either, the first error is thrown', 
   const sessionService = new FailingService();
   sessionService.failsFrom = 3;
   const plugin = new Recording('recording');
-  const { runner } = await setUp(twice, { sessionService, plugins: [plugin] });
-  const { events, error } = await failing(runner, { ...HI, runConfig: { completionEvent: true } });
+  const { runner } = await scenario({ agent: twice, sessionService, plugins: [plugin] });
+  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'disk full' });
   expect(plugin.log).toEqual([error]);
@@ -152,39 +167,43 @@ test('when the error event cannot be stored either, the first error is thrown', 
 test('a message that cannot be stored fails the run with a typed error', async () => {
   const sessionService = new FailingService();
   sessionService.failsFrom = 1;
-  const { runner } = await setUp(twice, { sessionService });
-  const { events, error } = await failing(runner);
+  const { runner } = await scenario({ agent: twice, sessionService });
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(AgentError);
   expect(events).toEqual([]);
-  await isFree(runner);
+  await expectFree(runner);
 });
 
 test('a run whose events are stored does not fail because its session cannot be released', async () => {
   const sessionService = new FailingService();
   sessionService.failsRelease = true;
-  const { runner, platform } = await setUp(twice, { sessionService });
-  expect(await runner.run(HI)).toHaveLength(2);
+  const { platform, run } = await scenario({ agent: twice, sessionService });
+  expect(await run()).toHaveLength(2);
   await expect(platform.drain()).rejects.toThrow('connection lost');
 });
 
 test('a session that is deleted during its run fails it', async () => {
-  const { runner } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
-    await runner.sessionService.deleteSession(KEY);
-    yield modelEvent('bot', 'two');
+  const { runner } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+      await runner.sessionService.deleteSession(KEY);
+      yield modelEvent('bot', 'two');
+    },
   });
-  const { events, error } = await failing(runner);
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(SessionNotFoundError);
   expect(events).toHaveLength(1);
 });
 
 test('an event that cannot be stored fails the run, and the agent does not go on', async () => {
-  const { runner, stored } = await setUp(async function* () {
-    yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
-    expect.unreachable();
+  const { runner, stored } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
+      expect.unreachable();
+    },
   });
-  const { events, error } = await failing(runner);
+  const { events, error } = await runToError(runner);
   expect(error).toBeInstanceOf(StateValueError);
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
-  expect((await stored()).events).toHaveLength(2);
+  expect(await stored()).toHaveLength(2);
 });

@@ -3,19 +3,20 @@ import { modelEvent } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { calling, llm, setUp } from './fixtures/state-run.ts';
+import { call, scenario } from './fixtures/scenario.ts';
 
 // Dirty reads.
 
 test('a write shows at once to everything in the invocation and is stored with the next event', async () => {
   const reads: unknown[] = [];
-  const { run, stored } = await setUp(
-    llm([calling, 'done'], {
+  const { run, state: storedState } = await scenario({
+    model: [{ calls: [call('f')] }, 'done'],
+    agent: {
       instruction: 'Step {step?}.',
       beforeModelCallback: async ({ context, request }) => {
         reads.push([request.config.systemInstruction, context.state.get('step')]);
         context.state.set('step', reads.length);
-        expect(await stored()).toEqual(reads.length === 1 ? {} : { step: 'tool' });
+        expect(await storedState()).toEqual(reads.length === 1 ? {} : { step: 'tool' });
       },
       tools: [
         new FunctionTool({
@@ -23,23 +24,24 @@ test('a write shows at once to everything in the invocation and is stored with t
           description: '',
           execute: async (_, { state }) => {
             reads.push(state.get('step'));
-            expect(await stored()).toEqual({ step: 1 });
+            expect(await storedState()).toEqual({ step: 1 });
             state.set('step', 'tool');
             expect(state.get('step')).toBe('tool');
-            expect(await stored()).toEqual({ step: 1 });
+            expect(await storedState()).toEqual({ step: 1 });
           },
         }),
       ],
-    }),
-  );
+    },
+  });
   await run();
   const identity = 'You are an agent. Your internal name is "bot".';
   expect(reads).toEqual([[`Step .\n\n${identity}`, undefined], 1, [`Step tool.\n\n${identity}`, 'tool']]);
 });
 
 test('a removal shows at once and is stored with the next event, and null stays a value', async () => {
-  const { run, stored } = await setUp(
-    llm([calling, 'done'], {
+  const { run, state } = await scenario({
+    model: [{ calls: [call('f')] }, 'done'],
+    agent: {
       tools: [
         new FunctionTool({
           name: 'f',
@@ -56,12 +58,12 @@ test('a removal shows at once and is stored with the next event, and null stays 
           },
         }),
       ],
-    }),
-    { gone: 1, 'user:gone': 2 },
-  );
+    },
+    state: { gone: 1, 'user:gone': 2 },
+  });
   const events = await run();
   expect(events[1]?.actions).toEqual({ stateDelta: { none: null }, removedState: ['gone'], artifactDelta: {} });
-  expect(await stored()).toEqual({ none: null, 'user:gone': 2 });
+  expect(await state()).toEqual({ none: null, 'user:gone': 2 });
 });
 
 test('a key that one tool removes and a later one sets is set', async () => {
@@ -71,14 +73,15 @@ test('a key that one tool removes and a later one sets is set', async () => {
     { name: 'remove', args: {} },
     { name: 'set', args: {} },
   ];
-  const { run, stored } = await setUp(
-    llm([{ calls }, 'done'], {
+  const { run, state } = await scenario({
+    model: [{ calls }, 'done'],
+    agent: {
       tools: [tool('remove', (state) => state.remove('key')), tool('set', (state) => state.set('key', 2))],
-    }),
-    { key: 1 },
-  );
+    },
+    state: { key: 1 },
+  });
   await run();
-  expect(await stored()).toEqual({ key: 2 });
+  expect(await state()).toEqual({ key: 2 });
 });
 
 // What is refused.
@@ -90,8 +93,9 @@ test.each([
   ['undefined', 'nothing', undefined, StateValueError],
 ])('a tool that sets %s is told so at once', async (_, key, value, error) => {
   let thrown: unknown;
-  const { run, stored } = await setUp(
-    llm([calling, 'done'], {
+  const { run, state } = await scenario({
+    model: [{ calls: [call('f')] }, 'done'],
+    agent: {
       tools: [
         new FunctionTool({
           name: 'f',
@@ -105,16 +109,17 @@ test.each([
           },
         }),
       ],
-    }),
-  );
+    },
+  });
   await run();
   expect(thrown).toBeInstanceOf(error);
-  expect(await stored()).toEqual({});
+  expect(await state()).toEqual({});
 });
 
 test('an object that was set or got can be changed without changing state', async () => {
-  const { run, stored } = await setUp(
-    llm([calling, 'done'], {
+  const { run, state } = await scenario({
+    model: [{ calls: [call('f')] }, 'done'],
+    agent: {
       tools: [
         new FunctionTool({
           name: 'f',
@@ -127,24 +132,24 @@ test('an object that was set or got can be changed without changing state', asyn
           },
         }),
       ],
-    }),
-  );
+    },
+  });
   await run();
-  expect(await stored()).toEqual({ list: [1] });
+  expect(await state()).toEqual({ list: [1] });
 });
 
 test('keys that objects inherit are data', async () => {
-  const { run, stored } = await setUp(
-    new CustomAgent('bot', async function* (context) {
+  const { run, state } = await scenario({
+    agent: new CustomAgent('bot', async function* (context) {
       const { state } = new CallbackContext({ invocationContext: context, eventActions: createEventActions() });
       expect([state.has('constructor'), state.get('toString')]).toEqual([false, undefined]);
       const stateDelta = JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}') as Record<string, unknown>;
       yield modelEvent('bot', 'one', { actions: { stateDelta } });
       expect(state.get('__proto__')).toEqual({ polluted: true });
     }),
-  );
+  });
   await run();
-  expect(Object.entries((await stored()) ?? {})).toEqual([
+  expect(Object.entries((await state()) ?? {})).toEqual([
     ['__proto__', { polluted: true }],
     ['constructor', 1],
   ]);

@@ -19,8 +19,8 @@ import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { CustomAgent } from './fixtures/custom-agent.ts';
-import { chunks, KEY, saying, setUp, textOf } from './fixtures/scripted-run.ts';
+import { chunks, CustomAgent } from './fixtures/custom-agent.ts';
+import { KEY, saying, scenario, textOf } from './fixtures/scenario.ts';
 
 // The order of a run.
 
@@ -88,15 +88,16 @@ class OrderedPlugin extends BasePlugin {
 
 test('a run goes in order: lease, session, message, agent, each event, end, release', async () => {
   const log: string[] = [];
-  const { runner } = await setUp(
-    async function* () {
+  const { runner } = await scenario({
+    async *agent() {
       log.push('agent');
       yield modelEvent('bot', 'one');
       log.push('agent goes on');
       yield modelEvent('bot', 'two');
     },
-    { sessionService: new OrderedService(log), plugins: [new OrderedPlugin(log)] },
-  );
+    sessionService: new OrderedService(log),
+    plugins: [new OrderedPlugin(log)],
+  });
   for await (const event of runner.runAsync(saying('hi'))) log.push(`yield ${textOf(event)}`);
   expect(log).toEqual([
     'lease',
@@ -132,44 +133,48 @@ test.each([
   ['a session that does not exist', { sessionId: 'other' }, SessionNotFoundError],
   ['blobs to save without a service', { runConfig: { saveInputBlobsAsArtifacts: true } }, ConfigurationError],
 ])('%s fails the run before anything is written', async (_, params, error) => {
-  const { runner, stored } = await setUp(async function* () {
-    expect.unreachable();
+  const { runner, session, run } = await scenario({
+    async *agent() {
+      expect.unreachable();
+    },
   });
-  await expect(runner.run({ ...saying('hi'), ...params })).rejects.toThrow(error);
-  const session = await stored();
-  expect(session.events).toEqual([]);
-  expect(session.state).toEqual({});
+  await expect(run('hi', { ...params })).rejects.toThrow(error);
+  const after = await session();
+  expect(after.events).toEqual([]);
+  expect(after.state).toEqual({});
   // The session is free again.
   await runner.sessionService.acquireLease({ ...KEY, onBusy: 'reject' });
 });
 
 test('a stream that nobody reads does nothing', async () => {
-  const { runner, stored } = await setUp(async function* () {
-    expect.unreachable();
+  const { runner, stored } = await scenario({
+    async *agent() {
+      expect.unreachable();
+    },
   });
   runner.runAsync(saying('hi'));
   await runner.runAsync(saying('hi')).return();
-  expect((await stored()).events).toEqual([]);
+  expect(await stored()).toEqual([]);
 });
 
 // Sessions made by a run.
 
 test('with autoCreateSession a run makes the session that it names', async () => {
-  const { runner } = await setUp(chunks, { autoCreateSession: true });
-  await runner.run({ ...saying('hi'), sessionId: 'new' });
+  const { runner, run } = await scenario({ agent: chunks, autoCreateSession: true });
+  await run('hi', { sessionId: 'new' });
   const session = await runner.sessionService.getSession({ ...KEY, sessionId: 'new' });
   expect(session?.events.map(textOf)).toEqual(['hi', 'Hello']);
 });
 
 test('several runs at once make one session', async () => {
-  const { runner } = await setUp(chunks, { autoCreateSession: true });
-  await Promise.all(['a', 'b', 'c'].map((text) => runner.run({ ...saying(text), sessionId: 'new' })));
+  const { runner, run } = await scenario({ agent: chunks, autoCreateSession: true });
+  await Promise.all(['a', 'b', 'c'].map((text) => run(text, { sessionId: 'new' })));
   const session = await runner.sessionService.getSession({ ...KEY, sessionId: 'new' });
   expect(session?.events.map(textOf)).toEqual(['a', 'Hello', 'b', 'Hello', 'c', 'Hello']);
 });
 
 test('a response to a call that cannot exist makes no session', async () => {
-  const { runner } = await setUp(chunks, { autoCreateSession: true });
+  const { runner } = await scenario({ agent: chunks, autoCreateSession: true });
   const newMessage = { parts: [{ functionResponse: { id: 'x', response: {} } }] };
   await expect(runner.run({ userId: 'u', sessionId: 'new', newMessage })).rejects.toThrow(SessionNotFoundError);
   expect(await runner.sessionService.getSession({ ...KEY, sessionId: 'new' })).toBeUndefined();
@@ -192,7 +197,7 @@ test.each([
   ['a text as a time', { leaseTtlMs: '15000' }, 'leaseTtlMs must be'],
   ['a text as another time', { requestTtlMs: '15000' }, 'requestTtlMs must be a positive number of milliseconds'],
 ])('a runner with %s is a configuration error', async (_, config, message) => {
-  const { runner } = await setUp(chunks);
+  const { runner } = await scenario({ agent: chunks });
   const { agent, appName, sessionService } = runner;
   const make = () => new Runner({ appName, agent, sessionService, ...(config as object) });
   expect(make).toThrow(ConfigurationError);
@@ -200,14 +205,14 @@ test.each([
 });
 
 test('a live run without live support fails, says what is missing, and stores nothing', async () => {
-  const { runner, stored } = await setUp(chunks);
+  const { runner, stored } = await scenario({ agent: chunks });
   const liveRequestQueue = {} as RunLiveParams['liveRequestQueue'];
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue });
   const error: unknown = await stream.next().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ConfigurationError);
   expect((error as Error).message).toContain('install @eventloom/live');
   expect((error as Error).message).toContain('live: live()');
-  expect((await stored()).events).toEqual([]);
+  expect(await stored()).toEqual([]);
 });
 
 test('closing the runner closes its agent and its plugins', async () => {
@@ -218,7 +223,7 @@ test('closing the runner closes its agent and its plugins', async () => {
     }
   }
   const agent = new ClosableAgent('bot', chunks);
-  const { runner } = await setUp(chunks, { agent, plugins: [new Closing('one'), new Closing('two')] });
+  const { runner } = await scenario({ agent, plugins: [new Closing('one'), new Closing('two')] });
   await runner.close();
   expect(agent.isClosed).toBe(true);
   expect(closed).toEqual(['one', 'two']);
@@ -245,12 +250,12 @@ test('closing goes on behind what cannot be closed, and throws the first failure
   const subAgents = [child('a', tool('failing_1'), tool('b')), child('c', tool('d'))];
   const agent = new LlmAgent({ name: 'e', model: new ScriptedModel([]), tools: [tool('failing_2')], subAgents });
   const plugins = [new Closing('f'), new Closing('g')];
-  const { runner } = await setUp(chunks, { agent, plugins });
+  const { runner } = await scenario({ agent, plugins });
   await expect(runner.close()).rejects.toThrow(/^failing_2$/);
   expect(closed).toEqual(['failing_2', 'failing_1', 'b', 'd', 'f', 'g']);
 });
 
 test('a run has no completion event unless it is asked for', async () => {
-  const { runner } = await setUp(chunks);
-  expect((await runner.run(saying('hi'))).some(isRunnerCompletion)).toBe(false);
+  const { run } = await scenario({ agent: chunks });
+  expect((await run()).some(isRunnerCompletion)).toBe(false);
 });

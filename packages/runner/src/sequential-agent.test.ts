@@ -4,8 +4,13 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, sayer, setUp, textOf, texts, transfer } from './fixtures/workflow-run.ts';
+import { CustomAgent, sayer } from './fixtures/custom-agent.ts';
+import { scenario, scripted, textOf, transferTo } from './fixtures/scenario.ts';
+
+async function textsOf(agent: BaseAgent): Promise<(string | undefined)[]> {
+  const { run } = await scenario({ agent });
+  return (await run()).map(textOf);
+}
 
 describe('SequentialAgent', () => {
   test('runs its sub-agents in order, each on what the ones before stored', async () => {
@@ -17,14 +22,14 @@ describe('SequentialAgent', () => {
         new LlmAgent({ name: 'writer', model, instruction: 'Write out {draft}.' }),
       ],
     });
-    expect(await texts(root)).toEqual(['sketch', 'text']);
+    expect(await textsOf(root)).toEqual(['sketch', 'text']);
     expect(model.requests[1]?.request.config.systemInstruction).toMatch(/^Write out sketch\./);
   });
 
   test('goes on after a sub-agent that handed over, once the target is done', async () => {
-    const asker = agentOf('asker', [transfer], { subAgents: [agentOf('helper', ['helped'])] });
+    const asker = scripted('asker', [transferTo('helper')], { subAgents: [scripted('helper', ['helped'])] });
     const root = new SequentialAgent({ name: 'steps', subAgents: [asker, sayer('next')] });
-    expect(await texts(root)).toEqual([
+    expect(await textsOf(root)).toEqual([
       undefined,
       undefined,
       'Transferring control to agent: helper',
@@ -37,20 +42,22 @@ describe('SequentialAgent', () => {
     const ender = new CustomAgent('ender', async function* (context) {
       context.endInvocation();
     });
-    expect(await texts(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual([
+    expect(await textsOf(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual([
       'a',
     ]);
   });
 
   test('does nothing without sub-agents', async () => {
-    expect(await texts(new SequentialAgent({ name: 'steps' }))).toEqual([]);
+    expect(await textsOf(new SequentialAgent({ name: 'steps' }))).toEqual([]);
   });
 
   test('fails with the sub-agent that fails, and the rest does not run', async () => {
     const broken = new CustomAgent('broken', async function* () {
       throw new TypeError('no');
     });
-    const { run, stored } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [broken, sayer('b')] }));
+    const { run, stored } = await scenario({
+      agent: new SequentialAgent({ name: 'steps', subAgents: [broken, sayer('b')] }),
+    });
     await expect(run()).rejects.toThrow('no');
     expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'AGENT']);
   });
@@ -61,7 +68,9 @@ describe('SequentialAgent', () => {
     });
     const lane = new LoopAgent({ name: 'lane', subAgents: [broken] });
     const par = new ParallelAgent({ name: 'par', subAgents: [lane] });
-    const { run, stored } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), par] }));
+    const { run, stored } = await scenario({
+      agent: new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), par] }),
+    });
     await expect(run()).rejects.toThrow('no');
     expect((await stored()).at(-1)).toMatchObject({ author: 'broken', branch: 'par.lane', errorCode: 'AGENT' });
   });
@@ -84,7 +93,7 @@ describe('SequentialAgent', () => {
       },
       { subAgents: [broken] },
     );
-    const { run, stored } = await setUp(place(careless));
+    const { run, stored } = await scenario({ agent: place(careless) });
     await expect(run()).rejects.toThrow('no');
     expect((await stored()).at(-1)).toMatchObject({
       author: 'careless',
@@ -99,7 +108,7 @@ describe('SequentialAgent', () => {
       beforeAgentCallback: ({ state }) => state.set('began', true),
       afterAgentCallback: () => ({ parts: [{ text: 'after' }] }),
     });
-    const { run } = await setUp(root);
+    const { run } = await scenario({ agent: root });
     const events = await run();
     expect(events[0]?.actions.stateDelta).toEqual({ began: true });
     expect(events.map((event) => [event.author, textOf(event)])).toEqual([
@@ -118,7 +127,9 @@ test('SequentialAgent begins no agent once the run is aborted', async () => {
       begun++;
       controller.abort();
     });
-  const { runner } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [deaf('a'), deaf('b')] }));
+  const { runner } = await scenario({
+    agent: new SequentialAgent({ name: 'steps', subAgents: [deaf('a'), deaf('b')] }),
+  });
   const newMessage = { parts: [{ text: 'hi' }] };
   const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
   await expect(running).rejects.toBeInstanceOf(RunAbortedError);

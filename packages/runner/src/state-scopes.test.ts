@@ -3,7 +3,7 @@ import { modelEvent } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { calling, KEY, llm, setUp } from './fixtures/state-run.ts';
+import { call, KEY, scenario } from './fixtures/scenario.ts';
 
 // temp:
 
@@ -16,25 +16,26 @@ test('temp: state is seen by the rest of the invocation, stored nowhere, and gon
     new CallbackContext({ invocationContext: context }).state.set('temp:other', 2);
     seen.push(context.session.state['temp:other']);
   });
-  const { run, stored, sessionService } = await setUp(agent);
+  const { run, state, sessionService } = await scenario({ agent });
   const [event] = await run();
   await run();
   expect(seen).toEqual([undefined, 'here', 2, undefined, 'here', 2]);
-  expect(await stored()).toEqual({ kept: 1 });
+  expect(await state()).toEqual({ kept: 1 });
   expect(event?.actions.stateDelta).toEqual({ kept: 1 });
   const session = await sessionService.getSession(KEY);
   expect(session?.events.map((stored_) => stored_.actions.stateDelta)).toEqual([{}, { kept: 1 }, {}, { kept: 1 }]);
 });
 
 test('temp: state of a tool is read by later callbacks and instructions', async () => {
-  const { run } = await setUp(
-    llm([calling, { text: 'done', expect: { systemInstruction: 'Note: secret' } }], {
+  const { run } = await scenario({
+    model: [{ calls: [call('f')] }, { text: 'done', expect: { systemInstruction: 'Note: secret' } }],
+    agent: {
       instruction: 'Note: {temp:note?}',
       tools: [
         new FunctionTool({ name: 'f', description: '', execute: (_, { state }) => state.set('temp:note', 'secret') }),
       ],
-    }),
-  );
+    },
+  });
   expect((await run())[1]?.actions.stateDelta).toEqual({});
 });
 
@@ -47,7 +48,7 @@ test('app: and user: state is shared as far as it reaches', async () => {
       actions: { stateDelta: { 'app:a': 1, 'user:b': 2, c: 3 } },
     });
   });
-  const { runner, run } = await setUp(agent);
+  const { runner, run } = await scenario({ agent });
   for (const [userId, sessionId] of [
     ['u', 'other'],
     ['v', 's'],
@@ -67,7 +68,7 @@ test('state that somebody changed between two runs is what the second run reads'
   const agent = new CustomAgent('bot', async function* (context) {
     yield modelEvent('bot', String(context.session.state['key']), { actions: { stateDelta: { key: 'run' } } });
   });
-  const { run, sessionService } = await setUp(agent);
+  const { run, sessionService } = await scenario({ agent });
   await run();
   await run();
   const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
@@ -90,8 +91,8 @@ test('state of a failed run that no event carried is seen by nobody afterwards',
     state.set('lost', 1);
     throw new TypeError('broken');
   });
-  const { run, stored } = await setUp(agent);
+  const { run, state } = await scenario({ agent });
   await expect(run()).rejects.toThrow('broken');
-  expect(await stored()).toEqual({});
+  expect(await state()).toEqual({});
   expect((await run())[0]?.content?.parts?.[0]?.text).toBe('undefined');
 });

@@ -1,11 +1,9 @@
 import { BasePlugin, type Event, getFunctionResponses, type ToolContext } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel } from '@eventloom/testing';
+import { Gate } from '@eventloom/testing';
 import { FinalToolResult, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
-import { chunksOf, KEY, later, ONE, resultOf, setUp } from './fixtures/streaming-run.ts';
+import { scenario } from './fixtures/scenario.ts';
+import { chunksOf, later, ONE, resultOf, streaming } from './fixtures/streaming-run.ts';
 
 function* now(...chunks: unknown[]): Generator<unknown> {
   yield* chunks;
@@ -28,7 +26,7 @@ const broken = async function* (): AsyncGenerator<unknown> {
 };
 
 test('each chunk of a generator is a partial event of the agent at once, and the result is the text of all', async () => {
-  const { run, stored } = await setUp(async function* () {
+  const { run, stored } = await streaming(async function* () {
     yield 'a';
     yield 'b';
   });
@@ -60,14 +58,14 @@ test.each([
   ['an object that it goes on writing to', () => counting(), [{ n: 1 }, { n: 2 }], { result: [{ n: 1 }, { n: 2 }] }],
   ['a list, which is no generator', () => ['a', 'b'], [], { result: ['a', 'b'] }],
 ])('%s', async (_, execute, chunks, result) => {
-  const { run } = await setUp(execute);
+  const { run } = await streaming(execute);
   const events = await run();
   expect(chunksOf(events)).toEqual(chunks);
   expect(resultOf(events)).toEqual(result);
 });
 
 test('what a generator throws is told to the model with what came before', async () => {
-  const { run } = await setUp(broken);
+  const { run } = await streaming(broken);
   expect(resultOf(await run())).toEqual({ error: 'connection lost', output: 'row 1\nrow 2\n' });
 });
 
@@ -77,13 +75,13 @@ test('callbacks see what a generator threw, and may answer instead', async () =>
       return { caught: error.constructor.name, saved: toolContext.partialOutput };
     }
   }
-  const { run } = await setUp(broken, [ONE, 'ok'], [new Saving('saving')]);
+  const { run } = await streaming(broken, { plugins: [new Saving('saving')] });
   expect(resultOf(await run())).toEqual({ caught: 'RangeError', saved: 'row 1\nrow 2\n' });
 });
 
 test('a chunk that is not JSON is an error, and the generator is closed', async () => {
   let closed = false;
-  const { run } = await setUp(async function* () {
+  const { run } = await streaming(async function* () {
     try {
       yield 'a';
       yield new Map();
@@ -98,15 +96,15 @@ test('a chunk that is not JSON is an error, and the generator is closed', async 
 });
 
 test('without streaming the caller gets no chunks, and the tool works', async () => {
-  const { run } = await setUp(() => later('a', 'b'));
-  const events = await run({});
+  const { run } = await streaming(() => later('a', 'b'));
+  const events = await run('hi', { runConfig: {} });
   expect(events.some(({ partial }) => partial === true)).toBe(false);
   expect(resultOf(events)).toEqual({ result: 'ab' });
 });
 
 test('a tool does not go on before its chunk was taken', async () => {
   const made: string[] = [];
-  const { start } = await setUp(async function* () {
+  const { start } = await streaming(async function* () {
     for (const chunk of ['a', 'b', 'c']) {
       made.push(chunk);
       yield chunk;
@@ -123,14 +121,14 @@ test('a tool does not go on before its chunk was taken', async () => {
 
 test('chunks of tools that run at the same time come as they are made', async () => {
   const gates = [new Gate(), new Gate()];
-  const { run } = await setUp(
+  const { run } = await streaming(
     async function* ({ n }) {
       yield `${String(n)}a`;
       if (n === 0) await gates[0]?.pass();
       else gates[0]?.open();
       yield `${String(n)}b`;
     },
-    [{ calls: [0, 1].map((n) => ({ id: `c${n}`, name: 'f', args: { n } })) }, 'ok'],
+    { model: [{ calls: [0, 1].map((n) => ({ id: `c${n}`, name: 'f', args: { n } })) }, 'ok'] },
   );
   const events = await run();
   expect(chunksOf(events)).toHaveLength(4);
@@ -152,18 +150,15 @@ test('plugins see each chunk, and may change what is streamed', async () => {
       };
     }
   }
-  const { run } = await setUp(() => later('a', 'b'), [ONE, 'ok'], [new Masking('masking')]);
+  const { run } = await streaming(() => later('a', 'b'), { plugins: [new Masking('masking')] });
   const events = await run();
   expect(chunksOf(events)).toEqual(['*', '*']);
   expect(resultOf(events)).toEqual({ result: 'ab' });
 });
 
 test('a long-running generator without chunks has no answer yet', async () => {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
   const tool = new LongRunningFunctionTool({ name: 'f', description: '', execute: () => later() });
-  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([ONE]), tools: [tool] });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const { run } = await scenario({ model: [ONE], agent: { tools: [tool] } });
+  const events = await run();
   expect(events.flatMap(getFunctionResponses)).toEqual([]);
 });

@@ -1,24 +1,31 @@
 import type { ToolContext } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { calling, responseOf, setUp, toolOf } from './fixtures/callback-run.ts';
+import { callF, toolOf } from './fixtures/called-tool.ts';
+import { responseOf, scenario } from './fixtures/scenario.ts';
 
 // Tools.
 
 test('what a beforeToolCallback answers is used instead of the tool', async () => {
-  const { run, session } = await setUp([calling, 'done'], {
-    tools: [toolOf(() => expect.unreachable())],
-    beforeToolCallback: [() => undefined, ({ args }) => ({ cached: args['n'] }), () => expect.unreachable()],
-    afterToolCallback: ({ response }) => ({ ...response, after: true }),
+  const { run, session } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [toolOf(() => expect.unreachable())],
+      beforeToolCallback: [() => undefined, ({ args }) => ({ cached: args['n'] }), () => expect.unreachable()],
+      afterToolCallback: ({ response }) => ({ ...response, after: true }),
+    },
   });
   expect(responseOf((await run())[1])).toEqual({ cached: 1, after: true });
   expect((await session()).events).toHaveLength(4);
 });
 
 test('a beforeToolCallback may change the arguments of the tool, and the stored call keeps the model’s', async () => {
-  const { run } = await setUp([calling, 'done'], {
-    tools: [toolOf()],
-    beforeToolCallback: ({ args }) => void (args['n'] = 7),
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [toolOf()],
+      beforeToolCallback: ({ args }) => void (args['n'] = 7),
+    },
   });
   const events = await run();
   expect(responseOf(events[1])).toEqual({ result: 7 });
@@ -26,34 +33,43 @@ test('a beforeToolCallback may change the arguments of the tool, and the stored 
 });
 
 test('an afterToolCallback may replace the answer', async () => {
-  const { run } = await setUp([calling, 'done'], {
-    tools: [toolOf()],
-    afterToolCallback: [({ response }) => ({ was: response['result'] }), () => expect.unreachable()],
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [toolOf()],
+      afterToolCallback: [({ response }) => ({ was: response['result'] }), () => expect.unreachable()],
+    },
   });
   expect(responseOf((await run())[1])).toEqual({ was: 1 });
 });
 
 test('an onToolErrorCallback may answer for a tool that threw', async () => {
-  const { run } = await setUp([calling, 'done'], {
-    tools: [
-      toolOf(() => {
-        throw new RangeError('broken');
-      }),
-    ],
-    onToolErrorCallback: [
-      () => undefined,
-      ({ error, args }) => ({ sorry: error.message, args }),
-      () => expect.unreachable(),
-    ],
-    afterToolCallback: ({ response }) => ({ ...response, after: true }),
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [
+        toolOf(() => {
+          throw new RangeError('broken');
+        }),
+      ],
+      onToolErrorCallback: [
+        () => undefined,
+        ({ error, args }) => ({ sorry: error.message, args }),
+        () => expect.unreachable(),
+      ],
+      afterToolCallback: ({ response }) => ({ ...response, after: true }),
+    },
   });
   expect(responseOf((await run())[1])).toEqual({ sorry: 'broken', args: { n: 1 }, after: true });
 });
 
 test('what a tool callback answers is JSON like what a tool answers', async () => {
-  const { run } = await setUp([calling, 'done'], {
-    tools: [toolOf()],
-    afterToolCallback: () => ({ at: new Date(0), bad: new Map() }),
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [toolOf()],
+      afterToolCallback: () => ({ at: new Date(0), bad: new Map() }),
+    },
   });
   expect(responseOf((await run())[1])).toEqual({
     error: 'tool f returned something that is not JSON: the result at bad is a Map, not a plain object',
@@ -66,10 +82,13 @@ test('tool callbacks and the tool share the context of the call', async () => {
     ids.push(context.functionCallId);
     context.state.set('steps', [...(context.state.get<string[]>('steps') ?? []), context.functionCallId]);
   };
-  const { run } = await setUp([calling, 'done'], {
-    tools: [toolOf((_, context) => note({ context }))],
-    beforeToolCallback: note,
-    afterToolCallback: note,
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [toolOf((_, context) => note({ context }))],
+      beforeToolCallback: note,
+      afterToolCallback: note,
+    },
   });
   expect((await run())[1]?.actions.stateDelta).toEqual({ steps: ['c1', 'c1', 'c1'] });
   expect(ids).toEqual(['c1', 'c1', 'c1']);
@@ -78,14 +97,17 @@ test('tool callbacks and the tool share the context of the call', async () => {
 test.each(['beforeToolCallback', 'afterToolCallback', 'onToolErrorCallback'] as const)(
   'what a %s throws fails the run',
   async (callback) => {
-    const { run } = await setUp([calling], {
-      tools: [
-        toolOf(() => {
-          if (callback === 'onToolErrorCallback') throw new RangeError('tool');
-        }),
-      ],
-      [callback]: () => {
-        throw new RangeError('callback');
+    const { run } = await scenario({
+      model: [callF],
+      agent: {
+        tools: [
+          toolOf(() => {
+            if (callback === 'onToolErrorCallback') throw new RangeError('tool');
+          }),
+        ],
+        [callback]: () => {
+          throw new RangeError('callback');
+        },
       },
     });
     await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
@@ -94,8 +116,8 @@ test.each(['beforeToolCallback', 'afterToolCallback', 'onToolErrorCallback'] as 
 
 test('when one callback fails the run, calls that run beside it are told to stop', async () => {
   const stopped = Promise.withResolvers<void>();
-  const { run } = await setUp(
-    [
+  const { run } = await scenario({
+    model: [
       {
         calls: [
           { name: 'slow', args: {} },
@@ -103,7 +125,7 @@ test('when one callback fails the run, calls that run beside it are told to stop
         ],
       },
     ],
-    {
+    agent: {
       tools: [
         new FunctionTool({
           name: 'slow',
@@ -122,20 +144,23 @@ test('when one callback fails the run, calls that run beside it are told to stop
         if (tool.name === 'f') throw new RangeError('callback');
       },
     },
-  );
+  });
   await expect(run()).rejects.toThrow('callback');
   await stopped.promise;
 });
 
 test('when one callback fails the run, calls that wait for their turn are not begun', async () => {
   const begun: unknown[] = [];
-  const { run } = await setUp([{ calls: [0, 1, 2].map((n) => ({ name: 'f', args: { n } })) }], {
-    tools: [toolOf(({ n }) => void begun.push(n))],
-    afterToolCallback: () => {
-      throw new RangeError('callback');
+  const { run } = await scenario({
+    model: [{ calls: [0, 1, 2].map((n) => ({ name: 'f', args: { n } })) }],
+    agent: {
+      tools: [toolOf(({ n }) => void begun.push(n))],
+      afterToolCallback: () => {
+        throw new RangeError('callback');
+      },
     },
   });
-  await expect(run({ maxParallelToolCalls: 1 })).rejects.toThrow('callback');
+  await expect(run('hi', { runConfig: { maxParallelToolCalls: 1 } })).rejects.toThrow('callback');
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
   expect(begun).toEqual([0]);
 });

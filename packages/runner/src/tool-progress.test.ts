@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { chunksOf, resultOf, setUp } from './fixtures/streaming-run.ts';
+import { chunksOf, resultOf, streaming } from './fixtures/streaming-run.ts';
 
 // Progress.
 
 test('a tool tells how it gets on: streamed at once, stored nowhere', async () => {
-  const { run, stored } = await setUp(async (_args, context) => {
+  const { run, stored } = await streaming(async (_args, context) => {
     expect(await context.emit({ done: 1 })).toBe(true);
     void context.emit('unawaited');
     return 'all';
@@ -21,7 +21,7 @@ test.each([
   ['a Map within', { at: new Map() }, 'at at is a Map'],
 ])('progress that is %s throws at the call', async (_, progress, fault) => {
   let thrown: unknown;
-  const { run } = await setUp((_args, context) => {
+  const { run } = await streaming((_args, context) => {
     try {
       void context.emit(progress);
     } catch (error) {
@@ -33,7 +33,7 @@ test.each([
 });
 
 test('a tool that tells more than anybody takes is stopped', async () => {
-  const { run } = await setUp((_args, context) => {
+  const { run } = await streaming((_args, context) => {
     for (let n = 0; n < 2000; n++) void context.emit(n);
   });
   const events = await run();
@@ -43,7 +43,7 @@ test('a tool that tells more than anybody takes is stopped', async () => {
 
 test('what is told after the tool ended is told to nobody', async () => {
   let late: (() => Promise<boolean>) | undefined;
-  const { run } = await setUp((_args, context) => {
+  const { run } = await streaming((_args, context) => {
     late = () => context.emit('late');
   });
   expect(chunksOf(await run())).toEqual([]);

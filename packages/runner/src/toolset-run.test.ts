@@ -1,6 +1,6 @@
 import { BaseTool, BaseToolset, type BaseToolsetOptions, isFinalResponse } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { setUp } from './fixtures/llm-run.ts';
+import { scenario } from './fixtures/scenario.ts';
 
 class Echo extends BaseTool {
   constructor(name: string) {
@@ -29,8 +29,11 @@ class PerUser extends BaseToolset {
 }
 
 test('a toolset gives the tools of an invocation, and they run', async () => {
-  const { model, run } = await setUp([{ calls: [{ id: 'c', name: 'for_u', args: {} }] }, 'ok'], {
-    tools: [new Echo('first'), new PerUser(), new Echo('last')],
+  const { model, run } = await scenario({
+    model: [{ calls: [{ id: 'c', name: 'for_u', args: {} }] }, 'ok'],
+    agent: {
+      tools: [new Echo('first'), new PerUser(), new Echo('last')],
+    },
   });
   const events = await run();
   expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['first', 'for_u', 'shared', 'last']);
@@ -38,7 +41,7 @@ test('a toolset gives the tools of an invocation, and they run', async () => {
 });
 
 test('a tool of a toolset with a name that is taken fails the run', async () => {
-  const { run } = await setUp([], { tools: [new Echo('shared'), new PerUser()] });
+  const { run } = await scenario({ agent: { tools: [new Echo('shared'), new PerUser()] } });
   await expect(run()).rejects.toThrow('agent "bot": two tools have the name "shared"');
 });
 
@@ -48,7 +51,7 @@ test('a tool may change the request in another way than adding itself', async ()
       llmRequest.config.tools = [...(llmRequest.config.tools ?? []), { googleSearch: {} }];
     }
   }
-  const { model, run } = await setUp(['ok'], { tools: [new Echo('f'), new Grounding('search')] });
+  const { model, run } = await scenario({ model: ['ok'], agent: { tools: [new Echo('f'), new Grounding('search')] } });
   await run();
   expect(model.requests[0]?.request.config.tools).toEqual([
     { functionDeclarations: [{ name: 'f' }] },
@@ -58,7 +61,7 @@ test('a tool may change the request in another way than adding itself', async ()
 
 test('closing the runner closes the toolsets of its agent', async () => {
   const toolset = new PerUser();
-  const { runner } = await setUp([], { tools: [toolset] });
+  const { runner } = await scenario({ agent: { tools: [toolset] } });
   await runner.close();
   expect(toolset.isClosed).toBe(true);
 });
@@ -99,7 +102,10 @@ const toolNames = (model: { requests: readonly { request: { toolsDict: object } 
 
 test('a toolset lists its tools once in a turn of several steps, and again in the next turn', async () => {
   const toolset = new Listing(() => [new Echo('echo')]);
-  const { run } = await setUp([calling('echo'), calling('echo'), 'ok', 'ok'], { tools: [toolset] });
+  const { run } = await scenario({
+    model: [calling('echo'), calling('echo'), 'ok', 'ok'],
+    agent: { tools: [toolset] },
+  });
   await run();
   expect(toolset.lists).toBe(1);
   await run();
@@ -116,14 +122,17 @@ test('a toolset whose version changed in a turn lists its tools again for the ne
   const toolset: Listing = new Listing(({ version }) =>
     version === 0 ? [new Opening('open')] : [new Opening('open'), new Echo('inner')],
   );
-  const { model, run } = await setUp([calling('open'), calling('inner'), 'ok'], { tools: [toolset] });
+  const { model, run } = await scenario({
+    model: [calling('open'), calling('inner'), 'ok'],
+    agent: { tools: [toolset] },
+  });
   await run();
   expect(toolNames(model)).toEqual([['open'], ['open', 'inner'], ['open', 'inner']]);
   expect(toolset.lists).toBe(2);
 });
 
 test('a toolset that cannot list its tools fails the run with an error that names it', async () => {
-  const { run, stored } = await setUp([], { tools: [new Listing(down, { name: 'weather' })] });
+  const { run, stored } = await scenario({ agent: { tools: [new Listing(down, { name: 'weather' })] } });
   const failure = await run().catch((error: unknown) => error);
   expect(failure).toMatchObject({
     code: 'TOOLSET_UNAVAILABLE',
@@ -140,7 +149,10 @@ test('a toolset that cannot list its tools fails the run with an error that name
 
 test('an agent works without a toolset that is skipped, and its model and the event stream are told once a turn', async () => {
   const toolset = new Listing(down, { name: 'weather', onUnavailable: 'skip' });
-  const { model, run, stored } = await setUp([calling('echo'), 'ok'], { tools: [new Echo('echo'), toolset] });
+  const { model, run, stored } = await scenario({
+    model: [calling('echo'), 'ok'],
+    agent: { tools: [new Echo('echo'), toolset] },
+  });
   const events = await run();
   expect(events).toHaveLength(4);
   const [told] = events;
@@ -159,7 +171,7 @@ test('an agent works without a toolset that is skipped, and its model and the ev
 test('a toolset that is available again is offered and no longer named', async () => {
   let isDown = true;
   const toolset = new Listing(() => (isDown ? down() : [new Echo('echo')]), { name: 'weather', onUnavailable: 'skip' });
-  const { model, run } = await setUp(['sorry', 'ok'], { tools: [toolset] });
+  const { model, run } = await scenario({ model: ['sorry', 'ok'], agent: { tools: [toolset] } });
   await run();
   isDown = false;
   expect(await run()).toHaveLength(1);
@@ -177,7 +189,7 @@ test('a run that is aborted while a toolset lists its tools ends at once, also w
 
     override async close(): Promise<void> {}
   }
-  const { runner } = await setUp([], { tools: [new Hanging([], undefined, { onUnavailable: 'skip' })] });
+  const { runner } = await scenario({ agent: { tools: [new Hanging([], undefined, { onUnavailable: 'skip' })] } });
   const controller = new AbortController();
   const newMessage = { parts: [{ text: 'hi' }] };
   const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });

@@ -4,7 +4,7 @@ import { SequentialAgent } from '@eventloom/multi-agent';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
-import { agentOf, setUp, told, transferTo } from './fixtures/transfer-run.ts';
+import { scenario, scripted, summaryOf, transferTo } from './fixtures/scenario.ts';
 
 /** Two agents of one's own that hand over to each other for good; too often when that seems to have no end. */
 function pingPong(): BaseAgent {
@@ -19,16 +19,16 @@ function pingPong(): BaseAgent {
 }
 
 test('control goes back and forth as long as there are model calls left, and no longer', async () => {
-  const ping: LlmAgent = agentOf(
+  const ping: LlmAgent = scripted(
     'ping',
     Array.from({ length: 9 }, () => transferTo('pong')),
   );
-  const pong: LlmAgent = agentOf(
+  const pong: LlmAgent = scripted(
     'pong',
     Array.from({ length: 9 }, () => transferTo('ping')),
   );
-  const { run, stored } = await setUp(agentOf('top', [transferTo('ping')], { subAgents: [ping, pong] }));
-  await expect(run('hi', { maxLlmCalls: 6 })).rejects.toBeInstanceOf(LlmCallLimitError);
+  const { run, stored } = await scenario({ agent: scripted('top', [transferTo('ping')], { subAgents: [ping, pong] }) });
+  await expect(run('hi', { runConfig: { maxLlmCalls: 6 } })).rejects.toBeInstanceOf(LlmCallLimitError);
   const events = await stored();
   expect(events.filter((event) => event.actions.transferToAgent)).toHaveLength(6);
   expect(events.at(-1)).toMatchObject({ author: 'pong', errorCode: 'LLM_CALL_LIMIT' });
@@ -38,8 +38,8 @@ test.each([
   ['at the top', pingPong],
   ['in a sequence', () => new SequentialAgent({ name: 'steps', subAgents: [pingPong()] })],
 ])('agents without a model that hand over to each other %s fail the run when that has no end', async (_, create) => {
-  const { run, stored } = await setUp(create());
-  await expect(run('hi', { maxLlmCalls: 80 })).rejects.toBeInstanceOf(HandOverLimitError);
+  const { run, stored } = await scenario({ agent: create() });
+  await expect(run('hi', { runConfig: { maxLlmCalls: 80 } })).rejects.toBeInstanceOf(HandOverLimitError);
   const events = await stored();
   expect(events.filter((event) => event.actions.transferToAgent)).toHaveLength(81);
   expect(events.at(-1)).toMatchObject({ errorCode: 'HAND_OVER_LIMIT' });
@@ -51,20 +51,20 @@ test('hand-overs count as long as no model was asked: those before a model call 
   const relay = new CustomAgent('relay', async function* (context) {
     if (++round < rounds) yield context.createEvent({ actions: { transferToAgent: 'lead' } });
   });
-  const lead = agentOf(
+  const lead = scripted(
     'lead',
     Array.from({ length: rounds }, () => transferTo('relay')),
     { subAgents: [relay] },
   );
-  const { run } = await setUp(lead);
-  expect((await run('hi', { maxLlmCalls: rounds })).filter((event) => event.object === 'agent.transfer')).toHaveLength(
-    5,
-  );
+  const { run } = await scenario({ agent: lead });
+  expect(
+    (await run('hi', { runConfig: { maxLlmCalls: rounds } })).filter((event) => event.object === 'agent.transfer'),
+  ).toHaveLength(5);
 });
 
 test('hand-overs without a bound let the rest of the process go on, and can be aborted', async () => {
   const controller = new AbortController();
-  const { runner } = await setUp(pingPong());
+  const { runner } = await scenario({ agent: pingPong() });
   const running = runner.run({
     userId: 'u',
     sessionId: 's',
@@ -90,8 +90,8 @@ test('of several hand-overs in one reply the first one happens, and the others a
     { name: 'go' },
     { name: 'transfer_to_agent', args: { agent_name: 'second' } },
   ];
-  const subAgents = [agentOf('first', ['done']), agentOf('second', [])];
-  const { run } = await setUp(agentOf('lead', [{ calls }], { tools: [note], subAgents }));
+  const subAgents = [scripted('first', ['done']), scripted('second', [])];
+  const { run } = await scenario({ agent: scripted('lead', [{ calls }], { tools: [note], subAgents }) });
   const events = await run();
   const error = 'cannot hand over to "second": an earlier call hands over to "first"';
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
@@ -100,5 +100,5 @@ test('of several hand-overs in one reply the first one happens, and the others a
     { error },
   ]);
   expect(events[1]?.actions).toMatchObject({ transferToAgent: 'first', stateDelta: { noted: true } });
-  expect(told(events.at(-1) ?? expect.unreachable())).toBe('first: done');
+  expect(summaryOf(events.at(-1) ?? expect.unreachable())).toBe('first: done');
 });

@@ -1,16 +1,32 @@
+import type { LlmRequest } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { agentOf, offered, setUp, told, transferTo } from './fixtures/transfer-run.ts';
+import { scenario, scripted, summaryOf, transferTo } from './fixtures/scenario.ts';
+
+/** The transfer targets, the instruction and the tools in a request. */
+function offered({ config }: LlmRequest): { targets: unknown; instruction: unknown; names: unknown } {
+  const declarations = (config.tools?.[0] as { functionDeclarations: Record<string, unknown>[] } | undefined)
+    ?.functionDeclarations;
+  const transfer = declarations?.find(({ name }) => name === 'transfer_to_agent');
+  const schema = transfer?.['parametersJsonSchema'] as { properties: { agent_name: { enum: string[] } } } | undefined;
+  return {
+    targets: schema?.properties.agent_name.enum,
+    instruction: config.systemInstruction,
+    names: declarations?.map(({ name }) => name),
+  };
+}
 
 test('an agent may hand over to its sub-agents, its parent and its peers, in this order', async () => {
   const model = new ScriptedModel(['done']);
-  const below = agentOf('below', []);
+  const below = scripted('below', []);
   const middle = new LlmAgent({ name: 'middle', model, subAgents: [below], instruction: 'Be kind.' });
-  const peers = [agentOf('left', []), middle, agentOf('right', [], { description: 'turns right' })];
-  const { run } = await setUp(agentOf('top', [transferTo('middle')], { subAgents: peers, description: 'knows all' }));
+  const peers = [scripted('left', []), middle, scripted('right', [], { description: 'turns right' })];
+  const { run } = await scenario({
+    agent: scripted('top', [transferTo('middle')], { subAgents: peers, description: 'knows all' }),
+  });
   await run();
   const { targets, instruction } = offered(model.requests[0]?.request ?? expect.unreachable());
   expect(targets).toEqual(['below', 'top', 'left', 'right']);
@@ -27,7 +43,9 @@ test.each<[string, Partial<LlmAgentConfig>, string[] | undefined]>([
 ])('an agent that may not hand over to %s is not told of it', async (_, config, expected) => {
   const model = new ScriptedModel(['done']);
   const agent = new LlmAgent({ name: 'agent', model, ...config });
-  const { run } = await setUp(agentOf('top', [transferTo('agent')], { subAgents: [agent, agentOf('peer', [])] }));
+  const { run } = await scenario({
+    agent: scripted('top', [transferTo('agent')], { subAgents: [agent, scripted('peer', [])] }),
+  });
   await run();
   const { targets, instruction } = offered(model.requests[0]?.request ?? expect.unreachable());
   expect(targets).toEqual(expected);
@@ -36,8 +54,10 @@ test.each<[string, Partial<LlmAgentConfig>, string[] | undefined]>([
 
 test('an agent below a workflow agent may hand over to its own sub-agents and nobody else', async () => {
   const model = new ScriptedModel(['done']);
-  const agent = new LlmAgent({ name: 'agent', model, subAgents: [agentOf('below', [])] });
-  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [agent, agentOf('next', ['too'])] }));
+  const agent = new LlmAgent({ name: 'agent', model, subAgents: [scripted('below', [])] });
+  const { run } = await scenario({
+    agent: new SequentialAgent({ name: 'steps', subAgents: [agent, scripted('next', ['too'])] }),
+  });
   await run();
   expect(offered(model.requests[0]?.request ?? expect.unreachable()).targets).toEqual(['below']);
 });
@@ -45,8 +65,8 @@ test('an agent below a workflow agent may hand over to its own sub-agents and no
 test('the tool for it stands before the agent’s own', async () => {
   const model = new ScriptedModel(['done']);
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
-  const agent = new LlmAgent({ name: 'agent', model, tools: [tool], subAgents: [agentOf('below', [])] });
-  const { run } = await setUp(agent);
+  const agent = new LlmAgent({ name: 'agent', model, tools: [tool], subAgents: [scripted('below', [])] });
+  const { run } = await scenario({ agent });
   await run();
   expect(offered(model.requests[0]?.request ?? expect.unreachable()).names).toEqual(['transfer_to_agent', 'f']);
 });
@@ -55,11 +75,11 @@ test.each([['nobody'], ['lead'], [undefined], [5]])(
   'a hand-over to %j, who cannot be handed over to, is an error that the model is told of',
   async (name) => {
     const model = new ScriptedModel([transferTo(name), 'I do it myself.']);
-    const lead = new LlmAgent({ name: 'lead', model, subAgents: [agentOf('helper', [])] });
-    const { run } = await setUp(lead);
+    const lead = new LlmAgent({ name: 'lead', model, subAgents: [scripted('helper', [])] });
+    const { run } = await scenario({ agent: lead });
     const events = await run();
     expect(events.map((event) => event.author)).toEqual(['lead', 'lead', 'lead']);
-    expect(told(events[1] ?? expect.unreachable())).toContain('agent_name is one of: helper');
+    expect(summaryOf(events[1] ?? expect.unreachable())).toContain('agent_name is one of: helper');
     expect(events[1]?.actions.transferToAgent).toBeUndefined();
   },
 );
@@ -67,12 +87,15 @@ test.each([['nobody'], ['lead'], [undefined], [5]])(
 test('a tool of one’s own may hand over to any agent of the tree', async () => {
   const go = (to: string) =>
     new FunctionTool({ name: 'go', description: '', execute: (_, { actions }) => void (actions.transferToAgent = to) });
-  const deep = agentOf('deep', ['down here']);
-  const middle = agentOf('middle', [], { subAgents: [deep] });
-  const { run } = await setUp(
-    agentOf('top', [{ calls: [{ name: 'go' }] }], { tools: [go('deep')], subAgents: [middle] }),
-  );
-  expect((await run()).map(told).slice(2)).toEqual(['top: Transferring control to agent: deep', 'deep: down here']);
+  const deep = scripted('deep', ['down here']);
+  const middle = scripted('middle', [], { subAgents: [deep] });
+  const { run } = await scenario({
+    agent: scripted('top', [{ calls: [{ name: 'go' }] }], { tools: [go('deep')], subAgents: [middle] }),
+  });
+  expect((await run()).map(summaryOf).slice(2)).toEqual([
+    'top: Transferring control to agent: deep',
+    'deep: down here',
+  ]);
 });
 
 test.each([
@@ -84,10 +107,12 @@ test.each([
     description: '',
     execute: (_, { actions }) => void (actions.transferToAgent = to),
   });
-  const { run } = await setUp(agentOf('top', [{ calls: [{ name: 'go' }] }, 'I stay.'], { tools: [tool] }));
+  const { run } = await scenario({
+    agent: scripted('top', [{ calls: [{ name: 'go' }] }, 'I stay.'], { tools: [tool] }),
+  });
   const events = await run();
-  expect(told(events[1] ?? expect.unreachable())).toContain(fault);
-  expect(events.map(told).at(-1)).toBe('top: I stay.');
+  expect(summaryOf(events[1] ?? expect.unreachable())).toContain(fault);
+  expect(events.map(summaryOf).at(-1)).toBe('top: I stay.');
 });
 
 test.each<[string, Partial<LlmAgentConfig>, string, string | undefined]>([
@@ -103,16 +128,16 @@ test.each<[string, Partial<LlmAgentConfig>, string, string | undefined]>([
     description: '',
     execute: (_args, { actions }) => void (actions.transferToAgent = to),
   });
-  const below = agentOf('below', ['below']);
-  const agent = agentOf('agent', [{ calls: [{ name: 'go' }] }, 'I stay.'], {
+  const below = scripted('below', ['below']);
+  const agent = scripted('agent', [{ calls: [{ name: 'go' }] }, 'I stay.'], {
     ...config,
     tools: [tool],
     subAgents: [below],
   });
-  const top = agentOf('top', [transferTo('agent')], { subAgents: [agent, agentOf('peer', ['peer'])] });
-  const root = agentOf('root', [transferTo('top')], { subAgents: [top, agentOf('far', [])] });
-  const { run } = await setUp(root);
-  const events = (await run()).map(told);
+  const top = scripted('top', [transferTo('agent')], { subAgents: [agent, scripted('peer', ['peer'])] });
+  const root = scripted('root', [transferTo('top')], { subAgents: [top, scripted('far', [])] });
+  const { run } = await scenario({ agent: root });
+  const events = (await run()).map(summaryOf);
   expect(events.at(-1)).toBe(refusal === undefined ? `${to}: ${to}` : 'agent: I stay.');
   if (refusal !== undefined) expect(events.at(-2)).toContain(refusal);
 });

@@ -15,13 +15,13 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, setUp, told, transferTo } from './fixtures/transfer-run.ts';
+import { scenario, scripted, summaryOf, transferTo } from './fixtures/scenario.ts';
 
 test('an agent hands the conversation over, and the target answers', async () => {
-  const helper = agentOf('helper', ['I can help.']);
-  const { run, stored } = await setUp(agentOf('lead', [transferTo('helper')], { subAgents: [helper] }));
+  const helper = scripted('helper', ['I can help.']);
+  const { run, stored } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
   const events = await run();
-  expect(events.map(told)).toEqual([
+  expect(events.map(summaryOf)).toEqual([
     'lead: calls transfer_to_agent',
     'lead: answers {"transferredTo":"helper"}',
     'lead: Transferring control to agent: helper',
@@ -32,13 +32,13 @@ test('an agent hands the conversation over, and the target answers', async () =>
   expect(events[2]).toMatchObject({ object: 'agent.transfer' });
   expect(events.map(isFinalResponse)).toEqual([false, false, false, true]);
   expect((await stored()).slice(1)).toEqual([events[0], events[1], events[3]]);
-  expect(hideTransfers(events).map(told)).toEqual(['helper: I can help.']);
+  expect(hideTransfers(events).map(summaryOf)).toEqual(['helper: I can help.']);
 });
 
 test('the target knows what was said, and nothing of the announcement', async () => {
   const model = new ScriptedModel(['I can help.']);
   const helper = new LlmAgent({ name: 'helper', model });
-  const { run } = await setUp(agentOf('lead', [transferTo('helper')], { subAgents: [helper] }));
+  const { run } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
   await run('help me');
   const contents = JSON.stringify(model.requests[0]?.request.contents);
   expect(contents).toContain('help me');
@@ -49,39 +49,39 @@ test('the target knows what was said, and nothing of the announcement', async ()
 test('other calls of the same reply run, and the hand-over follows', async () => {
   const tool = new FunctionTool({ name: 'note', description: '', execute: () => 'noted' });
   const calls = [{ name: 'note' }, { name: 'transfer_to_agent', args: { agent_name: 'helper' } }];
-  const lead = agentOf('lead', [{ calls }], { tools: [tool], subAgents: [agentOf('helper', ['done'])] });
-  const { run } = await setUp(lead);
+  const lead = scripted('lead', [{ calls }], { tools: [tool], subAgents: [scripted('helper', ['done'])] });
+  const { run } = await scenario({ agent: lead });
   const events = await run();
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
     { result: 'noted' },
     { transferredTo: 'helper' },
   ]);
   expect(events[1]?.tags).toEqual(['transfer']);
-  expect(told(events[3] ?? expect.unreachable())).toBe('helper: done');
+  expect(summaryOf(events[3] ?? expect.unreachable())).toBe('helper: done');
 });
 
 test('each hand-over is an execution of its own, started by who handed over', async () => {
-  const second = agentOf('second', ['done']);
-  const first = agentOf('first', [transferTo('second')], { subAgents: [second] });
-  const { run, stored } = await setUp(agentOf('top', [transferTo('first')], { subAgents: [first] }));
+  const second = scripted('second', ['done']);
+  const first = scripted('first', [transferTo('second')], { subAgents: [second] });
+  const { run, stored } = await scenario({ agent: scripted('top', [transferTo('first')], { subAgents: [first] }) });
   await run();
   const [request] = groupByExecution(await stored());
   const [top] = request?.executions ?? [];
   expect(top?.executionId).toBe(request?.invocationId);
   expect(top?.events.map((event) => event.author)).toEqual(['user', 'top', 'top']);
   expect(top?.children.map(({ events }) => events.map((event) => event.author))).toEqual([['first', 'first']]);
-  expect(top?.children[0]?.children.map(({ events }) => events.map(told))).toEqual([['second: done']]);
+  expect(top?.children[0]?.children.map(({ events }) => events.map(summaryOf))).toEqual([['second: done']]);
 });
 
 test('who hands over is done before the target begins: its callback after comes first', async () => {
-  const helper = agentOf('helper', ['helped']);
-  const { run } = await setUp(
-    agentOf('lead', [transferTo('helper')], {
+  const helper = scripted('helper', ['helped']);
+  const { run } = await scenario({
+    agent: scripted('lead', [transferTo('helper')], {
       subAgents: [helper],
       afterAgentCallback: () => ({ parts: [{ text: 'over to you' }] }),
     }),
-  );
-  expect((await run()).map(told).slice(1)).toEqual([
+  });
+  expect((await run()).map(summaryOf).slice(1)).toEqual([
     'lead: answers {"transferredTo":"helper"}',
     'lead: over to you',
     'lead: Transferring control to agent: helper',
@@ -97,8 +97,8 @@ test('a hand-over that a plugin takes out of the event does not happen', async (
       return { ...event, actions };
     }
   }
-  const lead = agentOf('lead', [transferTo('helper')], { subAgents: [agentOf('helper', [])] });
-  const { run } = await setUp(lead, { plugins: [new Keeper('keeper')] });
+  const lead = scripted('lead', [transferTo('helper')], { subAgents: [scripted('helper', [])] });
+  const { run } = await scenario({ agent: lead, plugins: [new Keeper('keeper')] });
   expect((await run()).map((event) => event.author)).toEqual(['lead', 'lead']);
 });
 
@@ -109,13 +109,13 @@ test('endInvocation at a hand-over ends the run there', async () => {
       return undefined;
     }
   }
-  const lead = agentOf('lead', [transferTo('helper')], { subAgents: [agentOf('helper', [])] });
-  const { run } = await setUp(lead, { plugins: [new Ender('ender')] });
+  const lead = scripted('lead', [transferTo('helper')], { subAgents: [scripted('helper', [])] });
+  const { run } = await scenario({ agent: lead, plugins: [new Ender('ender')] });
   expect((await run()).map((event) => event.author)).toEqual(['lead', 'lead']);
 });
 
 test('an agent of one’s own hands over by an event of its own', async () => {
-  const helper = agentOf('helper', ['helped']);
+  const helper = scripted('helper', ['helped']);
   const lead = new CustomAgent(
     'lead',
     async function* (context) {
@@ -123,8 +123,11 @@ test('an agent of one’s own hands over by an event of its own', async () => {
     },
     { subAgents: [helper] },
   );
-  const { run } = await setUp(lead);
-  expect((await run()).map(told).slice(1)).toEqual(['lead: Transferring control to agent: helper', 'helper: helped']);
+  const { run } = await scenario({ agent: lead });
+  expect((await run()).map(summaryOf).slice(1)).toEqual([
+    'lead: Transferring control to agent: helper',
+    'helper: helped',
+  ]);
 });
 
 test('an agent that hands over and then ends the invocation hands over to nobody', async () => {
@@ -134,9 +137,9 @@ test('an agent that hands over and then ends the invocation hands over to nobody
       yield context.createEvent({ actions: { transferToAgent: 'helper' } });
       context.endInvocation();
     },
-    { subAgents: [agentOf('helper', [])] },
+    { subAgents: [scripted('helper', [])] },
   );
-  const { run } = await setUp(lead);
+  const { run } = await scenario({ agent: lead });
   expect((await run()).map((event) => event.author)).toEqual(['lead']);
 });
 
@@ -144,13 +147,13 @@ test('an agent of one’s own that hands over to nobody who exists fails the run
   const lead = new CustomAgent('lead', async function* (context) {
     yield context.createEvent({ actions: { transferToAgent: 'gone' } });
   });
-  const { run } = await setUp(lead);
+  const { run } = await scenario({ agent: lead });
   await expect(run()).rejects.toThrow('agent "lead": asked to hand over to "gone"');
 });
 
 test('an agent that is run by one of one’s own may hand over, and the caller goes on after the target', async () => {
-  const helper = agentOf('helper', ['helped']);
-  const asker = agentOf('asker', [transferTo('helper')], { subAgents: [helper] });
+  const helper = scripted('helper', ['helped']);
+  const asker = scripted('asker', [transferTo('helper')], { subAgents: [helper] });
   const lead = new CustomAgent(
     'lead',
     async function* (context) {
@@ -159,8 +162,8 @@ test('an agent that is run by one of one’s own may hand over, and the caller g
     },
     { subAgents: [asker] },
   );
-  const { run } = await setUp(lead);
-  expect((await run()).map(told).slice(2)).toEqual([
+  const { run } = await scenario({ agent: lead });
+  expect((await run()).map(summaryOf).slice(2)).toEqual([
     'asker: Transferring control to agent: helper',
     'helper: helped',
     'lead: and done',
@@ -168,10 +171,10 @@ test('an agent that is run by one of one’s own may hand over, and the caller g
 });
 
 test('chunks of the target come through as they are, and the call of a hand-over is no chunk to show', async () => {
-  const helper = agentOf('helper', [{ chunks: ['I ', 'can'] }]);
-  const { run } = await setUp(agentOf('lead', [transferTo('helper')], { subAgents: [helper] }));
-  const events = await run('hi', { streamingMode: 'sse' });
-  const texts = events.filter((event) => event.author === 'helper').map((event) => [event.partial, told(event)]);
+  const helper = scripted('helper', [{ chunks: ['I ', 'can'] }]);
+  const { run } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
+  const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
+  const texts = events.filter((event) => event.author === 'helper').map((event) => [event.partial, summaryOf(event)]);
   expect(texts).toEqual([
     [true, 'helper: I '],
     [true, 'helper: can'],
@@ -183,11 +186,11 @@ test('chunks of the target come through as they are, and the call of a hand-over
 test('one tree of agents serves a thousand conversations at once, and no run changes an agent', async () => {
   const speak = (request: LlmRequest): ScriptedStep => `I heard ${JSON.stringify(request.contents[0]?.parts)}`;
   const always = (step: ScriptedStep): ScriptedStep[] => Array.from({ length: 1000 }, () => step);
-  const helper = agentOf(
+  const helper = scripted(
     'helper',
     always(async (request) => speak(request) as string),
   );
-  const root = agentOf('lead', always(transferTo('helper')), { subAgents: [helper] });
+  const root = scripted('lead', always(transferTo('helper')), { subAgents: [helper] });
   for (const agent of [root, helper]) {
     // What is computed for all requests is kept where it belongs, in an object of its own.
     for (const list of [agent.subAgents, agent.tools]) Object.freeze(list);
@@ -201,7 +204,7 @@ test('one tree of agents serves a thousand conversations at once, and no run cha
       sessionId: `s${index}`,
       newMessage: { parts: [{ text: `hello ${index}` }] },
     });
-    return told(events.at(-1) ?? expect.unreachable());
+    return summaryOf(events.at(-1) ?? expect.unreachable());
   });
   const answers = await Promise.all(runs);
   expect(answers).toEqual(answers.map((_, index) => `helper: I heard [{"text":"hello ${index}"}]`));

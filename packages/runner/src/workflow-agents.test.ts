@@ -5,8 +5,8 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { CustomAgent } from './fixtures/custom-agent.ts';
-import { sayer, setUp, textOf, transfer } from './fixtures/workflow-run.ts';
+import { CustomAgent, sayer } from './fixtures/custom-agent.ts';
+import { scenario, textOf, transferTo } from './fixtures/scenario.ts';
 
 describe('the options of workflow agents', () => {
   test.each([
@@ -27,7 +27,7 @@ test('agents of one’s own stand among them, and what they leave out of their e
   const inner = new SequentialAgent({ name: 'inner', subAgents: [sayer('a'), bare] });
   const loop = new LoopAgent({ name: 'loop', maxIterations: 1, subAgents: [inner] });
   const root = new ParallelAgent({ name: 'par', subAgents: [loop] });
-  const { run, stored } = await setUp(root);
+  const { run, stored } = await scenario({ agent: root });
   const [, event] = await run();
   expect(event).toMatchObject({ author: 'bare', branch: 'par.loop' });
   const [request] = groupByExecution(await stored());
@@ -46,30 +46,32 @@ test('agents of one’s own stand among them, and what they leave out of their e
 });
 
 test('an agent without a model takes that of the nearest LLM agent above, whatever stands between', async () => {
-  const model = new ScriptedModel([transfer, 'one']);
+  const model = new ScriptedModel([transferTo('helper'), 'one']);
   const helper = new SequentialAgent({ name: 'helper', subAgents: [new LlmAgent({ name: 'leaf' })] });
-  const { run } = await setUp(new LlmAgent({ name: 'top', model, subAgents: [helper] }));
+  const { run } = await scenario({ agent: new LlmAgent({ name: 'top', model, subAgents: [helper] }) });
   expect((await run()).map(textOf).at(-1)).toBe('one');
 });
 
 test('an agent that finds no model fails its run and says so', async () => {
-  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [new LlmAgent({ name: 'leaf' })] }));
+  const { run } = await scenario({
+    agent: new SequentialAgent({ name: 'steps', subAgents: [new LlmAgent({ name: 'leaf' })] }),
+  });
   await expect(run()).rejects.toThrow('agent "leaf": has no model, and no LLM agent above it has one');
 });
 
 test('the global instruction is the root’s, for every agent of the tree', async () => {
-  const model = new ScriptedModel([transfer, 'done']);
+  const model = new ScriptedModel([transferTo('helper'), 'done']);
   const helper = new LlmAgent({ name: 'helper', model, globalInstruction: 'Not mine.', instruction: 'Help.' });
   const root = new LlmAgent({ name: 'top', model, globalInstruction: 'Be {mood}.', subAgents: [helper] });
-  const { run } = await setUp(root);
+  const { run } = await scenario({ agent: root });
   await expect(run()).rejects.toThrow('mood');
   const plain = new LlmAgent({
     name: 'top2',
-    model: new ScriptedModel([transfer]),
+    model: new ScriptedModel([transferTo('helper')]),
     globalInstruction: 'Be brief.',
     subAgents: [new LlmAgent({ name: 'helper', model: new ScriptedModel([{ text: 'ok' }]), instruction: 'Help.' })],
   });
-  const second = await setUp(plain);
+  const second = await scenario({ agent: plain });
   await second.run();
   const asked = (plain.subAgents[0] as LlmAgent).model as ScriptedModel;
   expect(asked.requests[0]?.request.config.systemInstruction).toMatch(/^Be brief\.\n\nHelp\.\n\n/);
@@ -86,7 +88,7 @@ test('what whoever runs an agent gives it for this run is there for it, and for 
     },
     { subAgents: [worker] },
   );
-  const { run } = await setUp(lead);
+  const { run } = await scenario({ agent: lead });
   expect((await run())[1]?.actions.escalate).toBe(true);
   const [first, second] = model.requests.map(({ request }) => request);
   expect(first?.config.systemInstruction).toMatch(/^Work\.\n\nLeave when done\.\n\n/);
