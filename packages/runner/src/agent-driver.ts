@@ -1,6 +1,7 @@
 import {
   ConfigurationError,
   type Event,
+  type EventloomError,
   type InvocationContext,
   ObjectType,
   reportUnlessStopped,
@@ -32,6 +33,9 @@ export class AgentDriver implements Events {
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
   #isDone = false;
+  /** Settle the wait for the next event: there is one such wait at a time. */
+  #resolve: ((step: Step) => void) | undefined;
+  #reject: ((reason: unknown) => void) | undefined;
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
 
@@ -56,9 +60,18 @@ export class AgentDriver implements Events {
     if (this.#isDone) return Promise.resolve(DONE);
     const { isEnded, progress } = this.#context;
     if (isEnded && !progress.endsItself) return this.return();
-    this.#events ??= start(this.#context);
+    const events = (this.#events ??= start(this.#context));
     this.#isWorking = true;
-    return this.#events.next().then(this.#onStep, this.#onFailure);
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      events.next().then(this.#onStep, this.#onFailure);
+    });
+  }
+
+  /** Rejects the wait for the next event, if there is one: an agent that does not listen to an abort is not waited for. */
+  interrupt(reason: EventloomError): void {
+    this.#reject?.(reason);
   }
 
   async return(): Promise<Step> {
@@ -92,38 +105,39 @@ export class AgentDriver implements Events {
     await this.return();
   }
 
-  readonly #onStep = (step: Step): Step => {
+  readonly #onStep = (step: Step): void => {
     this.#isWorking = false;
-    return step.done === true ? this.#transfer() : step;
+    if (step.done === true) this.#transfer();
+    else this.#resolve?.(step);
   };
 
-  readonly #onFailure = (error: unknown): never => {
+  readonly #onFailure = (error: unknown): void => {
     this.#isWorking = false;
     this.#isDone = true;
     const context = this.#context;
     // An agent that was aborted is not the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
-    throw error;
+    this.#reject?.(error);
   };
 
   /** Gives control to the agent that the one that ended transferred to. Its announcement comes first; without one, this is the end. */
-  #transfer(): Step {
+  #transfer(): void {
     const from = this.#context;
     try {
       const name = this.#takeTransfer();
       if (name !== undefined) {
         this.#countTransfer(from);
         const content = { role: 'model', parts: [{ text: `Transferring control to agent: ${name}` }] };
-        return {
-          done: false,
-          value: from.createEvent({ content, object: ObjectType.agentTransfer, tags: [TRANSFER_TAG] }),
-        };
+        const value = from.createEvent({ content, object: ObjectType.agentTransfer, tags: [TRANSFER_TAG] });
+        this.#resolve?.({ done: false, value });
+        return;
       }
     } catch (error) {
-      return this.#onFailure(error);
+      this.#onFailure(error);
+      return;
     }
     this.#isDone = true;
-    return DONE;
+    this.#resolve?.(DONE);
   }
 
   /** Moves control to the target of the transfer, if the agent that ended asked for one, and returns the target's name. */

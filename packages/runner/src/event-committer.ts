@@ -5,6 +5,7 @@ import {
   type EventParams,
   InvalidEventError,
   type InvocationContext,
+  type MaybePromise,
   ObjectType,
   type Platform,
   type RunConfig,
@@ -70,15 +71,13 @@ export class EventCommitter {
     });
   }
 
-  /** True for a chunk that no plugin wants to see: it needs no `commit`, only `complete`. */
-  isForwarded(event: Event): boolean {
-    return event.partial === true && !this.#asksPlugins;
-  }
-
-  /** Completes an event, lets the plugins replace it, and stores it unless its kind is only streamed. */
-  commit(event: Event): Promise<Event> {
+  /**
+   * Completes an event, lets the plugins replace it, and stores it unless its kind is only streamed. Answers at once unless a plugin or
+   * the store has to be waited for.
+   */
+  commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
-    if (this.#context.progress.isCommitted(event)) return Promise.resolve(event);
+    if (this.#context.progress.isCommitted(event)) return event;
     const complete = this.complete(event);
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
   }
@@ -91,10 +90,10 @@ export class EventCommitter {
     return this.#store(changed ? this.complete(withIdentityOf(event, changed)) : event);
   }
 
-  #store(event: Event): Promise<Event> {
+  #store(event: Event): MaybePromise<Event> {
     if (this.#isOnlyStreamed(event)) {
       if (this.#outer) this.#context.progress.noteCommitted(event);
-      return Promise.resolve(event);
+      return event;
     }
     return this.append(event);
   }
@@ -105,7 +104,7 @@ export class EventCommitter {
   }
 
   /** Creates and stores an event of the runtime itself. */
-  appendNew(params: EventParams): Promise<Event> {
+  appendNew(params: EventParams): MaybePromise<Event> {
     return this.append(this.#stamp(this.#context.createEvent(params)));
   }
 
@@ -116,15 +115,19 @@ export class EventCommitter {
   }
 
   /** Stores a complete event. A transfer in it takes effect from then on. */
-  append(event: Event): Promise<Event> {
+  append(event: Event): MaybePromise<Event> {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
     if (this.#outer) return this.#appendInner(event, this.#outer);
     const changes = this.#innerChanges;
     const stored = this.#append(event);
-    return changes ? stored.then((told) => changes.toldIn(told, this.#context.session.state)) : stored;
+    if (!changes) return stored;
+    const { state } = this.#context.session;
+    return stored instanceof Promise
+      ? stored.then((told) => changes.toldIn(told, state))
+      : changes.toldIn(stored, state);
   }
 
-  async #append(given: Event): Promise<Event> {
+  #append(given: Event): MaybePromise<Event> {
     const timestamp = afterCovered(given.timestamp, this.#coveredUntil);
     const event = timestamp === given.timestamp ? given : { ...given, timestamp };
     // The append renews the lease, at the earliest when the event was created.

@@ -15,8 +15,8 @@ export class RunControl {
   readonly #runner: Runner;
   readonly #signal: AbortSignal | undefined;
   #abortReason: EventloomError | undefined;
-  /** Rejects the wait for the agent's next event, if there is one. */
-  #interrupt: ((reason: EventloomError) => void) | undefined;
+  /** The driver whose next event is waited for. */
+  #driver: AgentDriver | undefined;
   /** Undefined until the run has started or ended. */
   #isStarted: boolean | undefined;
   #whenStarted: PromiseWithResolvers<boolean> | undefined;
@@ -57,7 +57,7 @@ export class RunControl {
   abort(reason: EventloomError): void {
     this.#abortReason ??= reason;
     this.abortGuard.abort(reason);
-    this.#interrupt?.(reason);
+    this.#driver?.interrupt(reason);
   }
 
   /** Aborts the run because another one takes its session. A live run first stores what was said so far. */
@@ -69,13 +69,10 @@ export class RunControl {
   /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
   next(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
     this.abortGuard.check();
-    const step = this.observe(() => driver.next());
+    const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
     if (this.live) return this.live.until(step, driver.context);
-    // As `abortGuard.until`, at less cost for each event: there is one such wait at a time.
-    return new Promise((resolve, reject) => {
-      this.#interrupt = reject;
-      step.then(resolve, reject);
-    });
+    this.#driver = driver;
+    return step;
   }
 
   /** Runs one step of the run inside the operation that observes it. */

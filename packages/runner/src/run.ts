@@ -78,9 +78,8 @@ export async function* run(
       } else {
         for (let step = await control.next(driver); !step.done; step = await control.next(driver)) {
           // The commit barrier: the agent is asked for its next event only when this one is stored.
-          const event = committer.isForwarded(step.value)
-            ? committer.complete(step.value)
-            : await committer.commit(step.value);
+          const committed = committer.commit(step.value);
+          const event = committed instanceof Promise ? await committed : committed;
           if (event.partial !== true || isStreaming) yield event;
         }
       }

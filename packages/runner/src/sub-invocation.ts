@@ -31,7 +31,7 @@ export async function* runSubInvocation(
     }
   } else {
     const said = { author: 'user', content: request.userContent };
-    await inTurn(() => own.appendNew(said));
+    await inTurn(async () => own.appendNew(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));
   try {
@@ -40,7 +40,7 @@ export async function* runSubInvocation(
       // Nobody may be waiting any more: an aborted run does not wait for a tool.
       context.throwIfAborted();
       const waits = event.partial !== true && !event.nodeEvent && !context.progress.isCommitted(event);
-      const committed = waits ? await inTurn(() => own.commit(event)) : await own.commit(event);
+      const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
     if (context.isPaused) request.onPause?.();

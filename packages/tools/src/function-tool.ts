@@ -138,9 +138,14 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     const rule = this.#requireConfirmation;
     if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
     if (this.hasInputStream) await toolContext.began();
-    const result = await this.#execute(args, toolContext);
+    const answer = this.#execute(args, toolContext);
+    const result = isThenable(answer) ? await answer : answer;
     return isGenerator(result) ? streamResult(result, toolContext) : result;
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */

@@ -114,6 +114,17 @@ export function contentText(content: Content | undefined): string {
  * and its response in one reply: such a call is completed.
  */
 export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
+  const calls: FunctionCall[] = [];
+  let hasResponses = false;
+  for (const { functionCall, functionResponse } of parts) {
+    if (functionCall) calls.push(functionCall);
+    if (functionResponse) hasResponses = true;
+  }
+  return hasResponses && calls.length > 0 ? withoutCompleted(parts) : calls;
+}
+
+/** The calls that no response behind them completes. */
+function withoutCompleted(parts: readonly Part[]): FunctionCall[] {
   const open = new Set<FunctionCall>();
   // A response names its call by the id, or else by the name. Lists of calls for both keep the time linear in the parts.
   const byId = new Map<string | undefined, CallList>();

@@ -50,13 +50,19 @@ export class EmittedEvents {
   async next(): Promise<Event | undefined> {
     this.#passing?.settle(true);
     this.#passing = undefined;
-    await this.hasNext();
+    await this.#hasNext();
     this.#passing = this.#queue.shift();
     return this.#passing?.event;
   }
 
+  /** Calls back once an event waits: at once if one does. Until `next` is called. */
+  whenAny(tell: () => void): void {
+    if (this.#queue.length > 0) tell();
+    else this.#wake = tell;
+  }
+
   /** Whether there is a next event, as soon as that is known. */
-  hasNext(): Promise<boolean> {
+  #hasNext(): Promise<boolean> {
     return new Promise((resolve) => {
       const tell = (): void => resolve(this.#queue.length > 0);
       if (this.#queue.length > 0 || this.#isOver) tell();

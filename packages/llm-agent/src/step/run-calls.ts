@@ -5,17 +5,6 @@ import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';
 import { type FunctionCallsOutcome, runFunctionCalls } from './run-function-calls.ts';
 
-/** Calls under way. */
-export interface RunningCalls {
-  /** What came of calls that have no events, as most do: it costs less than to read none. Undefined for others, once they have one. */
-  readonly outcome: () => Promise<FunctionCallsOutcome | undefined>;
-  /**
-   * Yields what the tools emit, then what they ask a person, and returns what came of the calls. Whoever stops reading stops the
-   * streaming tools; the others are waited for, unless the run was aborted.
-   */
-  readonly events: () => AsyncGenerator<Event, FunctionCallsOutcome, void>;
-}
-
 /** Begins to run calls. */
 export function startCalls(
   step: Step,
@@ -25,27 +14,66 @@ export function startCalls(
   resumed?: ResumedCalls,
 ): RunningCalls {
   const emitted = new EmittedEvents();
-  const running = runFunctionCalls(step, calls, tools, emitted, origin, resumed);
-  emitted.endWith(running);
-  return {
-    async outcome() {
-      if (await emitted.hasNext()) return undefined;
+  return new RunningCalls(step, emitted, runFunctionCalls(step, calls, tools, emitted, origin, resumed));
+}
+
+/** Calls under way. */
+export class RunningCalls {
+  readonly #step: Step;
+  readonly #emitted: EmittedEvents;
+  readonly #running: Promise<FunctionCallsOutcome>;
+
+  constructor(step: Step, emitted: EmittedEvents, running: Promise<FunctionCallsOutcome>) {
+    this.#step = step;
+    this.#emitted = emitted;
+    this.#running = running;
+  }
+
+  /**
+   * The outcome of calls that have no events, as most do: it costs less than to read none. Undefined as soon as there is an event, for
+   * which the caller then reads `events`.
+   */
+  outcome(): Promise<FunctionCallsOutcome | undefined> {
+    const emitted = this.#emitted;
+    return new Promise((resolve, reject) => {
+      let hasEvents = false;
+      emitted.whenAny(() => {
+        hasEvents = true;
+        resolve(undefined);
+      });
+      const end = (): void => {
+        if (!hasEvents) emitted.close();
+      };
+      this.#running.then(
+        (outcome) => {
+          end();
+          resolve(outcome.requests.length > 0 ? undefined : outcome);
+        },
+        (error: unknown) => {
+          end();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /**
+   * Yields what the tools emit, then what they ask a person, and returns what came of the calls. Whoever stops reading stops the
+   * streaming tools; the others are waited for, unless the run was aborted.
+   */
+  async *events(): AsyncGenerator<Event, FunctionCallsOutcome, void> {
+    const emitted = this.#emitted;
+    emitted.endWith(this.#running);
+    let isOver = false;
+    try {
+      for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
+      isOver = true;
+    } finally {
       emitted.close();
-      const outcome = await running;
-      return outcome.requests.length > 0 ? undefined : outcome;
-    },
-    async *events() {
-      let isOver = false;
-      try {
-        for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
-        isOver = true;
-      } finally {
-        emitted.close();
-        if (!isOver) await step.context.untilAborted(running).catch(() => undefined);
-      }
-      const outcome = await running;
-      yield* outcome.requests;
-      return outcome;
-    },
-  };
+      if (!isOver) await this.#step.context.untilAborted(this.#running).catch(() => undefined);
+    }
+    const outcome = await this.#running;
+    yield* outcome.requests;
+    return outcome;
+  }
 }

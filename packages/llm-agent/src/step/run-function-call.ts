@@ -74,7 +74,8 @@ export async function runFunctionCall(
     await invocation.recordToolCall({ ...entry, status: 'finished', response: INTERRUPTED_CALL });
     return { response: INTERRUPTED_CALL, actions };
   }
-  await invocation.recordToolCall({ ...entry, status: 'started' });
+  const begun = invocation.recordToolCall({ ...entry, status: 'started' });
+  if (begun instanceof Promise) await begun;
   const operation = startTool(toolContext, call);
   const answered = operation
     ? await operation.around(() => answer(step, tool, call, toolContext, emitted, operation))
@@ -84,12 +85,13 @@ export async function runFunctionCall(
   const isMore = actions.transferToAgent !== undefined || asksPerson(actions);
   const response = isMore ? answerOf(step, actions, answered) : answered;
   const changed = recordedActions(context, actions);
-  await invocation.recordToolCall({
+  const recorded = invocation.recordToolCall({
     ...entry,
     status: 'finished',
     ...(response ? { response } : {}),
     ...(changed ? { actions: changed } : {}),
   });
+  if (recorded instanceof Promise) await recorded;
   return { response, actions, scheduling: toolContext.responseScheduling };
 }
 

@@ -2,6 +2,7 @@ import {
   type BaseTool,
   createEventActions,
   type Event,
+  type EventActions,
   type FunctionCall,
   type FunctionResponse,
   isEmptyActions,
@@ -46,23 +47,24 @@ export async function runFunctionCalls(
   const outcomes = calls.length === 1 && only ? [await run(only)] : oneTransfer(await runAll(calls, run, limit));
 
   const parts: Part[] = [];
-  for (const [index, { response, scheduling }] of outcomes.entries()) {
+  const changed: EventActions[] = [];
+  for (let index = 0; index < outcomes.length; index++) {
+    const outcome = outcomes[index];
     const call = calls[index];
-    if (!response || !call) continue;
+    if (!outcome || !call) continue;
+    const { response, scheduling, actions } = outcome;
+    if (!isEmptyActions(actions)) changed.push(actions);
+    if (!response) continue;
     const functionResponse: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response };
     if (scheduling) functionResponse.scheduling = scheduling;
     parts.push({ functionResponse });
   }
-  const changed = outcomes.filter((outcome) => !isEmptyActions(outcome.actions)).map((outcome) => outcome.actions);
   const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
   const requests = asksPerson(actions) ? requestEvents(context, calls, actions, origin.asked) : [];
   const isWaiting = parts.length < calls.length || requests.length > 0 || (origin.asked?.length ?? 0) > 0;
   if (parts.length === 0 && changed.length === 0) return { event: undefined, requests, isWaiting };
-  const event = context.createEvent({
-    ...(parts.length > 0 ? { content: { role: 'user', parts } } : {}),
-    ...(calls.some(isTransfer) ? { tags: [TRANSFER_TAG] } : {}),
-    actions,
-  });
+  const params = parts.length > 0 ? { content: { role: 'user', parts }, actions } : { actions };
+  const event = context.createEvent(calls.some(isTransfer) ? { ...params, tags: [TRANSFER_TAG] } : params);
   return { event, requests, isWaiting };
 }
 
