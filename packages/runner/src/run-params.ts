@@ -20,8 +20,8 @@ export interface RunAsyncParams {
   readonly newMessage?: Content | undefined;
   /**
    * Resumes this run of the session: one that was resumable and was cut off, was aborted, or waits for an answer. Its request id,
-   * metadata, `streamingMode`, `completionEvent`, `maxLlmCalls` and `maxParallelToolCalls` are those it began with unless others are
-   * given; all else of `runConfig` is not remembered.
+   * metadata, `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxParallelToolCalls` and `clientTools` are those it began with unless
+   * others are given; all else of `runConfig` is not remembered.
    */
   readonly invocationId?: string | undefined;
   /** With `invocationId`: the stream begins with what is stored of the run, so that it tells all of it. Default false. */
@@ -86,7 +86,7 @@ function checkRecord(name: string, value: unknown): void {
 const NO_CONFIG: RunConfig = {};
 
 /**
- * The run's config, checked, with a copy of the metadata: the caller may go on changing its own.
+ * The run's config, checked, with copies of the client tools and of the metadata: the caller may go on changing its own.
  * @param defaults what goes for runs that do not say
  * @throws ConfigurationError
  */
@@ -96,6 +96,7 @@ export function toRunConfig(
 ): RunConfig {
   checkRunConfig(given);
   let runConfig = resumable === true && given.resumable === undefined ? { ...given, resumable } : given;
+  if (given.clientTools) runConfig = { ...runConfig, clientTools: structuredClone(given.clientTools) };
   if (getSessionConfig && given.getSessionConfig === undefined) runConfig = { ...runConfig, getSessionConfig };
   if (customMetadata === undefined && runConfig.customMetadata === undefined) return runConfig;
   const copied = copyJson({ ...runConfig.customMetadata, ...customMetadata });

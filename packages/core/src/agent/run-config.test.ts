@@ -9,6 +9,13 @@ test.each<RunConfig>([
   { saveInputBlobsAsArtifacts: true, customMetadata: {}, completionEvent: false, requestId: '' },
   { getSessionConfig: { numRecentEvents: 0, afterTimestamp: 1.5, afterSeq: 0 } },
   { getSessionConfig: {}, maxLlmCalls: undefined, requestId: undefined },
+  { clientTools: [] },
+  {
+    clientTools: [
+      { name: 'f', description: '', parametersJsonSchema: {}, response: {} },
+      { name: 'g', parameters: {} },
+    ],
+  },
   // Of live runs: others take no notice.
   { responseModalities: [], speechConfig: {}, saveLiveBlob: true },
 ])('%j makes sense', (config) => {
@@ -54,6 +61,26 @@ test.each([
   ],
   [{ completionEvent: 1 }, 'runConfig.completionEvent: must be a boolean, is the number 1'],
   [{ requestId: 1 }, 'runConfig.requestId: must be a string, is the number 1'],
+  [{ clientTools: {} }, 'runConfig.clientTools: must be a list of function declarations'],
+  [{ clientTools: ['f'] }, 'runConfig.clientTools[0]: must be a function declaration'],
+  [{ clientTools: [{ name: 'f' }, { name: 'a b' }] }, 'runConfig.clientTools[1].name: must be 1 to 128 letters'],
+  [{ clientTools: [{ name: 'f' }, { name: 'f' }] }, 'runConfig.clientTools: declares "f" twice'],
+  [{ clientTools: [{ name: 'f', run: 1 }] }, 'runConfig.clientTools[0].run: no such field; a declaration has name'],
+  [{ clientTools: [{ name: 'f', description: 1 }] }, 'runConfig.clientTools[0].description: must be a string'],
+  [{ clientTools: [{ name: 'f', parameters: [] }] }, 'runConfig.clientTools[0].parameters: must be an object'],
+  [
+    { clientTools: [{ name: 'f', parameters: {}, parametersJsonSchema: {} }] },
+    'has parameters and parametersJsonSchema',
+  ],
+  [{ clientTools: [{ name: 'f', parameters: { a: () => 1 } }] }, 'runConfig.clientTools.0.parameters.a: '],
+  [
+    { clientTools: Array.from({ length: 129 }, (_, index) => ({ name: `f${index}` })) },
+    'runConfig.clientTools: has 129 declarations; at most 128 are allowed',
+  ],
+  [
+    { clientTools: [{ name: 'f', description: 'x'.repeat(262_144) }] },
+    'runConfig.clientTools: has 262175 characters of JSON; at most 262144 are allowed',
+  ],
 ])('%o is refused', (config, message) => {
   const check = (): void => checkRunConfig(config as unknown as RunConfig);
   expect(check).toThrow(ConfigurationError);
@@ -66,6 +93,15 @@ test.each(['volume', 'toString', '__proto__'])(
     const config = Object.fromEntries([[option, {}]]) as RunConfig;
     expect(() => checkRunConfig(config)).toThrow(
       `runConfig.${option}: this version has no such option; it has streaming`,
+    );
+  },
+);
+
+test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_request_confirmation'])(
+  'a client cannot declare %s, which is a function of the runtime',
+  (name) => {
+    expect(() => checkRunConfig({ clientTools: [{ name }] })).toThrow(
+      `runConfig.clientTools[0].name: "${name}" is a function of the runtime`,
     );
   },
 );

@@ -1,6 +1,8 @@
 import { LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
+import type { FunctionDeclaration } from '../tool/base-tool.ts';
+import { checkClientTools } from '../tool/client-tools.ts';
 import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
 
 /** How model replies come: whole (`none`), or chunk by chunk as well (`sse`). Live runs are `bidi`, said or not; others cannot be. */
@@ -36,6 +38,14 @@ export interface RunConfig extends LiveRunConfig {
    * resumed when its process was lost. An agent that waits for an answer then pauses those that run it. Default: the runner's.
    */
   readonly resumable?: boolean | undefined;
+  /**
+   * Functions that the client runs, at most 128 with 256 KiB of JSON. The LLM agents of the run offer them to their models beside their own
+   * tools; agents that are called as tools, and agents in graphs, do not. A call to one is a long-running call: its id is in
+   * `longRunningToolIds`, the run ends (a resumable run pauses), and the client's next message has the function response. They are
+   * declared for one run: a later run has them only if they are given again, a run that is resumed has those it began with unless
+   * others are given. The run fails with a ConfigurationError when an agent has a tool with the name of one.
+   */
+  readonly clientTools?: readonly FunctionDeclaration[] | undefined;
 }
 
 /** The defaults of what is not given. */
@@ -61,6 +71,8 @@ const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   completionEvent: ofType('boolean'),
   requestId: ofType('string'),
   resumable: ofType('boolean'),
+  // Checked by checkClientTools.
+  clientTools: () => undefined,
   // Checked when a live run starts: see `checkLiveRunConfig`.
   ...Object.fromEntries(Object.keys(LIVE_CHECKS).map((option) => [option, () => undefined])),
 };
@@ -76,5 +88,6 @@ const SESSION_CHECKS: Checks<GetSessionConfig> = {
 /** @throws ConfigurationError for a value that makes no sense, and for an option that this version does not have. */
 export function checkRunConfig(config: RunConfig): void {
   checkOptions('runConfig', CHECKS, config);
+  if (config.clientTools !== undefined) checkClientTools(config.clientTools);
   if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_CHECKS, config.getSessionConfig);
 }

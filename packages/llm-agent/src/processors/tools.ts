@@ -12,6 +12,7 @@ import {
 } from '@eventloom/core';
 import type { LlmAgent } from '../llm-agent.ts';
 import { isPlainTool } from '../static-request.ts';
+import { clientTools, offersClientTools } from './client-tools.ts';
 import type { RequestProcessor } from './request-processor.ts';
 import { turnToolsets } from './turn-toolsets.ts';
 
@@ -19,7 +20,7 @@ import { turnToolsets } from './turn-toolsets.ts';
 export const addTools: RequestProcessor = (request, { agent, context }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
   const fixed = agent.staticRequest.tools;
-  if (selecting || !fixed || context.extraTools.length > 0)
+  if (selecting || !fixed || context.extraTools.length > 0 || offersClientTools(context))
     return addResolvedTools(request, agent, context, selecting, actions);
   if (request.config.tools) {
     appendTools(request, Object.values(fixed.toolsDict));
@@ -67,7 +68,10 @@ function addMissingToolsets(request: LlmRequest, context: InvocationContext): vo
   ]);
 }
 
-/** The agent's tools, those of its toolsets in place of each, and those given for this run. @throws ConfigurationError when two have one name */
+/**
+ * The agent's tools, those of its toolsets in place of each, those given for this run, and the functions that the client runs.
+ * @throws ConfigurationError when two have one name
+ */
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
   const toolsets = turnToolsets(context);
   const lists = await Promise.all(
@@ -79,5 +83,6 @@ async function resolveTools(agent: LlmAgent, context: InvocationContext): Promis
     if (names.has(name)) throw new ConfigurationError(`agent "${agent.name}": two tools have the name "${name}"`);
     names.add(name);
   }
+  tools.push(...clientTools(context, names));
   return tools;
 }

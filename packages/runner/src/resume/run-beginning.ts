@@ -1,7 +1,7 @@
 import { checkRunConfig, ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
 
 /** What a resumable run remembers of how it goes, besides what is on every event of it. */
-const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls'] as const;
+const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls', 'clientTools'] as const;
 const NAMES: ReadonlySet<string> = new Set(REMEMBERED);
 
 /** What the user's event of a resumable run says in its `agentState`: that it can be resumed, and how it goes. */

@@ -1,0 +1,66 @@
+import { copyJson } from '../content/copy-json.ts';
+import { isRecord } from '../content/json.ts';
+import { ConfigurationError } from '../errors.ts';
+import { TRANSFER_TO_AGENT } from '../event/hide-transfers.ts';
+import { type FunctionDeclaration, isToolName } from './base-tool.ts';
+import { isPersonRequest, SET_MODEL_RESPONSE, TASK_COMPLETED } from './reserved-calls.ts';
+
+/** Declarations that one run may have. */
+const MAX_DECLARATIONS = 128;
+/** Characters of JSON that the declarations of one run may have together. */
+const MAX_CHARACTERS = 262_144;
+
+const FIELDS: ReadonlySet<string> = new Set<keyof FunctionDeclaration>([
+  'name',
+  'description',
+  'parametersJsonSchema',
+  'parameters',
+  'responseJsonSchema',
+  'response',
+]);
+const SCHEMAS = ['parametersJsonSchema', 'parameters', 'responseJsonSchema', 'response'] as const;
+/** Functions of the runtime itself. */
+const RESERVED: ReadonlySet<string> = new Set([SET_MODEL_RESPONSE, TASK_COMPLETED, TRANSFER_TO_AGENT]);
+
+/** Checks `runConfig.clientTools`. @throws ConfigurationError that names the declaration at fault */
+export function checkClientTools(given: unknown): void {
+  const path = 'runConfig.clientTools';
+  if (!Array.isArray(given)) throw new ConfigurationError(`${path}: must be a list of function declarations`);
+  if (given.length > MAX_DECLARATIONS)
+    throw new ConfigurationError(`${path}: has ${given.length} declarations; at most ${MAX_DECLARATIONS} are allowed`);
+  const copied = copyJson(given);
+  if ('fault' in copied) throw new ConfigurationError(`${path}.${copied.fault.path}: ${copied.fault.reason}`);
+  const { length } = JSON.stringify(copied.value);
+  if (length > MAX_CHARACTERS)
+    throw new ConfigurationError(`${path}: has ${length} characters of JSON; at most ${MAX_CHARACTERS} are allowed`);
+  const names = new Set<string>();
+  for (const [index, declaration] of given.entries()) {
+    const name = checkDeclaration(`${path}[${index}]`, declaration);
+    if (names.has(name)) throw new ConfigurationError(`${path}: declares ${JSON.stringify(name)} twice`);
+    names.add(name);
+  }
+}
+
+/** Returns the name of the function. */
+function checkDeclaration(path: string, given: unknown): string {
+  if (!isRecord(given)) throw new ConfigurationError(`${path}: must be a function declaration`);
+  const unknown = Object.keys(given).find((field) => !FIELDS.has(field));
+  if (unknown !== undefined)
+    throw new ConfigurationError(`${path}.${unknown}: no such field; a declaration has ${[...FIELDS].join(', ')}`);
+  const { name, description } = given;
+  if (!isToolName(name))
+    throw new ConfigurationError(
+      `${path}.name: must be 1 to 128 letters, digits, _ . : - and start with a letter or _, is ${JSON.stringify(name)}`,
+    );
+  if (RESERVED.has(name) || isPersonRequest({ name }))
+    throw new ConfigurationError(`${path}.name: ${JSON.stringify(name)} is a function of the runtime`);
+  if (description !== undefined && typeof description !== 'string')
+    throw new ConfigurationError(`${path}.description: must be a string`);
+  for (const field of SCHEMAS) {
+    if (given[field] !== undefined && !isRecord(given[field]))
+      throw new ConfigurationError(`${path}.${field}: must be an object`);
+  }
+  if (given['parameters'] !== undefined && given['parametersJsonSchema'] !== undefined)
+    throw new ConfigurationError(`${path}: has parameters and parametersJsonSchema; give one of them`);
+  return name;
+}

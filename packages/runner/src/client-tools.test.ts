@@ -1,0 +1,169 @@
+import {
+  type BaseAgent,
+  type BaseLlm,
+  type FunctionDeclaration,
+  getFunctionCalls,
+  type RunConfig,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { Runner } from './runner.ts';
+import type { RunAsyncParams } from './run-params.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const OPEN_PAGE: FunctionDeclaration = {
+  name: 'open_page',
+  description: 'Opens a page in the browser.',
+  parametersJsonSchema: { type: 'object', properties: { path: { type: 'string' } } },
+};
+const CLIENT_TOOLS: RunConfig = { clientTools: [OPEN_PAGE] };
+const HI = { newMessage: { parts: [{ text: 'hi' }] } };
+const CALL = { calls: [{ id: 'c1', name: 'open_page', args: { path: '/a' } }] } satisfies ScriptedStep;
+
+const answered = (id = 'c1', response: Record<string, unknown> = { opened: '/a' }) => ({
+  newMessage: { parts: [{ functionResponse: { id, name: 'open_page', response } }] },
+});
+
+/** Runs in one session, each by a runner of its own, as if each came to another process. */
+async function setUp() {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  await sessionService.createSession(KEY);
+  const run = (agent: BaseAgent, params: Partial<RunAsyncParams>, resumable = false) =>
+    new Runner({ appName: 'app', agent, sessionService, platform, resumable }).run({
+      userId: 'u',
+      sessionId: 's',
+      ...params,
+    });
+  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+  return { run, stored };
+}
+
+const agentOf = (model: BaseLlm, config: object = {}) => new LlmAgent({ name: 'bot', model, ...config });
+const offered = (model: ScriptedModel) => model.requests.map(({ request }) => Object.keys(request.toolsDict));
+
+test('a function of the client is offered beside the tools of the agent, and a call to it ends the run', async () => {
+  const { run } = await setUp();
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => 1 });
+  const model = new ScriptedModel([CALL]);
+  const events = await run(agentOf(model, { tools: [look] }), { ...HI, runConfig: CLIENT_TOOLS });
+  expect(offered(model)).toEqual([['look', 'open_page']]);
+  expect(model.requests[0]?.request.config.tools).toEqual([
+    { functionDeclarations: [{ name: 'look', description: '' }, OPEN_PAGE] },
+  ]);
+  expect(events).toHaveLength(1);
+  expect(events[0]).toMatchObject({ longRunningToolIds: ['c1'] });
+  model.assertConsumed();
+});
+
+test("the client's response continues the conversation, and the functions are offered again only if they are given again", async () => {
+  const { run } = await setUp();
+  await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS });
+  const model = new ScriptedModel([CALL, 'You see it.']);
+  await run(agentOf(model), { ...answered(), runConfig: CLIENT_TOOLS });
+  expect(model.requests[0]?.request.contents.at(-1)).toEqual({
+    role: 'user',
+    parts: [{ functionResponse: { id: 'c1', name: 'open_page', response: { opened: '/a' } } }],
+  });
+  const later = new ScriptedModel(['You see it.']);
+  const events = await run(agentOf(later), answered());
+  expect(events.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['You see it.']);
+  expect([...offered(model), ...offered(later)]).toEqual([['open_page'], []]);
+});
+
+test('a call of the client beside a call of the agent: the tool runs, and the model is asked when both have a response', async () => {
+  const { run } = await setUp();
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => 1 });
+  const model = new ScriptedModel([{ calls: [...CALL.calls, { id: 'c2', name: 'look' }] }, 'Done.']);
+  const agent = agentOf(model, { tools: [look] });
+  const events = await run(agent, { ...HI, runConfig: CLIENT_TOOLS });
+  expect(events[1]?.content?.parts?.map(({ functionResponse }) => functionResponse?.id)).toEqual(['c2']);
+  expect(model.calls).toBe(1);
+  await run(agent, answered());
+  expect(model.requests[1]?.request.contents.at(-1)?.parts).toHaveLength(2);
+});
+
+describe('in a resumable run', () => {
+  test('the response of the client resumes the run, which remembers the functions', async () => {
+    const { run, stored } = await setUp();
+    const [asked] = await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS }, true);
+    const model = new ScriptedModel(['You see it.']);
+    const events = await run(agentOf(model), answered(), true);
+    expect(events.at(-1)?.invocationId).toBe(asked?.invocationId);
+    expect(offered(model)).toEqual([['open_page']]);
+    expect(new Set((await stored()).map(({ invocationId }) => invocationId)).size).toBe(1);
+  });
+
+  test('functions that are given when it is resumed take the place of those it began with', async () => {
+    const { run } = await setUp();
+    await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS }, true);
+    const model = new ScriptedModel(['You see it.']);
+    await run(agentOf(model), { ...answered(), runConfig: { clientTools: [{ name: 'close_page' }] } }, true);
+    expect(offered(model)).toEqual([['close_page']]);
+  });
+
+  test('resumed without the response, it waits on and asks the client nothing new', async () => {
+    const { run } = await setUp();
+    const [asked] = await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS }, true);
+    const events = await run(agentOf(new ScriptedModel([])), { invocationId: asked?.invocationId }, true);
+    expect(events.flatMap(getFunctionCalls)).toEqual([]);
+    expect(await run(agentOf(new ScriptedModel(['You see it.'])), answered(), true)).not.toEqual([]);
+  });
+
+  test('a sequence goes on with its next agent after the response', async () => {
+    const { run } = await setUp();
+    const tree = (first: ScriptedModel, second: ScriptedModel) =>
+      new SequentialAgent({
+        name: 'flow',
+        subAgents: [new LlmAgent({ name: 'a', model: first }), new LlmAgent({ name: 'b', model: second })],
+      });
+    await run(tree(new ScriptedModel([CALL]), new ScriptedModel([])), { ...HI, runConfig: CLIENT_TOOLS }, true);
+    const [first, second] = [new ScriptedModel(['one']), new ScriptedModel(['two'])];
+    await run(tree(first, second), answered(), true);
+    expect([...offered(first), ...offered(second)]).toEqual([['open_page'], ['open_page']]);
+  });
+});
+
+test('the agent that control is transferred to offers the functions too', async () => {
+  const { run } = await setUp();
+  const helper = new ScriptedModel([CALL]);
+  const transfer = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
+  const agent = agentOf(new ScriptedModel([transfer]), {
+    subAgents: [new LlmAgent({ name: 'helper', model: helper })],
+  });
+  const events = await run(agent, { ...HI, runConfig: CLIENT_TOOLS });
+  expect(events.at(-1)).toMatchObject({ author: 'helper', longRunningToolIds: ['c1'] });
+});
+
+test('an agent that is called as a tool does not offer the functions of the client', async () => {
+  const { run } = await setUp();
+  const inner = new ScriptedModel(['looked']);
+  const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'inner', args: { request: 'x' } }] }, 'ok']);
+  const tool = new AgentTool({ agent: new LlmAgent({ name: 'inner', model: inner }) });
+  await run(agentOf(model, { tools: [tool] }), { ...HI, runConfig: CLIENT_TOOLS });
+  expect(offered(inner)).toEqual([[]]);
+});
+
+test('a function of the client with the name of a tool of the agent fails the run', async () => {
+  const { run } = await setUp();
+  const own = new FunctionTool({ name: 'open_page', description: '', execute: () => 1 });
+  const running = run(agentOf(new ScriptedModel([]), { tools: [own] }), { ...HI, runConfig: CLIENT_TOOLS });
+  await expect(running).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: `runConfig.clientTools: the agent "bot" has a tool named "open_page" of its own; give the client's function another name`,
+  });
+});
+
+test('what the caller does to its declarations while the run is under way changes nothing', async () => {
+  const { run } = await setUp();
+  const declaration = { ...OPEN_PAGE };
+  const model = new ScriptedModel([CALL]);
+  const running = run(agentOf(model), { ...HI, runConfig: { clientTools: [declaration] } });
+  declaration.description = 'Deletes everything.';
+  await running;
+  expect(model.requests[0]?.request.config.tools).toEqual([{ functionDeclarations: [OPEN_PAGE] }]);
+});
