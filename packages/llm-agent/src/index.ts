@@ -29,7 +29,6 @@ export {
 export type { EventsCompactionConfig } from './compaction/events-compactor.ts';
 export type { LlmEventSummarizerOptions } from './compaction/llm-event-summarizer.ts';
 export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';
-export { BuiltInPlanner } from './planners/built-in-planner.ts';
-export { PlanReActPlanner } from './planners/plan-re-act-planner.ts';
+export { BuiltInPlanner, PlanReActPlanner } from './planners.ts';
 export { injectSessionState } from './instruction-template.ts';
 export { SET_MODEL_RESPONSE } from '@eventloom/core';

@@ -5,6 +5,7 @@ import {
   createEvent,
   type Event,
   type OnBusy,
+  type OptionNames,
   reportTo,
   RunAbortedError,
   type SessionLease,
@@ -29,13 +30,13 @@ export interface RewindParams {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const PARAMS: ReadonlySet<string> = new Set<keyof RewindParams>([
-  'userId',
-  'sessionId',
-  'rewindBeforeInvocationId',
-  'onBusy',
-  'abortSignal',
-]);
+const PARAMS: OptionNames<RewindParams> = {
+  userId: true,
+  sessionId: true,
+  rewindBeforeInvocationId: true,
+  onBusy: true,
+  abortSignal: true,
+};
 
 /** Takes a session back to before an invocation; see `Runner.rewindAsync`. */
 export async function rewind(runner: Runner, params: RewindParams): Promise<Event> {

@@ -1,12 +1,13 @@
 import {
-  checkRunConfig,
   checkKnown,
+  checkRunConfig,
   ConfigurationError,
   type Content,
   copyJson,
   InvalidMessageError,
   InvalidRequestError,
   isRecord,
+  type OptionNames,
   type RunConfig,
 } from '@eventloom/core';
 
@@ -38,18 +39,18 @@ export interface RunAsyncParams {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const PARAMS: ReadonlySet<string> = new Set<keyof RunAsyncParams>([
-  'appName',
-  'userId',
-  'sessionId',
-  'newMessage',
-  'invocationId',
-  'replay',
-  'stateDelta',
-  'runConfig',
-  'customMetadata',
-  'abortSignal',
-]);
+const PARAMS: OptionNames<RunAsyncParams> = {
+  appName: true,
+  userId: true,
+  sessionId: true,
+  newMessage: true,
+  invocationId: true,
+  replay: true,
+  stateDelta: true,
+  runConfig: true,
+  customMetadata: true,
+  abortSignal: true,
+};
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {

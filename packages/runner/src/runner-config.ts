@@ -7,13 +7,14 @@ import {
   type BaseSessionService,
   checkContextCacheConfig,
   checkKnown,
+  checkRunConfig,
   ConfigurationError,
   type ContextCacheConfig,
-  checkRunConfig,
   type GetSessionConfig,
   type Instrumentation,
   type LiveSupport,
   type ModelResolver,
+  type OptionNames,
   type Platform,
 } from '@eventloom/core';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
@@ -70,27 +71,27 @@ export interface RunnerConfig {
   readonly sessionCache?: SessionCacheOptions | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof RunnerConfig>([
-  'appName',
-  'agent',
-  'sessionService',
-  'artifactService',
-  'memoryService',
-  'credentialService',
-  'plugins',
-  'instrumentation',
-  'live',
-  'models',
-  'platform',
-  'autoCreateSession',
-  'sessionCache',
-  'leaseTtlMs',
-  'requestTtlMs',
-  'eventsCompaction',
-  'contextCacheConfig',
-  'resumable',
-  'getSessionConfig',
-]);
+const OPTIONS: OptionNames<RunnerConfig> = {
+  appName: true,
+  agent: true,
+  sessionService: true,
+  artifactService: true,
+  memoryService: true,
+  credentialService: true,
+  plugins: true,
+  instrumentation: true,
+  live: true,
+  models: true,
+  platform: true,
+  autoCreateSession: true,
+  sessionCache: true,
+  leaseTtlMs: true,
+  requestTtlMs: true,
+  eventsCompaction: true,
+  contextCacheConfig: true,
+  resumable: true,
+  getSessionConfig: true,
+};
 
 const DAY_MS = 86_400_000;
 

@@ -1,4 +1,4 @@
-import { ConfigurationError, type Platform } from '@eventloom/core';
+import { checkKnown, ConfigurationError, type OptionNames, type Platform } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import type { RunRelay } from './runs/run-relay.ts';
 import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
@@ -61,27 +61,23 @@ export interface ServerOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof ServerOptions>([
-  'runners',
-  'authenticate',
-  'allowUnauthenticated',
-  'trustImportedEvents',
-  'origins',
-  'limits',
-  'relay',
-  'onUnfinishedRuns',
-  'version',
-  'platform',
-  'onError',
-]);
+const OPTIONS: OptionNames<ServerOptions> = {
+  runners: true,
+  authenticate: true,
+  allowUnauthenticated: true,
+  trustImportedEvents: true,
+  origins: true,
+  limits: true,
+  relay: true,
+  onUnfinishedRuns: true,
+  version: true,
+  platform: true,
+  onError: true,
+};
 
 /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
 export function checkServerOptions(options: ServerOptions): void {
-  for (const option in options) {
-    if (!OPTIONS.has(option)) {
-      throw new ConfigurationError(`createServer: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-    }
-  }
+  checkKnown('createServer', OPTIONS, options);
   if (!Array.isArray(options.runners)) throw new ConfigurationError('createServer: runners must be a list of runners');
   const names = new Set<string>();
   for (const runner of options.runners) {

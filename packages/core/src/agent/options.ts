@@ -13,14 +13,10 @@ export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
  * @param owner starts the message of the error, e.g. `agent "helper"`
  * @throws ConfigurationError for an option that is not in `known`
  */
-export function checkKnown(
-  owner: string,
-  known: Readonly<Record<string, true>> | ReadonlySet<string>,
-  given: object,
-): void {
+export function checkKnown(owner: string, known: Readonly<Record<string, true>>, given: object): void {
   for (const name in given) {
-    if (known instanceof Set ? known.has(name) : Object.hasOwn(known, name)) continue;
-    const all: string[] = known instanceof Set ? [...known] : Object.keys(known);
+    if (Object.hasOwn(known, name)) continue;
+    const all = Object.keys(known);
     // Suggests the names that begin alike, else all of them.
     const [meant = all.join(', ')] = all.filter((option) => name.startsWith(option) || option.startsWith(name));
     throw new ConfigurationError(`${owner}: has no option "${name}"; it has ${meant}`);

@@ -16,7 +16,7 @@ import {
   type Part,
   withTag,
 } from '@eventloom/core';
-import { inputFilesOf } from './input-files.ts';
+import { inputFilesOf } from './code-contents.ts';
 
 /** Prefix of the ids given here. The model's service did not run the code that has such an id. */
 const ID_PREFIX = 'adk-';

@@ -10,7 +10,7 @@ import {
   type Part,
 } from '@eventloom/core';
 import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
-import type { CodeStyle } from '../code-execution/code-part-text.ts';
+import type { CodeStyle } from '../code-execution/code-contents.ts';
 import {
   isFrameworkPart,
   type Spoken,

@@ -1,5 +1,5 @@
 import { type Content, type Event, isPersonRequest, type Part } from '@eventloom/core';
-import { type CodeStyle, codePartText } from '../code-execution/code-part-text.ts';
+import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts';
 
 /** Ids the runtime gave to calls that the model left unnamed. */
 const CLIENT_ID_PREFIX = 'adk-';

@@ -6,7 +6,7 @@ import {
   type InvocationContext,
   isVisibleOn,
 } from '@eventloom/core';
-import type { CodeStyle } from '../code-execution/code-part-text.ts';
+import type { CodeStyle } from '../code-execution/code-contents.ts';
 import { ContentsBuilder } from './contents-builder.ts';
 import { toModelContent, transcriptionOf } from './event-content.ts';
 

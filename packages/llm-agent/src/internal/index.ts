@@ -10,7 +10,7 @@ export { EmittedEvents } from '../step/emitted-events.ts';
 export { saveOutput } from '../step/final-output.ts';
 export { ModelCall } from '../step/model-call.ts';
 export { ModelReply } from '../step/model-reply.ts';
-export { prepareRequest, prepareTools } from '../step/prepare-request.ts';
+export { prepareRequest, prepareTools } from '../request.ts';
 export { resolveModel } from '../step/resolve-model.ts';
 export { answersTo, type ResumedCalls } from '../step/resumed-calls.ts';
 export { startCalls } from '../step/run-calls.ts';

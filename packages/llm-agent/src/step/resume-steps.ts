@@ -21,7 +21,7 @@ import type { Step } from '../processors/request-processor.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { CallHistory } from './call-history.ts';
 import { structuredAnswer } from './final-output.ts';
-import { prepareTools } from './prepare-request.ts';
+import { prepareTools } from '../request.ts';
 import { answersTo } from './resumed-calls.ts';
 import { type RunningCalls, startCalls } from './run-calls.ts';
 

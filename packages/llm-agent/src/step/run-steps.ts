@@ -25,7 +25,7 @@ import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from 
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
 import { plannedResponse } from './planned-response.ts';
-import { prepareRequest, prepareTools } from './prepare-request.ts';
+import { prepareRequest, prepareTools } from '../request.ts';
 import { resolveModel } from './resolve-model.ts';
 import { resumeSteps } from './resume-steps.ts';
 import { answersTo } from './resumed-calls.ts';

@@ -9,6 +9,7 @@ import {
   mergeEventActions,
   ObjectType,
   type OnBusy,
+  type OptionNames,
   type Part,
   RUN_ABANDONED,
   sessionKeyOf,
@@ -34,14 +35,14 @@ export interface CloseRunParams {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const PARAMS: ReadonlySet<string> = new Set<keyof CloseRunParams>([
-  'userId',
-  'sessionId',
-  'invocationId',
-  'reason',
-  'onBusy',
-  'abortSignal',
-]);
+const PARAMS: OptionNames<CloseRunParams> = {
+  userId: true,
+  sessionId: true,
+  invocationId: true,
+  reason: true,
+  onBusy: true,
+  abortSignal: true,
+};
 
 /** Gives up a run that did not come to its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {

@@ -1,4 +1,4 @@
-import { ConfigurationError, type SessionKey } from '@eventloom/core';
+import { checkKnown, ConfigurationError, type OptionNames, type SessionKey } from '@eventloom/core';
 import type {
   RelayedRun,
   RelayHost,
@@ -41,13 +41,13 @@ export interface PostgresRunRelayOptions {
   readonly maxBacklogChars?: number | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof PostgresRunRelayOptions>([
-  'pool',
-  'schema',
-  'leaseMs',
-  'maxKeptChars',
-  'maxBacklogChars',
-]);
+const OPTIONS: OptionNames<PostgresRunRelayOptions> = {
+  pool: true,
+  schema: true,
+  leaseMs: true,
+  maxKeptChars: true,
+  maxBacklogChars: true,
+};
 const DEFAULT_LEASE_MS = 15_000;
 /** The least that a statement gets, whatever the lease: the first of them makes the tables. */
 const MIN_TIMEOUT_MS = 5000;
@@ -72,10 +72,7 @@ export class PostgresRunRelay implements RunRelay {
 
   /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
   constructor(options: PostgresRunRelayOptions) {
-    for (const option in options) {
-      if (OPTIONS.has(option)) continue;
-      throw new ConfigurationError(`PostgresRunRelay: has no option "${option}"; it has ${[...OPTIONS].join(', ')}`);
-    }
+    checkKnown('PostgresRunRelay', OPTIONS, options);
     this.#pool = options.pool;
     this.#tables = relayTablesOf(options.schema);
     this.#leaseMs = checkNumber('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS);

@@ -1,5 +1,11 @@
-import { appendInstructions, type CodeFile, type Content } from '@eventloom/core';
-import type { RequestProcessor } from '../processors/request-processor.ts';
+import {
+  type CodeFile,
+  type Content,
+  type BaseCodeExecutor,
+  type CodeDelimiters,
+  languageOf,
+  type Part,
+} from '@eventloom/core';
 
 /** Converts the bytes in a message to files, named by their `displayName`, or `file_1.csv` by their place and type. */
 export function inputFilesOf(content: Content | undefined): CodeFile[] {
@@ -21,21 +27,6 @@ function extensionOf(mimeType: string): string {
 }
 
 /**
- * Adds the instruction of the agent's code executor and the names of the files that code can read. It needs the contents of the
- * request: each name stands beside its file in the user's message. An executor without an instruction gets no names.
- */
-export const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, context }) => {
-  if (!codeExecutor) return;
-  codeExecutor.processLlmRequest({ invocationContext: context, llmRequest: request });
-  const files = codeExecutor.instruction === '' ? [] : inputFilesOf(context.userContent);
-  if (files.length === 0) return;
-  appendInstructions(request, [
-    'Code can read the files in the message of the user, each by the name that stands in front of it.',
-  ]);
-  request.contents = withFileNames(request.contents, files);
-};
-
-/**
  * Returns the contents with the name and the type of each file in front of its bytes, in the newest content that holds all of the
  * files. Users give names and types, so these are part of what the user says, and never of an instruction. No content is modified.
  */
@@ -55,4 +46,28 @@ export function withFileNames(contents: readonly Content[], files: readonly Code
   });
   result[at] = { ...content, ...(parts && { parts }) };
   return result;
+}
+
+/** How code and results are told. */
+export type CodeStyle = Pick<BaseCodeExecutor, 'codeBlockDelimiters' | 'executionResultDelimiters'>;
+
+/**
+ * Code or a result as text: code as its model wrote it, and not as a part, because services take such parts only where they ran the
+ * code themselves. Undefined for any other part.
+ */
+export function codePartText({ executableCode, codeExecutionResult }: Part, style?: CodeStyle): string | undefined {
+  if (executableCode) {
+    const language = languageOf(String(executableCode.language ?? ''));
+    const delimiters = style?.codeBlockDelimiters ?? [];
+    const own = delimiters.find(([opening]) => languageOf(opening) === language) ?? delimiters[0];
+    return between(own ?? [`\`\`\`${language}\n`, '\n```'], executableCode.code ?? '');
+  }
+  if (!codeExecutionResult) return undefined;
+  const { outcome, output } = codeExecutionResult;
+  const result = output || (outcome === 'OUTCOME_OK' ? '(no output)' : String(outcome));
+  return between(style?.executionResultDelimiters ?? ['```tool_output\n', '\n```'], result);
+}
+
+function between([opening, closing]: CodeDelimiters, text: string): string {
+  return `${opening}${text}${closing}`;
 }

@@ -1,6 +1,6 @@
 import type { Content, Part } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { inputFilesOf, withFileNames } from './input-files.ts';
+import { inputFilesOf, withFileNames } from './code-contents.ts';
 
 function bytes(data: string, mimeType?: string, displayName?: string): Part {
   return { inlineData: { data, ...(mimeType !== undefined && { mimeType }), ...(displayName && { displayName }) } };

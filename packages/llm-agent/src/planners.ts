@@ -1,0 +1,126 @@
+import {
+  BasePlanner,
+  ConfigurationError,
+  type LlmRequest,
+  type ReadonlyContext,
+  type CallbackContext,
+  type Content,
+  type Part,
+} from '@eventloom/core';
+
+/** Leaves planning to the model: switches its own thinking on. A model that cannot think refuses the request. */
+export class BuiltInPlanner extends BasePlanner {
+  /** As the model's service takes it: `{ includeThoughts, thinkingBudget, … }`. */
+  readonly thinkingConfig: object;
+
+  /** @throws ConfigurationError without a thinking config */
+  constructor({ thinkingConfig }: { readonly thinkingConfig: object }) {
+    super();
+    if (typeof thinkingConfig !== 'object' || thinkingConfig === null)
+      throw new ConfigurationError('BuiltInPlanner: thinkingConfig must be an object');
+    this.thinkingConfig = thinkingConfig;
+  }
+
+  override get setsThinkingConfig(): boolean {
+    return true;
+  }
+
+  override buildPlanningInstruction(_context: ReadonlyContext, request: LlmRequest): undefined {
+    request.config.thinkingConfig = { ...this.thinkingConfig };
+  }
+
+  /** A model that thinks marks its thoughts itself. */
+  override processPlanningResponse(): undefined {
+    return undefined;
+  }
+}
+
+const PLANNING = '/*PLANNING*/';
+const REPLANNING = '/*REPLANNING*/';
+const REASONING = '/*REASONING*/';
+const ACTION = '/*ACTION*/';
+
+/** Stands in front of the answer. */
+const FINAL_ANSWER = '/*FINAL_ANSWER*/';
+
+/** What is under one of these is not the answer. */
+const PLANNING_TAGS: readonly string[] = [PLANNING, REPLANNING, REASONING, ACTION];
+
+/** What a model is told that is to plan in words. */
+function planReActInstruction(): string {
+  return [
+    `Work in three stages, and write each tag on a line of its own in front of the stage it names:`,
+    `1. ${PLANNING} Before anything else, write a plan: a numbered list of steps that together answer the request in full. Each step
+says which of your tools it needs. Plan with no other tools than those you have.`,
+    `2. ${ACTION} Carry the plan out, one step after the other, by calling tools. After the results of a step write ${REASONING}: what
+you know now, what is still missing, and which step is next. When results show that the plan does not lead to the answer, write
+${REPLANNING} and a new plan for what is left, and follow that one.`,
+    `3. ${FINAL_ANSWER} When you have what you need, write the answer, and nothing after it. Answer what was asked, in the form it was
+asked for.`,
+    `Rather than from memory, answer from what tools and this conversation tell you; do not call a tool for what the conversation has
+already. Call tools with the parameters that they declare and no others. When something is missing that only the user can say, or
+the request cannot be met with your tools, say so as your final answer.`,
+  ].join('\n\n');
+}
+
+/**
+ * Has any model plan in words: it writes a plan, acts and reasons in turns, and ends with its answer, each under a tag. What is not
+ * the answer becomes thoughts, tags included; of the calls in a reply the first group is made, what comes behind it is dropped,
+ * because the model wrote it without knowing their results.
+ */
+export class PlanReActPlanner extends BasePlanner {
+  override buildPlanningInstruction(_context: ReadonlyContext, request: LlmRequest): string {
+    request.contents = request.contents.map(withPlainThoughts);
+    return planReActInstruction();
+  }
+
+  override processPlanningResponse(_context: CallbackContext, parts: readonly Part[]): Part[] {
+    const kept: Part[] = [];
+    let hasCalls = false;
+    for (const part of parts) {
+      if (part.functionCall) {
+        // A call of nothing is none.
+        if (!part.functionCall.name) continue;
+        hasCalls = true;
+        kept.push(part);
+      } else if (hasCalls) {
+        break;
+      } else {
+        kept.push(...split(part));
+      }
+    }
+    return kept;
+  }
+}
+
+/** A text with the answer in it as thought and answer; a text under another tag as thought. */
+function split(part: Part): Part[] {
+  const { text, thought } = part;
+  if (!text || thought === true) return [part];
+  const at = text.lastIndexOf(FINAL_ANSWER);
+  if (at < 0) return [isTagged(text) ? { ...part, thought: true } : part];
+  const end = at + FINAL_ANSWER.length;
+  // A signature stays with what comes last: a text of its own would be one that it was not made for.
+  const { thoughtSignature: _, ...reasoning } = part;
+  const answer = text.slice(end);
+  return [
+    { ...(answer === '' ? part : reasoning), text: text.slice(0, end), thought: true },
+    ...(answer === '' ? [] : [{ ...part, text: answer }]),
+  ];
+}
+
+function isTagged(text: string): boolean {
+  const begun = text.trimStart();
+  return PLANNING_TAGS.some((tag) => begun.startsWith(tag));
+}
+
+/** Earlier plans as the model wrote them: thoughts are not sent to it again, and it is to go on with its plan. */
+function withPlainThoughts(content: Content): Content {
+  if (!content.parts?.some(({ thought }) => thought === true)) return content;
+  return { ...content, parts: content.parts.map(withoutThought) };
+}
+
+function withoutThought(part: Part): Part {
+  const { thought: _, ...rest } = part;
+  return rest;
+}
