@@ -5,7 +5,8 @@ import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import type { RunAsyncParams } from './run-params.ts';
-import { aborted, KEY, setUp, textOf } from './fixtures/abortable-run.ts';
+import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
+import { expectFree, KEY } from './fixtures/scenario.ts';
 
 /** Ignores its signal and never answers. */
 class DeafModel extends BaseLlm {
@@ -26,23 +27,23 @@ class DeafModel extends BaseLlm {
 test('an abort while the model streams ends the model call, and the reply is not stored', async () => {
   const gate = new Gate();
   const model = new ScriptedModel([{ chunks: ['Hel', gate, 'lo'] }]);
-  const { runner, controller, hi, texts, expectFree } = await setUp(new LlmAgent({ name: 'bot', model }));
+  const { runner, controller, hi, texts } = await abortable({ agent: new LlmAgent({ name: 'bot', model }) });
   const running = aborted(runner, { ...hi, runConfig: { streamingMode: 'sse' } });
   await gate.reached;
   controller.abort();
   expect((await running).events.map(textOf)).toEqual(['Hel']);
   expect(await texts()).toEqual(['hi']);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('an abort does not wait for a model that ignores its signal', async () => {
   const model = new DeafModel();
-  const { runner, controller, hi, expectFree } = await setUp(new LlmAgent({ name: 'bot', model }));
+  const { runner, controller, hi } = await abortable({ agent: new LlmAgent({ name: 'bot', model }) });
   const running = aborted(runner, hi);
   await model.asked.promise;
   controller.abort();
   expect((await running).events).toEqual([]);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('an abort does not wait for a tool that ignores its signal; its call stays, started and without an answer', async () => {
@@ -56,9 +57,9 @@ test('an abort does not wait for a tool that ignores its signal; its call stays,
     },
   });
   const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'hangs', args: {} }] }]);
-  const { runner, controller, hi, texts, expectFree } = await setUp(
-    new LlmAgent({ name: 'bot', model, tools: [hangs] }),
-  );
+  const { runner, controller, hi, texts } = await abortable({
+    agent: new LlmAgent({ name: 'bot', model, tools: [hangs] }),
+  });
   const running = aborted(runner, hi);
   await started.promise;
   controller.abort();
@@ -69,7 +70,7 @@ test('an abort does not wait for a tool that ignores its signal; its call stays,
   expect(await runner.sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([
     { callId: expect.stringMatching(/\/c1$/) as string, status: 'started' },
   ]);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('an abort does not wait for a callback that ignores its signal', async () => {
@@ -79,18 +80,18 @@ test('an abort does not wait for a callback that ignores its signal', async () =
     return new Promise<undefined>(() => undefined);
   };
   const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([]), beforeModelCallback });
-  const { runner, controller, hi, expectFree } = await setUp(agent);
+  const { runner, controller, hi } = await abortable({ agent });
   const running = aborted(runner, hi);
   await started.promise;
   controller.abort();
   await running;
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('a tool is told of the abort', async () => {
   const stopped = Promise.withResolvers<void>();
-  const { runner, controller, hi } = await setUp(
-    new LlmAgent({
+  const { runner, controller, hi } = await abortable({
+    agent: new LlmAgent({
       name: 'bot',
       model: new ScriptedModel([{ calls: [{ name: 'listens', args: {} }] }]),
       tools: [
@@ -105,7 +106,7 @@ test('a tool is told of the abort', async () => {
         }),
       ],
     }),
-  );
+  });
   await aborted(runner, hi);
   await stopped.promise;
 });
@@ -119,7 +120,7 @@ test('a model that stops because the run was taken over has not failed', async (
     onModelErrorCallback: () => void (asked = true),
     onAgentErrorCallback: () => void (asked = true),
   });
-  const { runner, hi, texts } = await setUp(agent);
+  const { runner, hi, texts } = await abortable({ agent });
   const params: RunAsyncParams = { ...hi, abortSignal: undefined };
   const first = runner.run(params).catch((thrown: unknown) => thrown);
   await gate.reached;
@@ -147,7 +148,7 @@ test('a tool that hangs when the run is taken over does not hold it, and has not
     onToolErrorCallback: () => void (asked = true),
     afterToolCallback: () => void (asked = true),
   });
-  const { runner, hi } = await setUp(agent);
+  const { runner, hi } = await abortable({ agent });
   const params: RunAsyncParams = { ...hi, abortSignal: undefined };
   const first = runner.run(params).catch((thrown: unknown) => thrown);
   await started.promise;

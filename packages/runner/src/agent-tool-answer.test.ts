@@ -4,56 +4,57 @@ import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, answers, caller, setUp, textOf } from './fixtures/agent-tool-run.ts';
+import { caller } from './fixtures/agent-tool-run.ts';
+import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 describe('its answer', () => {
   test('is the value of its output schema', async () => {
-    const helper = agentOf('helper', ['{"count": 3}'], { outputSchema: z.object({ count: z.number() }) });
-    const { run } = await setUp(caller(helper));
-    expect(answers(await run())).toEqual([{ count: 3 }]);
+    const helper = scripted('helper', ['{"count": 3}'], { outputSchema: z.object({ count: z.number() }) });
+    const { run } = await scenario({ agent: caller(helper) });
+    expect(responsesOf(await run())).toEqual([{ count: 3 }]);
   });
 
   test('is an error when it never matches its output schema', async () => {
-    const helper = agentOf(
+    const helper = scripted(
       'helper',
       Array.from({ length: 4 }, () => 'no'),
       { outputSchema: z.object({ count: z.number() }) },
     );
-    const { run } = await setUp(caller(helper));
-    expect(answers(await run())).toEqual([{ error: expect.stringContaining('does not match the schema') }]);
+    const { run } = await scenario({ agent: caller(helper) });
+    expect(responsesOf(await run())).toEqual([{ error: expect.stringContaining('does not match the schema') }]);
   });
 
   test('leaves thoughts out, and is empty when there is none', async () => {
-    const { run } = await setUp(caller(agentOf('helper', [{ thought: 'hm', text: 'yes' }])));
-    expect(answers(await run())).toEqual([{ result: 'yes' }]);
+    const { run } = await scenario({ agent: caller(scripted('helper', [{ thought: 'hm', text: 'yes' }])) });
+    expect(responsesOf(await run())).toEqual([{ result: 'yes' }]);
     const silent = new CustomAgent('silent', async function* () {});
-    const second = await setUp(caller(silent));
-    expect(answers(await second.run())).toEqual([{ result: '' }]);
+    const second = await scenario({ agent: caller(silent) });
+    expect(responsesOf(await second.run())).toEqual([{ result: '' }]);
   });
 
   test('is not what an agent says whom it asked itself', async () => {
-    const deep = agentOf('deep', ['deep words']);
+    const deep = scripted('deep', ['deep words']);
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
-    const middle = agentOf('middle', [call, { parts: [] }], {
+    const middle = scripted('middle', [call, { parts: [] }], {
       tools: [new AgentTool({ agent: deep, streamInner: true })],
     });
-    const { run } = await setUp(caller(middle));
-    expect(answers(await run()).at(-1)).toEqual({ result: '' });
+    const { run } = await scenario({ agent: caller(middle) });
+    expect(responsesOf(await run()).at(-1)).toEqual({ result: '' });
   });
 
   test('is an error when the agent fails, and the caller goes on', async () => {
-    const { run } = await setUp(caller(agentOf('helper', [new TypeError('no network')])));
+    const { run } = await scenario({ agent: caller(scripted('helper', [new TypeError('no network')])) });
     const events = await run();
-    expect(answers(events)).toEqual([{ error: 'no network' }]);
+    expect(responsesOf(events)).toEqual([{ error: 'no network' }]);
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 
   test('is an error when the agent would have to wait', async () => {
     const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
-    const helper = agentOf('helper', [{ calls: [{ name: 'later', id: 'inner' }] }], { tools: [later] });
-    const { run, runner } = await setUp(caller(helper));
+    const helper = scripted('helper', [{ calls: [{ name: 'later', id: 'inner' }] }], { tools: [later] });
+    const { run, runner } = await scenario({ agent: caller(helper) });
     const events = await run();
-    expect(answers(events)).toEqual([{ error: expect.stringContaining('helper waits for the result of later') }]);
+    expect(responsesOf(events)).toEqual([{ error: expect.stringContaining('helper waits for the result of later') }]);
     expect(events.some((event) => event.author === 'helper')).toBe(false);
     const newMessage = { parts: [{ functionResponse: { id: 'inner', name: 'later', response: {} } }] };
     await expect(runner.run({ userId: 'u', sessionId: 's', newMessage })).rejects.toThrow(
@@ -62,21 +63,21 @@ describe('its answer', () => {
   });
 
   test('is an error when the model broke off without a word', async () => {
-    const helper = agentOf('helper', [{ response: { finishReason: 'SAFETY' } }]);
-    const { run } = await setUp(caller(helper));
-    expect(answers(await run())).toEqual([{ error: 'the model stopped with SAFETY' }]);
+    const helper = scripted('helper', [{ response: { finishReason: 'SAFETY' } }]);
+    const { run } = await scenario({ agent: caller(helper) });
+    expect(responsesOf(await run())).toEqual([{ error: 'the model stopped with SAFETY' }]);
   });
 
   test('is an error, with what there is of it, when the model broke off in the middle', async () => {
     const cutOff: ScriptedStep = {
       response: { finishReason: 'MAX_TOKENS', content: { parts: [{ text: 'The dose is 5' }] } },
     };
-    const { run } = await setUp(caller(agentOf('helper', [cutOff])));
-    expect(answers(await run())).toEqual([{ error: 'the model stopped with MAX_TOKENS', output: 'The dose is 5' }]);
+    const { run } = await scenario({ agent: caller(scripted('helper', [cutOff])) });
+    expect(responsesOf(await run())).toEqual([{ error: 'the model stopped with MAX_TOKENS', output: 'The dose is 5' }]);
   });
 
   test('ends the turn when it is not to be put into words', async () => {
-    const { run } = await setUp(caller(agentOf('helper', ['as it is']), { skipSummarization: true }));
+    const { run } = await scenario({ agent: caller(scripted('helper', ['as it is']), { skipSummarization: true }) });
     const events = await run();
     expect(events).toHaveLength(2);
     expect(events[1]?.actions.skipSummarization).toBe(true);

@@ -3,7 +3,8 @@ import { AgentTool, type AgentToolConfig } from '@eventloom/multi-agent';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, answers, caller, modelOf, setUp } from './fixtures/agent-tool-run.ts';
+import { caller, modelOf } from './fixtures/agent-tool-run.ts';
+import { responsesOf, scenario, scripted } from './fixtures/scenario.ts';
 
 describe('requireConfirmation', () => {
   const asking = (events: readonly Event[]) =>
@@ -17,33 +18,35 @@ describe('requireConfirmation', () => {
   });
 
   test('has a person asked before the agent is run', async () => {
-    const helper = agentOf('helper', ['It is done.']);
-    const { run, runner } = await setUp(caller(helper, { requireConfirmation: true }));
+    const helper = scripted('helper', ['It is done.']);
+    const { run, runner } = await scenario({ agent: caller(helper, { requireConfirmation: true }) });
     const id = asking(await run());
     expect(modelOf(helper).calls).toBe(0);
-    expect(answers(await runner.run(reply(id, true)))).toEqual([{ result: 'It is done.' }]);
+    expect(responsesOf(await runner.run(reply(id, true)))).toEqual([{ result: 'It is done.' }]);
   });
 
   test('keeps an agent from being run that the person rejects', async () => {
-    const { run, runner } = await setUp(caller(agentOf('helper', []), { requireConfirmation: () => true }));
+    const { run, runner } = await scenario({
+      agent: caller(scripted('helper', []), { requireConfirmation: () => true }),
+    });
     const id = asking(await run());
-    expect(answers(await runner.run(reply(id, false)))).toEqual([{ error: 'This tool call is rejected.' }]);
+    expect(responsesOf(await runner.run(reply(id, false)))).toEqual([{ error: 'This tool call is rejected.' }]);
   });
 
   test('asks nobody when it says so of the arguments', async () => {
     const requireConfirmation = (args: unknown): boolean => JSON.stringify(args) !== '{"request":"do it"}';
-    const { run } = await setUp(caller(agentOf('helper', ['ok']), { requireConfirmation }));
-    expect(answers(await run())).toEqual([{ result: 'ok' }]);
+    const { run } = await scenario({ agent: caller(scripted('helper', ['ok']), { requireConfirmation }) });
+    expect(responsesOf(await run())).toEqual([{ result: 'ok' }]);
   });
 });
 
 describe('its arguments', () => {
   test('are those of the agent’s input schema, passed on as JSON', async () => {
-    const helper = agentOf('helper', ['ok'], {
+    const helper = scripted('helper', ['ok'], {
       inputSchema: z.object({ city: z.string(), days: z.number().default(3) }),
     });
     const lead = caller(helper, {}, { city: 'Rome' });
-    const { run } = await setUp(lead);
+    const { run } = await scenario({ agent: lead });
     await run();
     expect(modelOf(helper).requests[0]?.request.contents[0]?.parts).toEqual([{ text: '{"city":"Rome","days":3}' }]);
     const tools = modelOf(lead).requests[0]?.request.config.tools;
@@ -58,25 +61,27 @@ describe('its arguments', () => {
     ['of the schema', { inputSchema: z.object({ city: z.string() }) }, { town: 'Rome' }],
     ['one text', {}, { request: 5 }],
   ])('that are not %s are told to the model, and the agent is not called', async (_, config, args) => {
-    const helper = agentOf('helper', [], config);
-    const { run } = await setUp(caller(helper, {}, args));
-    expect(answers(await run())).toEqual([{ error: expect.stringContaining('the arguments of helper are not valid') }]);
+    const helper = scripted('helper', [], config);
+    const { run } = await scenario({ agent: caller(helper, {}, args) });
+    expect(responsesOf(await run())).toEqual([
+      { error: expect.stringContaining('the arguments of helper are not valid') },
+    ]);
   });
 });
 
 describe('a tool made of', () => {
   test.each([
     ['no agent', { agent: {} }, 'agent must be an agent'],
-    ['an agent whose name models refuse', { agent: agentOf('$name', []) }, 'tool name "$name"'],
+    ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name "$name"'],
     [
       'a confirmation that is no rule',
-      { agent: agentOf('helper', []), requireConfirmation: 'yes' },
+      { agent: scripted('helper', []), requireConfirmation: 'yes' },
       'tool "helper": requireConfirmation must be true, false or a function',
     ],
-    ['an unknown option', { agent: agentOf('helper', []), stream: true }, 'tool "helper": has no option "stream"'],
+    ['an unknown option', { agent: scripted('helper', []), stream: true }, 'tool "helper": has no option "stream"'],
     [
       'a schema that is none',
-      { agent: agentOf('helper', [], { inputSchema: 5 as never }) },
+      { agent: scripted('helper', [], { inputSchema: 5 as never }) },
       'tool "helper": the schema must be',
     ],
   ])('%s is a configuration error', (_, config, fault) => {

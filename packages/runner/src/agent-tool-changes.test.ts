@@ -1,19 +1,21 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { createEvent } from '@eventloom/core';
 import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, answers, caller, KEY, modelOf, setUp } from './fixtures/agent-tool-run.ts';
+import { caller, modelOf } from './fixtures/agent-tool-run.ts';
+import { KEY, responsesOf, scenario, scripted } from './fixtures/scenario.ts';
 
 describe('what it changes', () => {
   test('is there for its caller, and in the event of the answer', async () => {
-    const helper = agentOf('helper', ['the answer'], { outputKey: 'found' });
+    const helper = scripted('helper', ['the answer'], { outputKey: 'found' });
     const lead = caller(helper);
-    const { run, session } = await setUp(lead);
+    const { run, state } = await scenario({ agent: lead });
     const events = await run();
     expect(events[1]?.actions.stateDelta).toEqual({ found: 'the answer' });
-    expect((await session()).state).toMatchObject({ found: 'the answer' });
+    expect(await state()).toMatchObject({ found: 'the answer' });
   });
 
   test('includes keys it removed and artifacts it saved, and no signal of its own', async () => {
@@ -30,16 +32,16 @@ describe('what it changes', () => {
         context.actions.escalate = true;
       },
     });
-    const helper = agentOf('helper', [{ calls: [{ name: 'work' }] }], { tools: [tool] });
+    const helper = scripted('helper', [{ calls: [{ name: 'work' }] }], { tools: [tool] });
     const lead = caller(helper);
-    const { run, session } = await setUp(lead);
+    const { run, state } = await scenario({ agent: lead, artifactService: new InMemoryArtifactService() });
     const events = await run();
     expect(events[1]?.actions).toEqual({
       stateDelta: { kept: 1 },
       removedState: ['gone'],
       artifactDelta: { 'page.txt': 0 },
     });
-    expect((await session()).state).toEqual({ kept: 1 });
+    expect(await state()).toEqual({ kept: 1 });
   });
 
   test('is not written a second time with its answer: what somebody wrote since stays', async () => {
@@ -54,13 +56,15 @@ describe('what it changes', () => {
       yield context.createEvent({ actions: { stateDelta: { k: 'newer', gone: 'back' } } });
       gate.open();
     });
-    const { run, session } = await setUp(new ParallelAgent({ name: 'par', subAgents: [caller(helper), other] }));
+    const { run, stored, state } = await scenario({
+      agent: new ParallelAgent({ name: 'par', subAgents: [caller(helper), other] }),
+    });
     const events = await run();
-    const told = events.find((event) => answers([event]).length > 0);
-    expect((await session()).state).toEqual({ k: 'newer', gone: 'back' });
+    const told = events.find((event) => responsesOf([event]).length > 0);
+    expect(await state()).toEqual({ k: 'newer', gone: 'back' });
     // Who follows the stream has the state as it is.
     expect(told?.actions.stateDelta).toEqual({ k: 'newer', gone: 'back' });
-    expect((await session()).events.find((event) => event.id === told?.id)?.actions.stateDelta).toEqual({});
+    expect((await stored()).find((event) => event.id === told?.id)?.actions.stateDelta).toEqual({});
   });
 
   test('of the user’s state is not written a second time over what another session wrote', async () => {
@@ -68,7 +72,7 @@ describe('what it changes', () => {
       yield context.createEvent({ actions: { stateDelta: { 'user:balance': 10 } } });
       await elsewhere();
     });
-    const { run, sessionService } = await setUp(caller(helper));
+    const { run, sessionService } = await scenario({ agent: caller(helper) });
     const elsewhere = async (): Promise<void> => {
       const session = await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 'other' });
       await sessionService.appendEvent({
@@ -81,9 +85,11 @@ describe('what it changes', () => {
   });
 
   test('is told of an agent in an agent too', async () => {
-    const deep = agentOf('deep', ['found it'], { outputKey: 'found' });
+    const deep = scripted('deep', ['found it'], { outputKey: 'found' });
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
-    const { run } = await setUp(caller(agentOf('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep })] })));
+    const { run } = await scenario({
+      agent: caller(scripted('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep })] })),
+    });
     expect((await run())[1]?.actions.stateDelta).toEqual({ found: 'found it' });
   });
 
@@ -93,11 +99,11 @@ describe('what it changes', () => {
       description: '',
       execute: (_, { state }) => state.set('mood', 'calm'),
     });
-    const helper = agentOf('helper', [{ calls: [{ name: 'work' }] }, 'ok'], {
+    const helper = scripted('helper', [{ calls: [{ name: 'work' }] }, 'ok'], {
       tools: [tool],
       instruction: 'Be {mood?}.',
     });
-    const { run } = await setUp(caller(helper));
+    const { run } = await scenario({ agent: caller(helper) });
     await run();
     const [before, after] = modelOf(helper).requests.map(({ request }) => request.config.systemInstruction);
     expect(before).toMatch(/^Be \./);

@@ -2,7 +2,8 @@ import { RunAbortedError, StaleWriterError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { caller, KEY, modelOf, setUp, textOf } from './fixtures/agent-tool-run.ts';
+import { caller, modelOf } from './fixtures/agent-tool-run.ts';
+import { KEY, scenario, textOf } from './fixtures/scenario.ts';
 
 describe('when the run ends', () => {
   test('an agent under way is aborted with it, and stores nothing more', async () => {
@@ -17,7 +18,7 @@ describe('when the run ends', () => {
         isClosed = true;
       }
     });
-    const { runner, session } = await setUp(caller(helper));
+    const { runner, stored } = await scenario({ agent: caller(helper) });
     const running = runner.run({
       userId: 'u',
       sessionId: 's',
@@ -28,7 +29,7 @@ describe('when the run ends', () => {
     controller.abort();
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
     expect(isClosed).toBe(true);
-    expect((await session()).events.map(textOf)).not.toContain('late');
+    expect((await stored()).map(textOf)).not.toContain('late');
   });
 
   test('an agent that does not listen stores nothing more either', async () => {
@@ -37,7 +38,7 @@ describe('when the run ends', () => {
       controller.abort();
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'late' }] } });
     });
-    const { runner, session } = await setUp(caller(helper));
+    const { runner, stored } = await scenario({ agent: caller(helper) });
     const running = runner.run({
       userId: 'u',
       sessionId: 's',
@@ -45,7 +46,7 @@ describe('when the run ends', () => {
       abortSignal: controller.signal,
     });
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
-    expect((await session()).events.map(textOf)).not.toContain('late');
+    expect((await stored()).map(textOf)).not.toContain('late');
   });
 
   test('because its reader left, an agent that streams is closed', async () => {
@@ -57,7 +58,7 @@ describe('when the run ends', () => {
         closed.resolve();
       }
     });
-    const { runner } = await setUp(caller(helper, { streamInner: true }));
+    const { runner } = await scenario({ agent: caller(helper, { streamInner: true }) });
     for await (const event of runner.runAsync({
       userId: 'u',
       sessionId: 's',
@@ -74,7 +75,7 @@ describe('when the run ends', () => {
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'too late' }] } });
     });
     const lead = caller(helper);
-    const { run, sessionService } = await setUp(lead);
+    const { run, sessionService } = await scenario({ agent: lead });
     const takeSession = async (): Promise<void> => {
       await sessionService.acquireLease({ ...KEY, onBusy: 'interrupt' });
     };

@@ -4,22 +4,23 @@ import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, answers, caller, modelOf, setUp, textOf } from './fixtures/agent-tool-run.ts';
+import { caller, modelOf } from './fixtures/agent-tool-run.ts';
+import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 describe('streamInner', () => {
   test('passes the agent’s events on as they come, and its answer once: chunk by chunk', async () => {
     const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
-    const helper = agentOf('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }], {
+    const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }], {
       tools: [tool],
     });
-    const { run } = await setUp(caller(helper, { streamInner: true }));
-    const events = await run({ streamingMode: 'sse' });
+    const { run } = await scenario({ agent: caller(helper, { streamInner: true }) });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     const inner = events.filter((event) => event.author === 'helper');
     expect(inner.map(textOf).filter((text) => text !== undefined)).toEqual(['It is ', 'fine.']);
     const [, , whole] = inner.filter((event) => event.partial !== true);
     expect(whole?.content).toBeUndefined();
     expect(whole?.usageMetadata?.timingInfo).toBeDefined();
-    expect(answers(events)).toContainEqual({ result: 'It is fine.' });
+    expect(responsesOf(events)).toContainEqual({ result: 'It is fine.' });
     expect(events.filter((event) => event.author === 'user')).toEqual([]);
   });
 
@@ -27,8 +28,8 @@ describe('streamInner', () => {
     ['was cut off', [{ chunks: ['The dose ', 'is 5'], response: { finishReason: 'MAX_TOKENS' } }], 'MAX_TOKENS'],
     ['broke', [{ chunks: ['The dose ', 'is 5'], error: new TypeError('cut') }], 'MODEL_ERROR'],
   ])('passes on what went wrong when the answer %s, and what there was of it', async (_, steps, errorCode) => {
-    const { run } = await setUp(caller(agentOf('helper', steps), { streamInner: true }));
-    const events = await run({ streamingMode: 'sse' });
+    const { run } = await scenario({ agent: caller(scripted('helper', steps), { streamInner: true }) });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     const inner = events.filter((event) => event.author === 'helper');
     expect(inner.map((event) => [textOf(event), event.errorCode])).toEqual([
       ['The dose ', undefined],
@@ -38,32 +39,34 @@ describe('streamInner', () => {
   });
 
   test('passes on the whole of what is not the answer: an agent’s words before the last one’s', async () => {
-    const first = agentOf('first', [{ chunks: ['o', 'ne'] }]);
-    const second = agentOf('second', [{ chunks: ['t', 'wo'] }]);
+    const first = scripted('first', [{ chunks: ['o', 'ne'] }]);
+    const second = scripted('second', [{ chunks: ['t', 'wo'] }]);
     const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
-    const { run } = await setUp(caller(pair, { streamInner: true }));
-    const events = await run({ streamingMode: 'sse' });
+    const { run } = await scenario({ agent: caller(pair, { streamInner: true }) });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     expect(events.filter(({ author }) => author !== 'lead').map((event) => `${event.author} ${textOf(event)}`)).toEqual(
       ['first o', 'first ne', 'first one', 'second t', 'second wo', 'second undefined'],
     );
-    expect(answers(events)).toEqual([{ result: 'two' }]);
+    expect(responsesOf(events)).toEqual([{ result: 'two' }]);
   });
 
   test('passes on the whole of what was said before the agent failed', async () => {
-    const first = agentOf('first', [{ chunks: ['o', 'ne'] }]);
+    const first = scripted('first', [{ chunks: ['o', 'ne'] }]);
     const second = new CustomAgent('second', async function* () {
       throw new TypeError('no');
     });
     const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
-    const { run } = await setUp(caller(pair, { streamInner: true }));
-    const events = await run({ streamingMode: 'sse' });
+    const { run } = await scenario({ agent: caller(pair, { streamInner: true }) });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     expect(events.filter((event) => event.author === 'first').map(textOf)).toEqual(['o', 'ne', 'one']);
-    expect(answers(events)).toEqual([{ error: 'no' }]);
+    expect(responsesOf(events)).toEqual([{ error: 'no' }]);
   });
 
   test('of a run that can be resumed shows the answer once as well', async () => {
-    const { run } = await setUp(caller(agentOf('helper', [{ chunks: ['a', 'b'] }]), { streamInner: true }));
-    const events = await run({ streamingMode: 'sse', resumable: true });
+    const { run } = await scenario({
+      agent: caller(scripted('helper', [{ chunks: ['a', 'b'] }]), { streamInner: true }),
+    });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse', resumable: true } });
     expect(events.filter((event) => event.author === 'helper').flatMap((event) => textOf(event) ?? [])).toEqual([
       'a',
       'b',
@@ -71,7 +74,9 @@ describe('streamInner', () => {
   });
 
   test('without streaming passes on whole events, and the answer among them', async () => {
-    const { run } = await setUp(caller(agentOf('helper', [{ chunks: ['It is ', 'fine.'] }]), { streamInner: true }));
+    const { run } = await scenario({
+      agent: caller(scripted('helper', [{ chunks: ['It is ', 'fine.'] }]), { streamInner: true }),
+    });
     expect((await run()).map((event) => [event.author, textOf(event)])).toEqual([
       ['lead', undefined],
       ['helper', 'It is fine.'],
@@ -81,9 +86,9 @@ describe('streamInner', () => {
   });
 
   test('is off by default: a model whose chunks nobody sees is not asked for any', async () => {
-    const helper = agentOf('helper', [{ chunks: ['It is ', 'fine.'] }]);
-    const { run } = await setUp(caller(helper));
-    const events = await run({ streamingMode: 'sse' });
+    const helper = scripted('helper', [{ chunks: ['It is ', 'fine.'] }]);
+    const { run } = await scenario({ agent: caller(helper) });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     expect(events.some((event) => event.author === 'helper')).toBe(false);
     expect(modelOf(helper).requests[0]?.stream).toBe(false);
   });
@@ -95,7 +100,7 @@ describe('streamInner', () => {
       await gate.pass(context.abortSignal);
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'ready' }] } });
     });
-    const { runner, session } = await setUp(caller(helper, { streamInner: true }));
+    const { runner, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });
     const seen: (string | undefined)[] = [];
     for await (const event of runner.runAsync({
       userId: 'u',
@@ -106,7 +111,7 @@ describe('streamInner', () => {
       if (textOf(event) === 'working') gate.open();
     }
     expect(seen).toEqual([undefined, 'working', 'ready', undefined, 'done']);
-    const ids = (await session()).events.map((event) => event.id);
+    const ids = (await stored()).map((event) => event.id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
@@ -118,7 +123,7 @@ describe('streamInner', () => {
         yield context.createEvent({ content: { role: 'model', parts: [{ text: `${made}` }] } });
       }
     });
-    const { runner } = await setUp(caller(helper, { streamInner: true }));
+    const { runner } = await scenario({ agent: caller(helper, { streamInner: true }) });
     for await (const event of runner.runAsync({
       userId: 'u',
       sessionId: 's',
@@ -130,13 +135,13 @@ describe('streamInner', () => {
   });
 
   test('of an agent in an agent reaches the reader through both', async () => {
-    const deep = agentOf('deep', [{ chunks: ['d1', 'd2'] }]);
+    const deep = scripted('deep', [{ chunks: ['d1', 'd2'] }]);
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
-    const middle = agentOf('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep, streamInner: true })] });
-    const { run, session } = await setUp(caller(middle, { streamInner: true }));
-    const events = await run({ streamingMode: 'sse' });
+    const middle = scripted('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep, streamInner: true })] });
+    const { run, stored } = await scenario({ agent: caller(middle, { streamInner: true }) });
+    const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     expect(events.filter((event) => event.author === 'deep').map(textOf)).toEqual(['d1', 'd2', undefined]);
-    const ids = (await session()).events.map((event) => event.id);
+    const ids = (await stored()).map((event) => event.id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 });

@@ -13,30 +13,31 @@ import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { agentOf, answers, caller, modelOf, setUp, textOf } from './fixtures/agent-tool-run.ts';
+import { caller, modelOf } from './fixtures/agent-tool-run.ts';
+import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 describe('an agent that is called as a tool', () => {
   test('answers its caller with its last words, and the caller keeps the conversation', async () => {
-    const { run } = await setUp(caller(agentOf('helper', ['It is done.'])));
+    const { run } = await scenario({ agent: caller(scripted('helper', ['It is done.'])) });
     const events = await run();
     expect(events.map((event) => event.author)).toEqual(['lead', 'lead', 'lead']);
-    expect(answers(events)).toEqual([{ result: 'It is done.' }]);
+    expect(responsesOf(events)).toEqual([{ result: 'It is done.' }]);
   });
 
   test('is told what it is asked, and nothing of the conversation around it', async () => {
-    const helper = agentOf('helper', ['ok']);
-    const { run } = await setUp(caller(helper));
+    const helper = scripted('helper', ['ok']);
+    const { run } = await scenario({ agent: caller(helper) });
     await run();
     expect(modelOf(helper).requests[0]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'do it' }] }]);
   });
 
   test('stores its events on a branch of its own, which its caller does not see', async () => {
     const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
-    const helper = agentOf('helper', [{ text: 'secret', calls: [{ name: 'look' }] }, 'ok'], { tools: [tool] });
+    const helper = scripted('helper', [{ text: 'secret', calls: [{ name: 'look' }] }, 'ok'], { tools: [tool] });
     const lead = caller(helper);
-    const { run, session } = await setUp(lead);
+    const { run, stored } = await scenario({ agent: lead });
     await run();
-    const { events } = await session();
+    const events = await stored();
     expect(events.map((event) => [event.author, event.branch])).toEqual([
       ['user', undefined],
       ['lead', undefined],
@@ -53,31 +54,31 @@ describe('an agent that is called as a tool', () => {
   });
 
   test('starts afresh at each call, also under an id that was there before', async () => {
-    const helper = agentOf('helper', ['first', 'second']);
+    const helper = scripted('helper', ['first', 'second']);
     const call = (request: string) => ({ calls: [{ name: 'helper', id: 'same', args: { request } }] });
     const tools = [new AgentTool({ agent: helper })];
-    const { run } = await setUp(agentOf('lead', [call('one'), call('two'), 'done'], { tools }));
-    expect(answers(await run())).toEqual([{ result: 'first' }, { result: 'second' }]);
+    const { run } = await scenario({ agent: scripted('lead', [call('one'), call('two'), 'done'], { tools }) });
+    expect(responsesOf(await run())).toEqual([{ result: 'first' }, { result: 'second' }]);
     expect(modelOf(helper).requests[1]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'two' }] }]);
   });
 
   test('is kept apart from other calls of it at the same time', async () => {
     const echo = (request: { contents: { parts?: { text?: string }[] }[] }) =>
       `heard ${request.contents.map((each) => each.parts?.[0]?.text).join()}`;
-    const helper = agentOf('helper', [echo, echo, echo]);
+    const helper = scripted('helper', [echo, echo, echo]);
     const calls = ['a', 'b', 'c'].map((id) => ({ name: 'helper', id, args: { request: id } }));
-    const lead = agentOf('lead', [{ calls }, 'done'], { tools: [new AgentTool({ agent: helper })] });
-    const { run, session } = await setUp(lead);
-    expect(answers(await run())).toEqual([{ result: 'heard a' }, { result: 'heard b' }, { result: 'heard c' }]);
-    const branches = new Set((await session()).events.flatMap(({ branch }) => branch ?? []));
+    const lead = scripted('lead', [{ calls }, 'done'], { tools: [new AgentTool({ agent: helper })] });
+    const { run, stored } = await scenario({ agent: lead });
+    expect(responsesOf(await run())).toEqual([{ result: 'heard a' }, { result: 'heard b' }, { result: 'heard c' }]);
+    const branches = new Set((await stored()).flatMap(({ branch }) => branch ?? []));
     expect(branches).toEqual(new Set(['helper@a', 'helper@b', 'helper@c']));
   });
 
   test('is asked by the next turn’s caller as if it had not been there', async () => {
-    const lead = agentOf('lead', [{ calls: [{ name: 'helper', id: 'c1', args: { request: 'x' } }] }, 'done', 'next'], {
-      tools: [new AgentTool({ agent: agentOf('helper', ['hidden words']) })],
+    const lead = scripted('lead', [{ calls: [{ name: 'helper', id: 'c1', args: { request: 'x' } }] }, 'done', 'next'], {
+      tools: [new AgentTool({ agent: scripted('helper', ['hidden words']) })],
     });
-    const { run } = await setUp(lead);
+    const { run } = await scenario({ agent: lead });
     await run();
     await run();
     const texts = JSON.stringify(modelOf(lead).requests[2]?.request.contents);
@@ -86,30 +87,32 @@ describe('an agent that is called as a tool', () => {
   });
 
   test('may be a tree of agents, in which they hand over and call each other', async () => {
-    const deep = agentOf('deep', ['from the deep']);
-    const second = agentOf(
+    const deep = scripted('deep', ['from the deep']);
+    const second = scripted(
       'second',
       [{ calls: [{ name: 'deep', id: 'd', args: { request: 'go' } }] }, 'second is done'],
       {
         tools: [new AgentTool({ agent: deep })],
       },
     );
-    const first = agentOf('first', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'second' } }] }], {
+    const first = scripted('first', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'second' } }] }], {
       subAgents: [second],
     });
-    const { run, session } = await setUp(caller(new SequentialAgent({ name: 'inner', subAgents: [first] })));
-    expect(answers(await run())).toEqual([{ result: 'second is done' }]);
-    const branches = (await session()).events.map(({ author, branch }) => `${author} ${branch ?? ''}`);
+    const { run, stored } = await scenario({
+      agent: caller(new SequentialAgent({ name: 'inner', subAgents: [first] })),
+    });
+    expect(responsesOf(await run())).toEqual([{ result: 'second is done' }]);
+    const branches = (await stored()).map(({ author, branch }) => `${author} ${branch ?? ''}`);
     expect(branches).toContain('deep inner@c1.deep@d');
   });
 
   test('knows no agent above it: it can hand over to nobody there', async () => {
-    const helper = agentOf('helper', ['ok']);
+    const helper = scripted('helper', ['ok']);
     const model = new ScriptedModel([{ calls: [{ name: 'helper', id: 'c1', args: { request: 'x' } }] }, 'done']);
     const tools = [new AgentTool({ agent: helper })];
-    const { run } = await setUp(
-      new LlmAgent({ name: 'lead', model, tools, subAgents: [helper], globalInstruction: 'Outer.' }),
-    );
+    const { run } = await scenario({
+      agent: new LlmAgent({ name: 'lead', model, tools, subAgents: [helper], globalInstruction: 'Outer.' }),
+    });
     await run();
     const request = modelOf(helper).requests[0]?.request;
     expect(Object.keys(request?.toolsDict ?? {})).toEqual([]);
@@ -117,9 +120,9 @@ describe('an agent that is called as a tool', () => {
   });
 
   test('is a part of the call tree', async () => {
-    const { run, session } = await setUp(caller(agentOf('helper', ['ok'])));
+    const { run, stored } = await scenario({ agent: caller(scripted('helper', ['ok'])) });
     await run();
-    const [request] = groupByExecution((await session()).events);
+    const [request] = groupByExecution(await stored());
     const [lead, ...others] = request?.executions ?? [];
     expect(others).toEqual([]);
     expect(lead?.executionId).toBe(request?.invocationId);
@@ -127,8 +130,8 @@ describe('an agent that is called as a tool', () => {
   });
 
   test('counts its model calls with those of the run', async () => {
-    const { run } = await setUp(caller(agentOf('helper', ['ok'])));
-    await expect(run({ maxLlmCalls: 2 })).rejects.toBeInstanceOf(LlmCallLimitError);
+    const { run } = await scenario({ agent: caller(scripted('helper', ['ok'])) });
+    await expect(run('hi', { runConfig: { maxLlmCalls: 2 } })).rejects.toBeInstanceOf(LlmCallLimitError);
   });
 
   test('is watched by the plugins of the run, event by event', async () => {
@@ -148,7 +151,8 @@ describe('an agent that is called as a tool', () => {
         seen.push(`before ${agent.name}`);
       }
     }
-    const { run } = await setUp(caller(agentOf('helper', ['ok']), { streamInner: true }), {
+    const { run } = await scenario({
+      agent: caller(scripted('helper', ['ok']), { streamInner: true }),
       plugins: [new Watcher('w')],
     });
     await run();
@@ -169,9 +173,9 @@ describe('an agent that is called as a tool', () => {
         if (event.partial === true) seen.push(`${event.author} ${textOf(event)}`);
       }
     }
-    const helper = agentOf('helper', [{ chunks: ['a', 'b'] }]);
-    const { run } = await setUp(caller(helper, { streamInner: true }), { plugins: [new Watcher('w')] });
-    await run({ streamingMode: 'sse' });
+    const helper = scripted('helper', [{ chunks: ['a', 'b'] }]);
+    const { run } = await scenario({ agent: caller(helper, { streamInner: true }), plugins: [new Watcher('w')] });
+    await run('hi', { runConfig: { streamingMode: 'sse' } });
     expect(seen.filter((line) => line.startsWith('helper'))).toEqual(['helper a', 'helper b']);
   });
 
@@ -179,9 +183,9 @@ describe('an agent that is called as a tool', () => {
     const bare = new CustomAgent('bare', async function* () {
       yield createEvent({ content: { role: 'model', parts: [{ text: 'bare' }] } });
     });
-    const { run, session } = await setUp(caller(bare));
-    expect(answers(await run())).toEqual([{ result: 'bare' }]);
-    const event = (await session()).events.find((each) => textOf(each) === 'bare');
+    const { run, stored } = await scenario({ agent: caller(bare) });
+    expect(responsesOf(await run())).toEqual([{ result: 'bare' }]);
+    const event = (await stored()).find((each) => textOf(each) === 'bare');
     expect(event).toMatchObject({ author: 'bare', branch: 'bare@c1' });
   });
 
@@ -192,9 +196,9 @@ describe('an agent that is called as a tool', () => {
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'last' }] } });
       expect.unreachable();
     });
-    const { run } = await setUp(caller(ending));
+    const { run } = await scenario({ agent: caller(ending) });
     const events = await run();
-    expect(answers(events)).toEqual([{ result: 'last' }]);
+    expect(responsesOf(events)).toEqual([{ result: 'last' }]);
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 
@@ -202,19 +206,19 @@ describe('an agent that is called as a tool', () => {
     const leave = { calls: [{ name: 'exit_loop' }] };
     const inner = new LoopAgent({
       name: 'inner',
-      subAgents: [agentOf('worker', [leave, leave], { tools: [exitLoop] })],
+      subAgents: [scripted('worker', [leave, leave], { tools: [exitLoop] })],
     });
     const tools = [new AgentTool({ agent: inner, streamInner: true })];
     const call = { calls: [{ name: 'inner', args: { request: 'x' } }] };
-    const lead = agentOf('lead', [call, 'one', call, 'two'], { tools });
-    const { run } = await setUp(new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [lead] }));
+    const lead = scripted('lead', [call, 'one', call, 'two'], { tools });
+    const { run } = await scenario({ agent: new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [lead] }) });
     expect((await run()).filter((event) => event.author === 'lead').map(textOf)).toContain('two');
   });
 
   test('may be a parallel agent', async () => {
-    const par = new ParallelAgent({ name: 'par', subAgents: [agentOf('a', ['from a']), agentOf('b', ['from b'])] });
-    const { run, session } = await setUp(caller(par));
-    expect(answers(await run())).toEqual([{ result: 'from b' }]);
-    expect((await session()).events.map(({ branch }) => branch)).toContain('par@c1.par.a');
+    const par = new ParallelAgent({ name: 'par', subAgents: [scripted('a', ['from a']), scripted('b', ['from b'])] });
+    const { run, stored } = await scenario({ agent: caller(par) });
+    expect(responsesOf(await run())).toEqual([{ result: 'from b' }]);
+    expect((await stored()).map(({ branch }) => branch)).toContain('par@c1.par.a');
   });
 });

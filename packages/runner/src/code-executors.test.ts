@@ -1,7 +1,8 @@
 import { ConfigurationError, EventTag } from '@eventloom/core';
 import { BuiltInCodeExecutor } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
-import { ASKS, KEY, OK, Scripted, setUp } from './fixtures/code-run.ts';
+import { ASKS, OK, Scripted, setUp } from './fixtures/code-run.ts';
+import { KEY } from './fixtures/scenario.ts';
 
 test('files that code wrote become artifacts, told in the event of the result', async () => {
   const outputFiles = [

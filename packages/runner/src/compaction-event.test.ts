@@ -2,7 +2,8 @@ import { ConfigurationError, isRunnerCompletion } from '@eventloom/core';
 import { createCompactionEvent } from '@eventloom/llm-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { IDS, KEY, setUp } from './fixtures/compacted-run.ts';
+import { setUp } from './fixtures/compacted-run.ts';
+import { IDS, KEY } from './fixtures/scenario.ts';
 
 test("the event is the last of the session, the user's, of its own invocation, and is not yielded", async () => {
   const { runner, say, stored, summarizer } = await setUp({ compactionInterval: 1 });

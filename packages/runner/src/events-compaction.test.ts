@@ -1,6 +1,7 @@
 import { createCompactionEvent } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
-import { counted, KEY, type Options, setUp } from './fixtures/compacted-run.ts';
+import { counted, type Options, setUp } from './fixtures/compacted-run.ts';
+import { KEY } from './fixtures/scenario.ts';
 
 test('a window is summed up when its invocations are over, and the model is sent the summary', async () => {
   const { turns, sent, compactions, summarizer } = await setUp({ compactionInterval: 2 });

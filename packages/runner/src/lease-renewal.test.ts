@@ -1,5 +1,5 @@
-import { type Platform, SessionBusyError, StaleWriterError } from '@eventloom/core';
-import { fixedPlatform, Gate, modelEvent } from '@eventloom/testing';
+import { SessionBusyError, StaleWriterError } from '@eventloom/core';
+import { type FixedPlatform, fixedPlatform, Gate, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { CountingService, echo, KEY, saying, setUp } from './fixtures/leased-run.ts';
@@ -112,14 +112,13 @@ test('one timer serves all runs, and none is left when there are none', async ()
 test('leases are renewed also when the runtime dropped the timer of an earlier request', async () => {
   const fixed = fixedPlatform();
   let isDropping = true;
-  const platform: Platform = {
+  const platform: FixedPlatform = {
     ...fixed,
     schedule: (delayMs, callback) => (isDropping ? () => undefined : fixed.schedule(delayMs, callback)),
   };
   const gates = { b: new Gate() };
   const sessionService = new CountingService({ platform: fixed });
   const { runner } = await setUp(echo(gates), { platform, sessionService });
-  await sessionService.createSession(KEY);
   await runner.run(saying('a'));
   isDropping = false;
   fixed.advance(60_000);
@@ -135,7 +134,7 @@ test('leases are renewed also when the runtime dropped the timer of an earlier r
 test('a timer that is only late is not doubled', async () => {
   const fixed = fixedPlatform();
   let lateMs = 0;
-  const platform: Platform = { ...fixed, now: () => fixed.now() + lateMs };
+  const platform: FixedPlatform = { ...fixed, now: () => fixed.now() + lateMs };
   const { runner, sessionService } = await setUp(echo({}), { platform });
   await sessionService.createSession({ ...KEY, sessionId: 'other' });
   await runner.run(saying('a'));

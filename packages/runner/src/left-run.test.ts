@@ -3,28 +3,31 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { setUp } from './fixtures/abortable-run.ts';
+import { abortable } from './fixtures/aborted-run.ts';
+import { expectFree } from './fixtures/scenario.ts';
 
 // Consumers that stop reading.
 
 test('a consumer that stops reading ends the run: the agent is closed, its work told to stop, the session free', async () => {
   let isCleaned = false;
   let signal: AbortSignal | undefined;
-  const { runner, hi, texts, expectFree } = await setUp(async function* (context) {
-    signal = context.abortSignal;
-    try {
-      yield modelEvent('bot', 'one');
-      expect.unreachable();
-    } finally {
-      for (let turn = 0; turn < 5; turn++) await Promise.resolve();
-      isCleaned = true;
-    }
+  const { runner, hi, texts } = await abortable({
+    async *agent(context) {
+      signal = context.abortSignal;
+      try {
+        yield modelEvent('bot', 'one');
+        expect.unreachable();
+      } finally {
+        for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+        isCleaned = true;
+      }
+    },
   });
   for await (const _ of runner.runAsync({ ...hi, runConfig: { completionEvent: true } })) break;
   expect(isCleaned).toBe(true);
   expect(signal?.aborted).toBe(true);
   expect(await texts()).toEqual(['hi', 'one']);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('a consumer that stops at a chunk closes the model call', async () => {
@@ -39,66 +42,74 @@ test('a consumer that stops at a chunk closes the model call', async () => {
     }
   }
   const agent = new LlmAgent({ name: 'bot', model: new Endless({ model: 'endless' }) });
-  const { runner, hi, texts, expectFree } = await setUp(agent);
+  const { runner, hi, texts } = await abortable({ agent });
   let chunks = 0;
   for await (const _ of runner.runAsync({ ...hi, runConfig: { streamingMode: 'sse' } })) if (++chunks === 3) break;
   expect(isClosed).toBe(true);
   expect(await texts()).toEqual(['hi']);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('an error of the consumer’s own ends the run as well', async () => {
-  const { runner, hi, expectFree } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
-    expect.unreachable();
+  const { runner, hi } = await abortable({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+      expect.unreachable();
+    },
   });
   const reading = async () => {
     for await (const _ of runner.runAsync(hi)) throw new RangeError('consumer');
   };
   await expect(reading()).rejects.toThrow('consumer');
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('work that the agent waits for in its finally block is told to stop first', async () => {
-  const { runner, hi, expectFree } = await setUp(async function* ({ abortSignal }) {
-    const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
-    try {
-      yield modelEvent('bot', 'one');
-    } finally {
-      await stopped;
-    }
+  const { runner, hi } = await abortable({
+    async *agent({ abortSignal }) {
+      const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+      try {
+        yield modelEvent('bot', 'one');
+      } finally {
+        await stopped;
+      }
+    },
   });
   for await (const _ of runner.runAsync(hi)) break;
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('what a finally block throws after the consumer left is reported, and not thrown at the consumer', async () => {
-  const { runner, hi, platform, expectFree } = await setUp(async function* () {
-    try {
-      yield modelEvent('bot', 'one');
-    } finally {
-      // oxlint-disable-next-line eslint/no-unsafe-finally -- user code may do so
-      throw new RangeError('cleanup');
-    }
+  const { runner, hi, platform } = await abortable({
+    async *agent() {
+      try {
+        yield modelEvent('bot', 'one');
+      } finally {
+        // oxlint-disable-next-line eslint/no-unsafe-finally -- user code may do so
+        throw new RangeError('cleanup');
+      }
+    },
   });
   for await (const _ of runner.runAsync(hi)) break;
-  await expectFree();
+  await expectFree(runner);
   await expect(platform.drain()).rejects.toThrow('cleanup');
 });
 
 test('a finally block that fails only because it was told to stop is no failure', async () => {
-  const { runner, hi, platform, expectFree } = await setUp(async function* ({ abortSignal }) {
-    const failing = new Promise((_, reject) =>
-      abortSignal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError'))),
-    );
-    try {
-      yield modelEvent('bot', 'one');
-    } finally {
-      await failing;
-    }
+  const { runner, hi, platform } = await abortable({
+    async *agent({ abortSignal }) {
+      const failing = new Promise((_, reject) =>
+        abortSignal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError'))),
+      );
+      try {
+        yield modelEvent('bot', 'one');
+      } finally {
+        await failing;
+      }
+    },
   });
   for await (const _ of runner.runAsync(hi)) break;
-  await expectFree();
+  await expectFree(runner);
   await platform.drain();
 });
 
@@ -112,12 +123,12 @@ test('a stream ends when its session was given back', async () => {
     }
   }
   const sessionService = new SlowService();
-  const { runner, hi } = await setUp(
-    async function* () {
+  const { runner, hi } = await abortable({
+    async *agent() {
       yield modelEvent('bot', 'one');
     },
-    { sessionService },
-  );
+    sessionService,
+  });
   await runner.run(hi);
   expect(isReleased).toBe(true);
   isReleased = false;
@@ -126,13 +137,15 @@ test('a stream ends when its session was given back', async () => {
 });
 
 test('a stream is closed by `await using`', async () => {
-  const { runner, hi, expectFree } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
-    expect.unreachable();
+  const { runner, hi } = await abortable({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+      expect.unreachable();
+    },
   });
   {
     await using stream = runner.runAsync(hi);
     await stream.next();
   }
-  await expectFree();
+  await expectFree(runner);
 });

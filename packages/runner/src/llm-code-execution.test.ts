@@ -4,7 +4,8 @@ import { fixedPlatform, Gate, modelEvent, ScriptedModel, type ScriptedStep } fro
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { ASKS, FAILED, KEY, OK, Scripted, setUp } from './fixtures/code-run.ts';
+import { ASKS, FAILED, OK, Scripted, setUp } from './fixtures/code-run.ts';
+import { KEY } from './fixtures/scenario.ts';
 
 test('code in a reply becomes an event, its result another, and the model goes on from there', async () => {
   const executor = new Scripted();

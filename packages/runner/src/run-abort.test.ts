@@ -3,11 +3,14 @@ import { type AppendEventRequest, BasePlugin, type Event, RunAbortedError } from
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { aborted, KEY, setUp, textOf } from './fixtures/abortable-run.ts';
+import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
+import { expectFree, KEY } from './fixtures/scenario.ts';
 
 test('a run that was aborted before it began does nothing', async () => {
-  const { runner, controller, hi, texts, expectFree } = await setUp(async function* () {
-    expect.unreachable();
+  const { runner, controller, hi, texts } = await abortable({
+    async *agent() {
+      expect.unreachable();
+    },
   });
   const reason = new TypeError('left');
   controller.abort(reason);
@@ -15,12 +18,14 @@ test('a run that was aborted before it began does nothing', async () => {
   expect(events).toEqual([]);
   expect(error).toMatchObject({ message: 'the run was aborted before it began', cause: reason });
   expect(await texts()).toEqual([]);
-  await expectFree();
+  await expectFree(runner);
 });
 
 test('an abort ends the wait for a busy session', async () => {
-  const { runner, controller, hi, texts } = await setUp(async function* () {
-    expect.unreachable();
+  const { runner, controller, hi, texts } = await abortable({
+    async *agent() {
+      expect.unreachable();
+    },
   });
   await runner.sessionService.acquireLease(KEY);
   const running = aborted(runner, hi);
@@ -32,13 +37,15 @@ test('an abort ends the wait for a busy session', async () => {
 test('an abort between two events stops the agent where it is, and what was committed stays', async () => {
   let isCleaned = false;
   let goesOn = false;
-  const { runner, controller, hi, texts, expectFree } = await setUp(async function* () {
-    try {
-      yield modelEvent('bot', 'one');
-      goesOn = true;
-    } finally {
-      isCleaned = true;
-    }
+  const { runner, controller, hi, texts } = await abortable({
+    async *agent() {
+      try {
+        yield modelEvent('bot', 'one');
+        goesOn = true;
+      } finally {
+        isCleaned = true;
+      }
+    },
   });
   const stream = runner.runAsync(hi);
   await stream.next();
@@ -48,13 +55,15 @@ test('an abort between two events stops the agent where it is, and what was comm
   expect(error).toMatchObject({ message: 'the run was aborted', cause: { message: 'left' } });
   expect([isCleaned, goesOn]).toEqual([true, false]);
   expect(await texts()).toEqual(['hi', 'one']);
-  await expectFree();
+  await expectFree(runner);
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
 
 test('an abort after the last event is an abort, not a silent end', async () => {
-  const { runner, controller, hi } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
+  const { runner, controller, hi } = await abortable({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
   });
   const stream = runner.runAsync(hi);
   await stream.next();
@@ -64,28 +73,32 @@ test('an abort after the last event is an abort, not a silent end', async () => 
 
 test('an abort does not wait for an agent that does not listen, and nothing of it is stored later', async () => {
   const gate = new Gate();
-  const { runner, controller, hi, texts, expectFree } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
-    await gate.pass();
-    yield modelEvent('bot', 'late');
+  const { runner, controller, hi, texts } = await abortable({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+      await gate.pass();
+      yield modelEvent('bot', 'late');
+    },
   });
   const running = aborted(runner, hi);
   await gate.reached;
   controller.abort();
   expect((await running).events.map(textOf)).toEqual(['one']);
-  await expectFree();
+  await expectFree(runner);
   gate.open();
   expect(await texts()).toEqual(['hi', 'one']);
 });
 
 test('what an agent throws because of the abort does not hide the abort', async () => {
   const listening = Promise.withResolvers<void>();
-  const { runner, controller, hi } = await setUp(async function* (context) {
-    yield modelEvent('bot', 'one');
-    await new Promise<void>((_, reject) => {
-      context.abortSignal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError')));
-      listening.resolve();
-    });
+  const { runner, controller, hi } = await abortable({
+    async *agent(context) {
+      yield modelEvent('bot', 'one');
+      await new Promise<void>((_, reject) => {
+        context.abortSignal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError')));
+        listening.resolve();
+      });
+    },
   });
   const running = aborted(runner, hi);
   await listening.promise;
@@ -103,13 +116,13 @@ test('an event that is being stored when the run is aborted is stored', async ()
       return super.appendEvent(request);
     }
   }
-  const { runner, controller, hi, texts } = await setUp(
-    async function* () {
+  const { runner, controller, hi, texts } = await abortable({
+    async *agent() {
       yield modelEvent('bot', 'one');
       expect.unreachable();
     },
-    { sessionService: new SlowService() },
-  );
+    sessionService: new SlowService(),
+  });
   const running = aborted(runner, hi);
   await gate.reached;
   controller.abort();
@@ -129,21 +142,23 @@ test('plugins are told of an abort as of an error', async () => {
       expect.unreachable();
     }
   }
-  const { runner, controller, hi } = await setUp(
-    async function* () {
+  const { runner, controller, hi } = await abortable({
+    async *agent() {
       yield modelEvent('bot', 'one');
       controller.abort();
       yield modelEvent('bot', 'two');
     },
-    { plugins: [new Telling('telling')] },
-  );
+    plugins: [new Telling('telling')],
+  });
   const { error } = await aborted(runner, hi);
   expect(told).toEqual([error]);
 });
 
 test('a signal that outlives many runs keeps nothing of them', async () => {
-  const { runner, controller, hi } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
+  const { runner, controller, hi } = await abortable({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
   });
   let listeners = 0;
   const { signal } = controller;

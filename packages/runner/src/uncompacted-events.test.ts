@@ -3,7 +3,8 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { counted, IDS, KEY, NamingSummarizer, setUp, textOf } from './fixtures/compacted-run.ts';
+import { counted, NamingSummarizer, setUp, textOf } from './fixtures/compacted-run.ts';
+import { IDS, KEY } from './fixtures/scenario.ts';
 
 const calls = (name: string, id: string): ScriptedStep => ({ calls: [{ id, name, args: {} }] });
 
