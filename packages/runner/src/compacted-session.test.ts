@@ -1,4 +1,12 @@
-import { createEvent, type Event, type GetSessionRequest, type HistoryPointer, type Session } from '@eventloom/core';
+import {
+  type BeginRunRequest,
+  type BegunRun,
+  createEvent,
+  type Event,
+  type GetSessionRequest,
+  type HistoryPointer,
+  type Session,
+} from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, functionCallEvent, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
@@ -16,6 +24,12 @@ class CountingService extends InMemorySessionService {
     const session = await super.getSession(request);
     this.read += session?.events.length ?? 0;
     return session;
+  }
+
+  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+    const begun = await super.beginRun(request);
+    this.read += begun.session.events.length - (begun.message ? 1 : 0);
+    return begun;
   }
 }
 

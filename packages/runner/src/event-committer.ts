@@ -105,13 +105,14 @@ export class EventCommitter {
 
   /** Creates and stores an event of the runtime itself. */
   appendNew(params: EventParams): MaybePromise<Event> {
-    return this.append(this.#stamp(this.#context.createEvent(params)));
+    return this.append(stampEvent(this.#context.createEvent(params), this.#config));
   }
 
-  /** Stores that a resumable run is over: everything is done, and nothing is waited for. */
-  async storeEnd(): Promise<void> {
+  /** Creates the event which says that a resumable run has ended: everything is done, and nothing is waited for. */
+  endEvent(): Event {
     const { appName: author } = this.#context;
-    await this.appendNew({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
+    const event = this.#context.createEvent({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
+    return stampEvent(event, this.#config);
   }
 
   /** Stores a complete event. A transfer in it takes effect from then on. */
@@ -172,7 +173,7 @@ export class EventCommitter {
       event.executionId !== undefined &&
       event.actions !== undefined;
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
-    return this.#stamp({
+    const completed = {
       ...event,
       id: event.id || this.#platform.newEventId(),
       invocationId: this.#invocationId,
@@ -180,19 +181,19 @@ export class EventCommitter {
       timestamp: event.timestamp || this.#platform.now() / 1000,
       executionId: event.executionId ?? this.#invocationId,
       actions: createEventActions(event.actions),
-    });
-  }
-
-  /** Adds the run's request id and metadata; the event's own metadata wins. */
-  #stamp(event: Event): Event {
-    if (!this.#isStamped) return event;
-    const { requestId, customMetadata } = this.#config;
-    return {
-      ...event,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(customMetadata === undefined ? {} : { customMetadata: { ...customMetadata, ...event.customMetadata } }),
     };
+    return stampEvent(completed, this.#config);
   }
+}
+
+/** Adds the run's request id and metadata to an event; the event's own metadata wins. */
+export function stampEvent(event: Event, { requestId, customMetadata }: RunConfig): Event {
+  if (requestId === undefined && customMetadata === undefined) return event;
+  return {
+    ...event,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(customMetadata === undefined ? {} : { customMetadata: { ...customMetadata, ...event.customMetadata } }),
+  };
 }
 
 /** Gives a plugin's event the id, the time and the kind (chunk or whole) of the event that it replaces. */

@@ -73,12 +73,12 @@ test('summaries of windows become one when they are too many tokens themselves',
 
 test('what is left after a summary is kept in memory and not read again', async () => {
   const { turns, sent, sessionService } = await setUp({ compactionInterval: 3 });
-  const getSession = sessionService.getSession.bind(sessionService);
+  const beginRun = sessionService.beginRun.bind(sessionService);
   let read = 0;
-  sessionService.getSession = async (request) => {
-    const session = await getSession(request);
-    read += session?.events.length ?? 0;
-    return session;
+  sessionService.beginRun = async (request) => {
+    const begun = await beginRun(request);
+    read += begun.session.events.length - (begun.message ? 1 : 0);
+    return begun;
   };
   await turns(3);
   expect(read).toBe(2);

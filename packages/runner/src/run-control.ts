@@ -81,8 +81,8 @@ export class RunControl {
   }
 
   /** Closes an agent that did not end. Work that its finally blocks may wait for is stopped first. */
-  async closeAgent(driver: AgentDriver): Promise<void> {
-    if (!driver.isRunning) return;
+  async closeAgent(driver: AgentDriver | undefined): Promise<void> {
+    if (!driver?.isRunning) return;
     this.#stopWork();
     await this.observe(() => driver.close());
   }

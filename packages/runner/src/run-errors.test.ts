@@ -2,6 +2,8 @@
 import {
   AgentError,
   type AppendEventRequest,
+  type BeginRunRequest,
+  type BegunRun,
   CallbackContext,
   ConfigurationError,
   type Event,
@@ -25,6 +27,11 @@ class FailingService extends InMemorySessionService {
   override async appendEvent(request: AppendEventRequest): Promise<Event> {
     if (++this.appends >= this.failsFrom) throw new Error('disk full');
     return super.appendEvent(request);
+  }
+
+  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+    if (request.message && ++this.appends >= this.failsFrom) throw new Error('disk full');
+    return super.beginRun(request);
   }
 
   override async releaseLease(...args: Parameters<InMemorySessionService['releaseLease']>): Promise<void> {

@@ -65,7 +65,7 @@ export async function storeFailure(
     : await storeErrorEvent(context, committer, failure, thrown, failed);
   if (!context.isResumable) return { event, isRecorded: true };
   try {
-    await committer.storeEnd();
+    await committer.append(committer.endEvent());
     return { event, isRecorded: true };
   } catch (error) {
     reportTo(context.platform, error);

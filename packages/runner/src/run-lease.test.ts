@@ -1,5 +1,11 @@
-import { BasePlugin, type Event, SessionBusyError, type SessionLease, StaleWriterError } from '@eventloom/core';
-import { InMemorySessionService } from '@eventloom/sessions';
+import {
+  BasePlugin,
+  type Event,
+  SessionBusyError,
+  StaleWriterError,
+  type BeginRunRequest,
+  type BegunRun,
+} from '@eventloom/core';
 import { Gate, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
@@ -164,9 +170,9 @@ test('runs of different sessions do not wait for each other', async () => {
 test('a session that is busy is not taken for one to be made', async () => {
   let asked = 0;
   class Asked extends CountingService {
-    override async acquireLease(...args: Parameters<InMemorySessionService['acquireLease']>): Promise<SessionLease> {
+    override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
       asked++;
-      return super.acquireLease(...args);
+      return super.beginRun(request);
     }
   }
   const a = new Gate();

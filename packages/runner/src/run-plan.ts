@@ -15,6 +15,7 @@ import { agentOfCalls, findLastAgent, lastSpeaker, type PickedAgent } from './pi
 import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import type { RunControl } from './run-control.ts';
 import { answeredCallIds, callIdsOf, messageOf, type RunRequest, windowOf } from './run-start.ts';
+import { messageToBeginWith } from './store-message.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { LockedSession } from './session-locks.ts';
@@ -62,30 +63,35 @@ async function lock(
           : undefined;
     const isResume = resumedId !== undefined;
     const invocationId = resumedId ?? control.invocationId;
-    const session = await runner.sessions.lock({
+    const window = isResume ? undefined : windowOf(request);
+    const message = start.kind === 'message' ? messageToBeginWith(runner, request, invocationId) : undefined;
+    const resumable = isResume || config.resumable === true;
+    const { locked: session, loaded } = await runner.sessions.begin({
       key,
       purpose: 'another run',
       onBusy: config.onBusy,
       busyWaitMs: config.busyWaitMs,
       mayCreate: start.kind === 'message' || start.kind === 'live',
-      run: { invocationId, resumable: isResume || config.resumable === true },
+      run: { invocationId, resumable },
+      window,
+      callIds,
+      message,
+      invocationId: resumedId,
+      leaveOpen: isResume || (resumable && message !== undefined),
       abortSignal,
       onLost: (error) => control.abort(error),
       holder: control,
     });
-    // Until the run is known to be one that cannot be resumed, it stays open when something fails.
-    let leaveOpen = isResume;
     try {
-      const window = isResume ? undefined : windowOf(request);
-      const loaded = await session.read({ window, callIds, invocationId: resumedId });
-      leaveOpen = false;
       if (start.kind !== 'answers' || answeredRun(callsOf(loaded), callIds) === resumedId) {
-        if (!isResume) return { invocationId, config, session, loaded, window, resumed: undefined };
+        if (message) control.start(invocationId);
+        const run = { invocationId, session, loaded, window };
+        if (!isResume) return { ...run, config, resumed: undefined };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        return { invocationId, config: resumedConfig(resumed, config), session, loaded, window, resumed };
+        return { ...run, config: resumedConfig(resumed, config), resumed };
       }
     } catch (error) {
-      await session.unlock(leaveOpen);
+      await session.unlock();
       throw error;
     }
     await session.unlock();

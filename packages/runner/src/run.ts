@@ -52,21 +52,25 @@ export async function* run(
     const { invocation, context, committer } = created;
     const { plugins } = context;
     control.operation = startOperation(invocation, { kind: 'run', context, resumed: locked.resumed !== undefined });
-    if (matched && plugins.has('onUserMessageCallback')) {
-      matched = await replaceMessage(runner, locked, matched, context);
-      if (!locked.resumed) invocation.userContent = matched.message;
-    }
-    const first = await pickAgent(runner, locked, matched);
-    control.live?.checkAgent(first.agent, runner.agent);
-    committer.agentName = first.agent.name;
-    if (matched) await storeMessage(created, { matched, stateDelta: request.stateDelta, branch: first.branch });
-    control.start(locked.invocationId);
-    outcome = 'interrupted';
-
-    if (request.replay) yield* replayedEvents(locked);
-    const driver = new AgentDriver(context.forAgent(first.agent, { branch: first.branch }));
+    let driver: AgentDriver | undefined;
     let failure: EventloomError | undefined;
     try {
+      await locked.session.finishRewind(locked.loaded);
+      if (matched && plugins.has('onUserMessageCallback')) {
+        matched = await replaceMessage(runner, locked, matched, context);
+        if (!locked.resumed) invocation.userContent = matched.message;
+      }
+      const first = await pickAgent(runner, locked, matched);
+      control.live?.checkAgent(first.agent, runner.agent);
+      committer.agentName = first.agent.name;
+      if (matched && !control.isStarted) {
+        await storeMessage(created, { matched, stateDelta: request.stateDelta, branch: first.branch });
+      }
+      control.start(locked.invocationId);
+      outcome = 'interrupted';
+      if (request.replay) yield* replayedEvents(locked);
+
+      driver = new AgentDriver(context.forAgent(first.agent, { branch: first.branch }));
       const answer = plugins.has('beforeRunCallback')
         ? await context.whileConnected(
             control.observe(() => plugins.first('beforeRunCallback', { invocationContext: context })),
@@ -87,13 +91,17 @@ export async function* run(
         await context.whileConnected(
           control.observe(() => plugins.all('afterRunCallback', { invocationContext: context })),
         );
-      if (context.isResumable && !context.isPaused) await committer.storeEnd();
+      if (context.isResumable && !context.isPaused) {
+        if (runner.compactor) await committer.append(committer.endEvent());
+        else await locked.session.end(committer.endEvent(), committer.session);
+      }
       outcome = 'completed';
       if (runner.compactor)
         await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
     } catch (thrown) {
+      if (!control.isStarted) throw thrown;
       await control.closeAgent(driver);
-      const failed = context.progress.failedAt(thrown) ?? driver.context;
+      const failed = context.progress.failedAt(thrown) ?? driver?.context ?? context;
       failure = toRunError(thrown, control.abortReason, failed);
       const { event, isRecorded } = await storeFailure(context, committer, failure, thrown, failed);
       if (!isUnrecordable(failure)) outcome = isRecorded ? 'failed' : 'unrecorded';

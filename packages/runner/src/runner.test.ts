@@ -7,11 +7,13 @@ import {
   InvalidMessageError,
   isRunnerCompletion,
   type RunLiveParams,
-  type Session,
   type SessionLease,
   SessionNotFoundError,
   StateKeyError,
   StateValueError,
+  type BeginRunRequest,
+  type BegunRun,
+  type EndRunRequest,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -40,14 +42,9 @@ class OrderedService extends InMemorySessionService {
     this.log = log;
   }
 
-  override async acquireLease(...args: Parameters<InMemorySessionService['acquireLease']>): Promise<SessionLease> {
-    this.log.push('lease');
-    return super.acquireLease(...args);
-  }
-
-  override async getSession(...args: Parameters<InMemorySessionService['getSession']>): Promise<Session | undefined> {
-    this.log.push('load');
-    return super.getSession(...args);
+  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+    this.log.push(request.message ? `begin with ${textOf(request.message)}` : 'begin');
+    return super.beginRun(request);
   }
 
   override async appendEvent(request: AppendEventRequest): Promise<Event> {
@@ -86,7 +83,7 @@ class OrderedPlugin extends BasePlugin {
   }
 }
 
-test('a run goes in order: lease, session, message, agent, each event, end, release', async () => {
+test('a run goes in order: session, message, agent, each event, end, release', async () => {
   const log: string[] = [];
   const { runner } = await scenario({
     async *agent() {
@@ -100,8 +97,7 @@ test('a run goes in order: lease, session, message, agent, each event, end, rele
   });
   for await (const event of runner.runAsync(saying('hi'))) log.push(`yield ${textOf(event)}`);
   expect(log).toEqual([
-    'lease',
-    'load',
+    'begin',
     'onUserMessage',
     'append hi',
     'beforeRun',
@@ -116,6 +112,36 @@ test('a run goes in order: lease, session, message, agent, each event, end, rele
     'afterRun',
     'release',
   ]);
+});
+
+test('a message that needs nothing of the session is stored as the run begins', async () => {
+  const log: string[] = [];
+  const { runner } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
+    sessionService: new OrderedService(log),
+  });
+  await runner.run(saying('hi'));
+  expect(log).toEqual(['begin with hi', 'append one', 'release']);
+});
+
+test('a resumable run stores its end as it releases the session', async () => {
+  const log: string[] = [];
+  class EndingService extends OrderedService {
+    override async endRun(lease: SessionLease, request: EndRunRequest): Promise<Event | undefined> {
+      this.log.push(`end with ${request.event?.object}`);
+      return super.endRun(lease, request);
+    }
+  }
+  const { runner } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
+    sessionService: new EndingService(log),
+  });
+  await runner.run({ ...saying('hi'), runConfig: { resumable: true } });
+  expect(log.at(-1)).toBe('end with runner.end');
 });
 
 // What is refused before anything is written.

@@ -34,6 +34,11 @@ export class SessionCache {
     this.#maxEvents = maxEvents;
   }
 
+  /** Returns a session's events without taking them out. */
+  peek(key: string): CachedEvents | undefined {
+    return this.#entries.get(key);
+  }
+
   /** Takes a session's events out. */
   take(key: string): CachedEvents | undefined {
     const entry = this.#entries.get(key);

@@ -1,13 +1,10 @@
 import {
-  type AcquireLeaseRequest,
   type BaseSessionService,
+  type Event,
   type GetSessionConfig,
-  type MaybePromise,
-  RUN_CONFIG_DEFAULTS,
   sealEvent,
   type Session,
   type SessionKey,
-  type SessionLease,
   SessionNotFoundError,
 } from '@eventloom/core';
 import { type EventPlaces } from './event-places.ts';
@@ -15,7 +12,6 @@ import { lacksSomething } from './lacks-something.ts';
 import type { ReadSession } from './history-reader.ts';
 import { readBack } from './read-back.ts';
 import { type CachedEvents, SessionCache, type SessionCacheOptions } from './session-cache.ts';
-import type { LockRequest } from './session-locks.ts';
 
 /** A session as a run works on it. */
 export interface LoadedSession {
@@ -30,118 +26,81 @@ export interface LoadedSession {
   kept?: Omit<CachedEvents, 'incarnation'>;
 }
 
-/** The runner's options that concern sessions. */
-export interface SessionLoaderOptions {
-  readonly autoCreateSession?: boolean | undefined;
-  readonly leaseTtlMs?: number | undefined;
-  readonly sessionCache?: SessionCacheOptions | undefined;
+/** The events of a session that a run needs. */
+export interface LoadRequest {
+  /** Undefined for everything that counts. */
+  readonly window?: GetSessionConfig | undefined;
+  /** The events with these calls are among what is read. */
+  readonly callIds?: readonly string[] | undefined;
+  /** The events of this run are among what is read. */
+  readonly invocationId?: string | undefined;
+  /** The message that was appended when the run began. */
+  readonly message?: Event | undefined;
 }
 
-const DEFAULT_LEASE_TTL_MS = 15_000;
-/** What is read first of a session that this process does not know. */
-const FIRST_PAGE: GetSessionConfig = { numRecentEvents: 100 };
+/** The first read of a session that this process does not know. */
+const FIRST_PAGE = { numRecentEvents: 100 } as const;
 
-/** Takes sessions for runs and reads them: of a session that this process knows, only what is new. */
+/** Reads the sessions of runs. Of a session that this process knows, only the new events are read. */
 export class SessionLoader {
   readonly #service: BaseSessionService;
   readonly #cache: SessionCache;
-  readonly #autoCreate: boolean;
-  readonly #ttlMs: number;
 
-  constructor(
-    service: BaseSessionService,
-    { autoCreateSession = false, leaseTtlMs = DEFAULT_LEASE_TTL_MS, sessionCache }: SessionLoaderOptions,
-  ) {
+  constructor(service: BaseSessionService, cache?: SessionCacheOptions) {
     this.#service = service;
-    this.#cache = new SessionCache(sessionCache);
-    this.#autoCreate = autoCreateSession;
-    this.#ttlMs = leaseTtlMs;
+    this.#cache = new SessionCache(cache);
   }
 
-  /** Takes the session's lease. @throws SessionNotFoundError SessionBusyError RunAbortedError */
-  acquire({ key, run, onBusy, busyWaitMs, mayCreate = false, abortSignal }: LockRequest): Promise<SessionLease> {
-    const request: AcquireLeaseRequest = {
-      ...key,
-      ...run,
-      ttlMs: this.#ttlMs,
-      onBusy: onBusy ?? RUN_CONFIG_DEFAULTS.onBusy,
-      waitMs: busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
-      abortSignal,
-    };
-    const lease = this.#service.acquireLease(request);
-    return this.#autoCreate && mayCreate ? lease.catch((error: unknown) => this.#create(request, error)) : lease;
-  }
-
-  async #create(request: AcquireLeaseRequest, error: unknown): Promise<SessionLease> {
-    if (!SessionNotFoundError.isInstance(error)) throw error;
-    const { appName, userId, sessionId } = request;
-    await this.#service.getOrCreateSession({ appName, userId, sessionId });
-    return this.#service.acquireLease(request);
+  /** Returns the events to read when a run begins: `load` adds the others that count. */
+  firstRead(name: string, window: GetSessionConfig | undefined): GetSessionConfig {
+    if (window) return window;
+    const cached = this.#cache.peek(name);
+    return cached ? { afterSeq: cached.lastSeq } : FIRST_PAGE;
   }
 
   /**
-   * The session with the window of its events that is asked for; without one, with all that counts since its last compaction.
-   * The calls with these ids, and the invocation with this one, are among the events if the session has them, however long ago
-   * that was.
-   * @throws SessionNotFoundError
+   * Completes what was read of a session: with the window that was asked for, nothing is added; without one, everything that counts since the
+   * last compaction. The calls with these ids, and the run with this id, are among the events if the session has them, however old they are.
+   *
+   * @param session as `firstRead` said, with the message at the end if there is one
+   * @throws SessionNotFoundError when the session was deleted meanwhile
    */
-  load(
-    key: SessionKey,
-    cacheKey: string,
-    window: GetSessionConfig | undefined,
-    callIds: readonly string[] = [],
-    invocationId?: string,
-  ): Promise<LoadedSession> {
-    const cached = window ? undefined : this.#cache.take(cacheKey);
-    return cached
-      ? this.#loadWarm(cached, key, callIds, invocationId)
-      : this.#loadCold(key, callIds, invocationId, window);
-  }
-
-  async #loadWarm(
-    cached: CachedEvents,
-    key: SessionKey,
-    callIds: readonly string[],
-    invocationId: string | undefined,
-  ): Promise<LoadedSession> {
-    const session = readBy(key, await this.#get(key, { afterSeq: cached.lastSeq }));
-    const { events, derived, places, lastSeq, incarnation } = cached;
-    if (session.incarnation !== incarnation || session.lastSeq !== lastSeq + session.events.length) {
-      return this.#loadCold(key, callIds, invocationId);
+  async load(key: SessionKey, name: string, session: Session, request: LoadRequest): Promise<LoadedSession> {
+    seal(session);
+    const { window, callIds = [], invocationId, message } = request;
+    const isKept = !window && session.lastSeq > (message ? 1 : 0);
+    if (window || !isPartial(session)) {
+      this.#cache.take(name);
+      return { session, places: undefined, derived: new Map(), isKept };
     }
-    for (const event of session.events) events.push(event);
-    const whole = { ...session, events };
-    // What counts after a rewind may be before what is kept.
-    const isRewound = session.events.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
-    if (isPartial(whole) && (isRewound || lacksSomething(events, callIds, invocationId)))
-      return this.#loadCold(key, callIds, invocationId);
-    return { session: whole, derived, places, isKept: true };
+    const cached = this.#cache.take(name);
+    return (
+      (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
+      this.#loadCold(key, session, callIds, invocationId)
+    );
   }
 
   async #loadCold(
     key: SessionKey,
+    newest: Session,
     callIds: readonly string[],
     invocationId?: string,
-    window?: GetSessionConfig,
   ): Promise<LoadedSession> {
-    const session = readBy(key, await this.#get(key, window ?? FIRST_PAGE));
-    const found =
-      !window && isPartial(session)
-        ? await readBack(session, this.#reader(key, session), callIds, invocationId)
-        : { session, places: undefined };
-    return { ...found, derived: new Map(), isKept: !window && session.lastSeq > 0 };
+    const read = this.#reader(key, newest);
+    // Of a session that was known, few events were read.
+    const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
+    const found = isPartial(session)
+      ? await readBack(session, read, callIds, invocationId)
+      : { session, places: undefined };
+    return { ...found, derived: new Map(), isKept: true };
   }
 
   /** Reads more of a session, which may have been deleted and made anew since. */
   #reader(key: SessionKey, { incarnation }: Session): ReadSession {
     return async (config) => {
-      const session = readBy(key, await this.#get(key, config));
-      return session.incarnation === incarnation ? session : missing(key);
+      const session = await this.#service.getSession({ ...key, config });
+      return session?.incarnation === incarnation ? seal(session) : missing(key);
     };
-  }
-
-  #get(key: SessionKey, config?: GetSessionConfig): MaybePromise<Session | undefined> {
-    return this.#service.getSession({ ...key, config });
   }
 
   /** Keeps what a run read and appended for the next run. A session's first run keeps nothing: most sessions have no second. */
@@ -162,9 +121,34 @@ function isPartial({ events, lastSeq }: Session): boolean {
   return events.length < lastSeq;
 }
 
-/** What was read is shared by all runs that it is kept for, and by the requests made of it. @throws SessionNotFoundError */
-function readBy(key: SessionKey, session: Session | undefined): Session {
-  if (!session) return missing(key);
+/**
+ * Adds the new events to those that are known. Undefined when the session is another one by now, or when earlier events are needed.
+ *
+ * @param appended how many of them were appended as the run began
+ */
+function loadWarm(
+  cached: CachedEvents,
+  session: Session,
+  appended: number,
+  callIds: readonly string[],
+  invocationId: string | undefined,
+): LoadedSession | undefined {
+  const { events, derived, places, lastSeq, incarnation } = cached;
+  // A session that was restored from a copy has lost events.
+  const isOlder = session.lastSeq - appended < lastSeq;
+  const known = lastSeq - (session.lastSeq - session.events.length);
+  if (session.incarnation !== incarnation || isOlder || known < 0) return undefined;
+  const added = session.events.slice(known);
+  for (const event of added) events.push(event);
+  const whole = { ...session, events };
+  // After a rewind, events count that are older than what is kept.
+  const isRewound = added.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
+  if (isPartial(whole) && (isRewound || lacksSomething(events, callIds, invocationId))) return undefined;
+  return { session: whole, derived, places, isKept: true };
+}
+
+/** Freezes the events that were read: they are shared by all runs that they are kept for, and by the model requests made of them. */
+function seal(session: Session): Session {
   const { events } = session;
   for (const [index, event] of events.entries()) if (!Object.isFrozen(event)) events[index] = sealEvent(event);
   return session;

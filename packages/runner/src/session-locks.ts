@@ -1,12 +1,16 @@
 import {
+  type AcquireLeaseRequest,
+  AgentError,
   ARTIFACTS_TO_RESTORE,
-  type BaseSessionService,
+  createErrorEvent,
+  type Event,
   type EventloomError,
-  type GetSessionConfig,
   type LeaveOpen,
+  type MaybePromise,
   type OnBusy,
-  type Platform,
   reportTo,
+  RUN_CONFIG_DEFAULTS,
+  type Session,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
@@ -15,7 +19,8 @@ import { coveredUntil } from './covered-until.ts';
 import { type HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
 import type { Runner } from './runner.ts';
-import { type LoadedSession, SessionLoader, type SessionLoaderOptions } from './session-loader.ts';
+import type { SessionCacheOptions } from './session-cache.ts';
+import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
 
 /** A run of this process that has a session, as another one that wants it sees it. */
 export interface SessionHolder {
@@ -23,17 +28,13 @@ export interface SessionHolder {
   yieldSession(reason: EventloomError): Promise<void>;
 }
 
-/** How a session is locked. */
+/** A session to be locked. */
 export interface LockRequest {
   readonly key: SessionKey;
   /** Named to the run that has to yield the session: `another run`, `a rewind`. */
   readonly purpose: string;
   readonly onBusy: OnBusy | undefined;
   readonly busyWaitMs?: number | undefined;
-  /** Whether a session that does not exist may be created, if the runner is configured to. Default false. */
-  readonly mayCreate?: boolean | undefined;
-  /** The run that the session is locked for; `resumable` when it can continue after its process is gone. Absent for no run. */
-  readonly run?: { readonly invocationId: string; readonly resumable: boolean } | undefined;
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
   /** Called when another writer took the session. */
@@ -42,15 +43,27 @@ export interface LockRequest {
   readonly holder?: SessionHolder | undefined;
 }
 
-/** Which events of a locked session to read. */
-export interface ReadRequest {
-  /** Undefined for everything that counts. */
-  readonly window?: GetSessionConfig | undefined;
-  /** The events with these calls are among what is read. */
-  readonly callIds?: readonly string[] | undefined;
-  /** The events of this run are among what is read. */
-  readonly invocationId?: string | undefined;
+/** A session to be locked for a run, and read. */
+export interface BeginRequest extends LockRequest, LoadRequest {
+  readonly run: {
+    readonly invocationId: string;
+    /** Whether the run can be resumed after its process is gone. */
+    readonly resumable: boolean;
+  };
+  /** Whether a session that does not exist may be created, if the runner is configured to. Default false. */
+  readonly mayCreate?: boolean | undefined;
+  /** Whether the run stays open when the session cannot be read. Default false. */
+  readonly leaveOpen?: boolean | undefined;
 }
+
+/** The runner's options that concern sessions. */
+export interface SessionLocksOptions {
+  readonly autoCreateSession?: boolean | undefined;
+  readonly leaseTtlMs?: number | undefined;
+  readonly sessionCache?: SessionCacheOptions | undefined;
+}
+
+const DEFAULT_LEASE_TTL_MS = 15_000;
 
 /** Locks the sessions of one runner, so that each has one writer, and remembers their events between runs. */
 export class SessionLocks {
@@ -59,64 +72,128 @@ export class SessionLocks {
   readonly loader: SessionLoader;
   /** The runs of this process that have a session, by its name. */
   readonly holders: Map<string, SessionHolder> = new Map();
+  readonly #mayCreate: boolean;
+  readonly #ttlMs: number;
 
-  constructor(runner: Runner, options: SessionLoaderOptions) {
+  constructor(runner: Runner, options: SessionLocksOptions) {
     this.runner = runner;
     this.keeper = new LeaseKeeper(runner.sessionService, runner.platform);
-    this.loader = new SessionLoader(runner.sessionService, options);
+    this.loader = new SessionLoader(runner.sessionService, options.sessionCache);
+    this.#mayCreate = options.autoCreateSession ?? false;
+    this.#ttlMs = options.leaseTtlMs ?? DEFAULT_LEASE_TTL_MS;
   }
 
-  /** @throws SessionNotFoundError SessionBusyError RunAbortedError */
+  /** Locks a session for something else than a run. @throws SessionNotFoundError SessionBusyError RunAbortedError */
   async lock(request: LockRequest): Promise<LockedSession> {
-    const { key, onBusy, purpose, holder } = request;
-    const name = nameOf(key);
-    if (onBusy === 'interrupt') {
-      // A run of another process notices at its next append.
-      await this.holders
-        .get(name)
-        ?.yieldSession(new StaleWriterError(`the run was interrupted by ${purpose} of its session`));
-    }
-    const lease = await this.loader.acquire(request);
-    if (holder) this.holders.set(name, holder);
-    return new LockedSession(this, request, lease);
+    const yielding = this.#yield(request);
+    if (yielding) await yielding;
+    return new LockedSession(this, request, await this.runner.sessionService.acquireLease(this.#toLease(request)));
   }
+
+  /**
+   * Locks a session for a run, reads it, and appends the message if there is one: one call of the store. When older events cannot be read
+   * after that, the failure is stored behind the message, unless the run stays open.
+   *
+   * @throws SessionNotFoundError SessionBusyError RunAbortedError, and what `appendEvent` throws for the message
+   */
+  async begin(request: BeginRequest): Promise<BegunSession> {
+    const { key, run, window, message, mayCreate = false, leaveOpen } = request;
+    const name = nameOf(key);
+    const yielding = this.#yield(request);
+    if (yielding) await yielding;
+    const begun = await this.runner.sessionService.beginRun({
+      ...this.#toLease(request),
+      ...run,
+      create: this.#mayCreate && mayCreate,
+      read: this.loader.firstRead(name, window),
+      message,
+    });
+    const locked = new LockedSession(this, request, begun.lease);
+    try {
+      const loaded = await this.loader.load(key, name, begun.session, request);
+      locked.loaded = loaded;
+      return { locked, loaded };
+    } catch (error) {
+      if (begun.message && !leaveOpen) await this.#storeFailure(begun.session, begun.message, begun.lease, error);
+      await locked.unlock(leaveOpen);
+      throw error;
+    }
+  }
+
+  async #storeFailure(session: Session, message: Event, lease: SessionLease, thrown: unknown): Promise<void> {
+    const { appName: author, platform, sessionService } = this.runner;
+    const { code, publicMessage } = AgentError.around(thrown, 'the run');
+    const { invocationId } = message;
+    const timestamp = platform.now() / 1000;
+    const params = { id: platform.newEventId(), invocationId, executionId: invocationId, author, timestamp };
+    try {
+      await sessionService.appendEvent({ session, lease, event: createErrorEvent(params, code, publicMessage) });
+    } catch (error) {
+      reportTo(platform, error);
+    }
+  }
+
+  /** A run of another process notices at its next append that it lost the session. */
+  #yield({ key, onBusy, purpose }: LockRequest): Promise<void> | undefined {
+    if (onBusy !== 'interrupt') return undefined;
+    const reason = new StaleWriterError(`the run was interrupted by ${purpose} of its session`);
+    return this.holders.get(nameOf(key))?.yieldSession(reason);
+  }
+
+  #toLease({ key, onBusy, busyWaitMs, abortSignal }: LockRequest): AcquireLeaseRequest {
+    return {
+      ...key,
+      ttlMs: this.#ttlMs,
+      onBusy: onBusy ?? RUN_CONFIG_DEFAULTS.onBusy,
+      waitMs: busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
+      abortSignal,
+    };
+  }
+}
+
+/** A session that is locked for a run, and its events. */
+export interface BegunSession {
+  readonly locked: LockedSession;
+  readonly loaded: LoadedSession;
 }
 
 /** A session that nobody else can write to. */
 export class LockedSession {
   readonly key: SessionKey;
   readonly held: HeldLease;
+  /** Remembered for the next run, when the session is unlocked. */
+  loaded: LoadedSession | undefined;
   readonly #locks: SessionLocks;
   readonly #holder: SessionHolder | undefined;
-  #loaded: LoadedSession | undefined;
   #isLocked = true;
 
   constructor(locks: SessionLocks, { key, onLost, holder }: LockRequest, lease: SessionLease) {
     this.key = key;
     this.#locks = locks;
     this.#holder = holder;
-    this.held = { lease, renewedMs: this.#platform.now(), onLost };
+    this.held = { lease, renewedMs: locks.runner.platform.now(), onLost };
     locks.keeper.hold(this.held);
+    if (holder) locks.holders.set(nameOf(key), holder);
   }
 
   get lease(): SessionLease {
     return this.held.lease;
   }
 
-  get #platform(): Platform {
-    return this.#locks.runner.platform;
+  /** Does what an interrupted rewind left to do, so that agents see the session's artifacts as they have to be. */
+  finishRewind({ session, derived }: LoadedSession): MaybePromise<unknown> {
+    if (!Object.hasOwn(session.state, ARTIFACTS_TO_RESTORE)) return undefined;
+    const covered = coveredUntil(session.events, derived);
+    return restoreArtifacts(this.#locks.runner, { session, lease: this.lease, coveredUntil: covered });
   }
 
-  /** Reads the session. Does first what a rewind that was interrupted left to do, so that agents see its artifacts as they have to be. */
-  async read({ window, callIds, invocationId }: ReadRequest): Promise<LoadedSession> {
-    const loaded = await this.#locks.loader.load(this.key, nameOf(this.key), window, callIds, invocationId);
-    this.#loaded = loaded;
-    const { session, derived } = loaded;
-    if (Object.hasOwn(session.state, ARTIFACTS_TO_RESTORE)) {
-      const covered = coveredUntil(session.events, derived);
-      await restoreArtifacts(this.#locks.runner, { session, lease: this.lease, coveredUntil: covered });
-    }
-    return loaded;
+  /**
+   * Appends the last event of the run and unlocks the session: one call of the store.
+   * @throws whatever `appendEvent` throws; then nothing is changed
+   */
+  async end(event: Event, session: Session): Promise<void> {
+    await this.#locks.runner.sessionService.endRun(this.lease, { session, event });
+    this.#letGo();
   }
 
   /**
@@ -125,21 +202,22 @@ export class LockedSession {
    */
   async unlock(leaveOpen: LeaveOpen = false): Promise<void> {
     if (!this.#isLocked) return;
+    this.#letGo();
+    const { sessionService, platform } = this.#locks.runner;
+    try {
+      await sessionService.releaseLease(this.lease, leaveOpen ? { leaveOpen } : undefined);
+    } catch (error) {
+      reportTo(platform, error);
+    }
+  }
+
+  #letGo(): void {
     this.#isLocked = false;
     const { keeper, holders, loader } = this.#locks;
     const name = nameOf(this.key);
     keeper.letGo(this.held);
     if (this.#holder && holders.get(name) === this.#holder) holders.delete(name);
-    if (this.#loaded) loader.keep(name, this.#loaded);
-    try {
-      await this.#service.releaseLease(this.lease, leaveOpen ? { leaveOpen } : undefined);
-    } catch (error) {
-      reportTo(this.#platform, error);
-    }
-  }
-
-  get #service(): BaseSessionService {
-    return this.#locks.runner.sessionService;
+    if (this.loaded) loader.keep(name, this.loaded);
   }
 }
 

@@ -2,6 +2,8 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
+  createEvent,
+  type Event,
   type EventActions,
   type Invocation,
   type Part,
@@ -10,7 +12,10 @@ import {
 } from '@eventloom/core';
 import type { MatchedMessage } from './answers.ts';
 import type { CreatedInvocation } from './create-invocation.ts';
+import { stampEvent } from './event-committer.ts';
 import { toBeginning } from './resume/run-beginning.ts';
+import type { RunRequest } from './run-start.ts';
+import type { Runner } from './runner.ts';
 
 /** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
 const CONTINUES: Partial<EventActions> = { agentState: { goesOn: true } };
@@ -49,6 +54,31 @@ export async function storeMessage(
     await committer.appendNew(place === undefined ? event : { ...event, branch: place });
     actions = CONTINUES;
   }
+}
+
+/**
+ * Creates the event of a message that needs nothing from the session, so that the store appends it as it begins the run. Undefined when
+ * plugins may replace the message, or its files are saved as artifacts.
+ */
+export function messageToBeginWith(
+  { platform, pluginManager }: Runner,
+  { start, config, stateDelta }: RunRequest,
+  invocationId: string,
+): Event | undefined {
+  if (start.kind !== 'message' || config.saveInputBlobsAsArtifacts) return undefined;
+  if (pluginManager.has('onUserMessageCallback')) return undefined;
+  const agentState = config.resumable ? { agentState: toBeginning(config) } : {};
+  const event = createEvent({
+    id: platform.newEventId(),
+    invocationId,
+    author: 'user',
+    // The store dates the message: the run may wait long for its session.
+    timestamp: 0,
+    executionId: invocationId,
+    content: start.message,
+    actions: { stateDelta, ...agentState },
+  });
+  return stampEvent(event, config);
 }
 
 /** Saves each piece of inline data as an artifact, and replaces it in the message by a line of text. */

@@ -13,18 +13,22 @@ test('two rewinds at once come one after the other, and to the same', async () =
   expect(await isPending()).toBe(false);
 });
 
-test('a turn whose agent would see wrong artifacts is refused until they are right, and writes nothing', async () => {
+test('a turn whose agent would see wrong artifacts fails until they are right, and says so in the session', async () => {
   const { rewind, calls, stored, make, artifacts, sessions, agent, other, view, runner } = await setUp();
   agent.act = undefined;
   calls.listener = (name) => {
     if (name === 'saveArtifact') throw new RangeError('disk full');
   };
   await rewind();
-  const { length } = (await stored()).events;
   await expect(runner.run({ ...IDS, newMessage: GO })).rejects.toMatchObject({ code: 'AGENT', message: 'disk full' });
   const bare = make(sessions, undefined);
   await expect(bare.run({ ...IDS, newMessage: GO })).rejects.toMatchObject({ code: 'CONFIGURATION' });
-  expect((await stored()).events).toHaveLength(length);
+  expect((await stored()).events.slice(-4).map(({ author, errorCode }) => errorCode ?? author)).toEqual([
+    'user',
+    'AGENT',
+    'user',
+    'CONFIGURATION',
+  ]);
   await other.run({ ...IDS, newMessage: GO });
   expect(await view()).toEqual(BEFORE);
   expect(await artifacts.listVersions({ ...KEY, filename: 'a' })).toEqual([0, 1, 2]);

@@ -1,4 +1,6 @@
 import {
+  type BeginRunRequest,
+  type BegunRun,
   type AppendEventRequest,
   BaseAgent,
   type Event,
@@ -21,6 +23,12 @@ class CountingService extends InMemorySessionService {
     const session = await super.getSession(request);
     this.read += session?.events.length ?? 0;
     return session;
+  }
+
+  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+    const begun = await super.beginRun(request);
+    this.read += begun.session.events.length - (begun.message ? 1 : 0);
+    return begun;
   }
 }
 
@@ -110,6 +118,13 @@ test('a session that lost events, restored from a copy, is read whole', async ()
       const session = await super.getSession(request);
       this.configs.push(request.config);
       return session && this.isRestored ? { ...session, lastSeq: session.lastSeq - 1 } : session;
+    }
+
+    override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+      const begun = await super.beginRun(request);
+      this.configs.push(request.read);
+      const { session } = begun;
+      return this.isRestored ? { ...begun, session: { ...session, lastSeq: session.lastSeq - 1 } } : begun;
     }
   }
   const sessionService = new Restored({ platform: fixedPlatform() });

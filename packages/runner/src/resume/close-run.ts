@@ -48,19 +48,20 @@ const PARAMS: OptionNames<CloseRunParams> = {
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkParams(params);
   const { userId, sessionId, invocationId, reason, onBusy, abortSignal } = params;
-  const session = await runner.sessions.lock({
+  const { locked: session, loaded } = await runner.sessions.begin({
     key: { appName: runner.appName, userId, sessionId },
     purpose: 'the closing of a run',
     onBusy,
     abortSignal,
     // The run stays open until it is closed: if this process ends meanwhile, another one resumes it.
     run: { invocationId, resumable: true },
+    leaveOpen: true,
+    invocationId,
     // The next append notices it.
     onLost: () => undefined,
   });
   let isClosed = false;
   try {
-    const loaded = await session.read({ invocationId });
     const told = await storeClosing(runner, session.lease, loaded, invocationId, reason);
     isClosed = true;
     return told;

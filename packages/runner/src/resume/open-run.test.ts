@@ -1,4 +1,5 @@
 import {
+  type BegunRun,
   BaseAgent,
   type Event,
   InvalidRequestError,
@@ -23,14 +24,14 @@ const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] 
 
 /** A storage that fails when it is told to. */
 class FailingService extends InMemorySessionService {
-  fails: 'appendEvent' | 'getSession' | undefined;
+  fails: 'appendEvent' | 'beginRun' | undefined;
 
   override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): MaybePromise<Event> {
     return this.fails === 'appendEvent' ? Promise.reject(new TypeError('no disk')) : super.appendEvent(...given);
   }
 
-  override getSession(...given: Parameters<InMemorySessionService['getSession']>) {
-    return this.fails === 'getSession' ? Promise.reject(new TypeError('no disk')) : super.getSession(...given);
+  override beginRun(...given: Parameters<InMemorySessionService['beginRun']>): MaybePromise<BegunRun> {
+    return this.fails === 'beginRun' ? Promise.reject(new TypeError('no disk')) : super.beginRun(...given);
   }
 }
 
@@ -167,7 +168,7 @@ describe('an open run', () => {
 
   test('is none of which the message could not be stored', async () => {
     const { runner, open, sessionService } = await setUp(halting(new Gate()));
-    sessionService.fails = 'appendEvent';
+    sessionService.fails = 'beginRun';
     await expect(runner.run(HI)).rejects.toThrow('no disk');
     expect(await open()).toEqual([]);
   });
@@ -185,7 +186,7 @@ describe('a run that is resumed', () => {
 
   test('stays open when its session cannot be read', async () => {
     const { runner, open, params, sessionService } = await left(halting(new Gate()));
-    sessionService.fails = 'getSession';
+    sessionService.fails = 'beginRun';
     await expect(runner.run(params)).rejects.toThrow('no disk');
     expect(await open()).toMatchObject([{ invocationId: params.invocationId, heldUntilMs: 0 }]);
   });

@@ -122,10 +122,10 @@ describe('an answer alone goes on with the run that asked', () => {
     const lease = await sessionService.acquireLease(KEY);
     const bothAsked = Promise.withResolvers<void>();
     let asked = 0;
-    const acquire = sessionService.acquireLease.bind(sessionService);
-    sessionService.acquireLease = (request) => {
+    const beginRun = sessionService.beginRun.bind(sessionService);
+    sessionService.beginRun = (request) => {
       if (++asked === 2) bothAsked.resolve();
-      return acquire(request);
+      return beginRun(request);
     };
     const first = run(flow(['first'], ['followed']), answer('c1'));
     const second = run(flow(['second'], []), answer('c1'));
