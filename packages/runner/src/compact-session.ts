@@ -8,7 +8,7 @@ import {
 } from '@eventloom/core';
 import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
 import type { EventCommitter } from './event-committer.ts';
-import { type EventPlace, EventPlaces, FROM_THE_BEGIN } from './event-places.ts';
+import { type EventPlace, EventPlaces, FROM_THE_BEGIN } from './history-reader.ts';
 import type { LoadedSession } from './session-loader.ts';
 
 /** A run that has ended, of a session that may be compacted. */

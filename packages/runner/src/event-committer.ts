@@ -13,7 +13,7 @@ import {
 } from '@eventloom/core';
 import { afterCovered } from '@eventloom/core/internal';
 import { coveredUntil } from './covered-until.ts';
-import { InnerChanges } from './inner-changes.ts';
+import { ChildChanges } from './child-changes.ts';
 import type { HeldLease } from './lease-keeper.ts';
 
 /** The parameters of an EventCommitter. */
@@ -44,7 +44,7 @@ export class EventCommitter {
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
   /** State changes of sub-invocations that no event of their caller carries yet. */
-  #innerChanges: InnerChanges | undefined;
+  #childChanges: ChildChanges | undefined;
 
   constructor({ context, held, sessionService, outer }: EventCommitterParams) {
     this.#context = context;
@@ -119,13 +119,13 @@ export class EventCommitter {
   append(event: Event): MaybePromise<Event> {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
     if (this.#outer) return this.#appendInner(event, this.#outer);
-    const changes = this.#innerChanges;
+    const changes = this.#childChanges;
     const stored = this.#append(event);
     if (!changes) return stored;
     const { state } = this.#context.session;
     return stored instanceof Promise
-      ? stored.then((told) => changes.toldIn(told, state))
-      : changes.toldIn(stored, state);
+      ? stored.then((told) => changes.applyTo(told, state))
+      : changes.applyTo(stored, state);
   }
 
   #append(given: Event): MaybePromise<Event> {
@@ -140,18 +140,18 @@ export class EventCommitter {
     const stored = await outer.#append(event);
     this.#context.session.events.push(stored);
     this.#context.invocation.onStored?.(event);
-    const told = outer.#innerChanges?.toldIn(stored, this.#context.session.state) ?? stored;
-    this.noteInner(told);
+    const told = outer.#childChanges?.applyTo(stored, this.#context.session.state) ?? stored;
+    this.recordChildChanges(told);
     this.#context.progress.noteCommitted(told);
     return told;
   }
 
   /** Records the state that an event of this sub-invocation changed: the response of its call repeats it. */
-  noteInner({ actions }: Event): void {
+  recordChildChanges({ actions }: Event): void {
     const { stateDelta, removedState } = actions;
     if (removedState === undefined && Object.keys(stateDelta).length === 0) return;
     const outer = this.#outer ?? this;
-    (outer.#innerChanges ??= new InnerChanges()).note(this.#context.branch ?? '', actions);
+    (outer.#childChanges ??= new ChildChanges()).note(this.#context.branch ?? '', actions);
   }
 
   /** The session of the run, with all of its events. */

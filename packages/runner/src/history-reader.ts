@@ -1,40 +1,37 @@
-import { type Event, type GetSessionConfig, type HistoryPointer, type Session } from '@eventloom/core';
-import { type EventPlace, EventPlaces } from './event-places.ts';
-import { pointerAt } from './history-pointer.ts';
-import { readUncovered } from './read-uncovered.ts';
+import type { Event, GetSessionConfig, HistoryPointer, Session, EventCompaction } from '@eventloom/core';
+import { lacksSomething } from './lacks-something.ts';
 
-/** A session with the events that count, and maybe more, and with their places. */
-export interface ReadHistory {
+/** A session with at least the events that count, and their places. */
+interface ReadHistory {
   readonly session: Session;
   readonly places: EventPlaces | undefined;
 }
 
-/** Of how many compactions it is asked whether they stand for all before them: each time costs the compactions before it. */
+/** The most compactions that are checked for covering everything before them. Each check reads the compactions before it. */
 const MOST_ASKS = 4;
 
-/** Reads the session of the reader. All reads are of one session: it throws when that was deleted meanwhile. */
+/** Reads one session. Throws when the session was deleted since the first read. */
 export type ReadSession = (config?: GetSessionConfig) => Promise<Session>;
 
-/** Events in order. */
+/** Consecutive events. */
 interface Piece {
   /** The sequence number of the first. */
   readonly seq: number;
-  /** True when it is no more than a number that the first is not before, and there are gaps. */
+  /** True if `seq` is only a lower bound and there may be gaps. */
   readonly isBound?: true;
   readonly events: readonly Event[];
 }
 
 /**
- * Reads a session back from its newest event, up to its last compaction or else to its begin. What was rewound is leapt over. So
- * the cost is that of the events since the last compaction that counts, wherever it is and however long the session.
+ * Reads a session backwards from its newest event to its last compaction, or to its start without one. Rewound events are skipped. So
+ * the cost is that of the events since the last compaction that counts, however long the session.
  *
- * Only sequence numbers are looked at: an event that is dated before what it follows is read like any other. A compaction that does
- * not say where to read on, as those of other programs do not, is the last to read to when it stands for all from the session's
- * first event on; what counts before it is then found by its time. Otherwise it is read like any event, and so is what is before
- * it. All events are read where a rewind does not say where to read on.
- * @param session with some of its newest events; four times as many are read next, and so on
+ * Only sequence numbers decide, not timestamps. A compaction without a history pointer, as other programs write them, ends the read if
+ * it covers everything from the session's first event on; earlier events that count are then found by its time. Otherwise it is
+ * read like any event. All events are read if a rewind has no history pointer.
+ * @param session with some of its newest events; each further read takes four times as many
  */
-export async function readHistory(session: Session, read: ReadSession): Promise<ReadHistory> {
+async function readHistory(session: Session, read: ReadSession): Promise<ReadHistory> {
   const later: Piece[] = [];
   let size = session.events.length;
   let events: readonly Event[] = session.events;
@@ -48,7 +45,7 @@ export async function readHistory(session: Session, read: ReadSession): Promise<
   while (seq >= floor) {
     if (seq < first) {
       const isLeap = seq < first - 1;
-      // What is between the two ends of a leap was undone.
+      // The events between the two ends were rewound.
       if (isLeap) later.unshift({ seq: leaptFrom, events: events.slice(leaptFrom - first) });
       else size *= 4;
       const older = await read({ afterSeq: floor - 1, beforeSeq: seq + 1, numRecentEvents: size });
@@ -87,12 +84,12 @@ export async function readHistory(session: Session, read: ReadSession): Promise<
   return summaries ? joined(session, [...summaries, ...pieces]) : readAll(read);
 }
 
-/** Every event of the session. */
-export async function readAll(read: ReadSession): Promise<ReadHistory> {
+/** Reads every event of the session. */
+async function readAll(read: ReadSession): Promise<ReadHistory> {
   return { session: await read(), places: undefined };
 }
 
-/** The earlier summaries that a compaction leaves; undefined when they are not there. */
+/** Reads the earlier summaries that still count beside a compaction; undefined if they are missing. */
 async function readSummaries(
   read: ReadSession,
   { keptFrom, summaries = [], summariesFrom = 1 }: HistoryPointer,
@@ -105,7 +102,7 @@ async function readSummaries(
     const compactions = await read({ sinceCompaction: true, afterSeq: summariesFrom - 1, beforeSeq: keptFrom });
     found = compactions.events.filter(isWanted);
   }
-  // Where exactly they are is not asked for again, only what they are not before.
+  // Their exact numbers would need another read; a lower bound is enough.
   return found.length === wanted.size
     ? found.map((event) => ({ seq: summariesFrom, events: [event], isBound: true as const }))
     : undefined;
@@ -121,3 +118,86 @@ function joined(session: Session, pieces: readonly Piece[]): ReadHistory {
   }
   return { session: { ...session, events }, places: new EventPlaces(places) };
 }
+
+/** Returns the history pointer of the event at this sequence number; undefined if it has none that is valid. */
+function pointerAt(seq: number, { actions }: Event): HistoryPointer | undefined {
+  const pointer = actions.history;
+  if (pointer?.seq !== seq) return undefined;
+  const { rewoundFrom = 1, keptFrom = 1, summariesFrom = 1 } = pointer;
+  const isBefore = [rewoundFrom, keptFrom, summariesFrom].every((at) => Number.isInteger(at) && at >= 1 && at <= seq);
+  return isBefore ? pointer : undefined;
+}
+
+/**
+ * Reads the events that count of a session whose newest events were read. Reads all events if the calls with these ids, or the
+ * invocation, are not among those that count.
+ */
+export async function readBack(
+  newest: Session,
+  read: ReadSession,
+  callIds: readonly string[],
+  invocationId: string | undefined,
+): Promise<ReadHistory> {
+  const found = await readHistory(newest, read);
+  const { events, lastSeq } = found.session;
+  return events.length < lastSeq && lacksSomething(events, callIds, invocationId) ? readAll(read) : found;
+}
+
+/**
+ * Reads the events before `first` that are later than the end of a compaction. Undefined if more may count: an earlier summary that the
+ * compaction does not contain, or events that a rewind restored.
+ * @param known the events before the compaction that were read already
+ * @param first the sequence number of the first of them
+ */
+async function readUncovered(
+  read: ReadSession,
+  { startTimestamp, endTimestamp }: EventCompaction,
+  known: readonly Event[],
+  first: number,
+): Promise<readonly Event[] | undefined> {
+  const isWithin = ({ actions: { compaction } }: Event): boolean =>
+    !compaction || (compaction.startTimestamp >= startTimestamp && compaction.endTimestamp <= endTimestamp);
+  if (!known.every(isWithin)) return undefined;
+  const earlier = await read({ sinceCompaction: true, beforeSeq: first });
+  if (!earlier.events.every(isWithin)) return undefined;
+  // The read above does not do: it leaves out events that a rewound compaction covers.
+  const { events } = await read({ afterTimestamp: endTimestamp, beforeSeq: first });
+  const all = [...events, ...known];
+  const lastRewind = all.findLastIndex(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
+  return all.slice(0, Math.max(0, lastRewind)).every(({ timestamp }) => timestamp <= endTimestamp) ? events : undefined;
+}
+
+/** The start of consecutive events: its index in a list of events, and its sequence number. */
+export interface EventPlace {
+  readonly index: number;
+  readonly seq: number;
+  /** True if there may be gaps: the sequence numbers are lower bounds. */
+  readonly isBound?: true;
+}
+
+/** The sequence numbers of a list of events with gaps. Events that are appended to the list follow its last event. */
+export class EventPlaces {
+  readonly #places: readonly EventPlace[];
+
+  /** @param places in ascending order, the first of index 0 */
+  constructor(places: readonly EventPlace[]) {
+    this.#places = places;
+  }
+
+  /** The sequence number of an event, or a lower bound if it is not known exactly, see `isExact`. */
+  seqOf(index: number): number {
+    const place = this.#placeOf(index);
+    return place ? place.seq + index - place.index : index + 1;
+  }
+
+  isExact(index: number): boolean {
+    return !this.#placeOf(index)?.isBound;
+  }
+
+  #placeOf(index: number): EventPlace | undefined {
+    return this.#places.findLast((begin) => begin.index <= index);
+  }
+}
+
+/** For a list that has all events from the session's first one on. */
+export const FROM_THE_BEGIN = new EventPlaces([]);

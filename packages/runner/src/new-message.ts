@@ -1,8 +1,7 @@
-import { type Content, copyJson, InvalidMessageError } from '@eventloom/core';
-import { faultOfUserPart } from './user-part.ts';
+import { type Content, copyJson, InvalidMessageError, isBase64, type Part } from '@eventloom/core';
 
 /**
- * A copy of the message of a new run, with its role.
+ * Returns a checked copy of the message of a new run, with its role.
  * @throws InvalidMessageError when it is empty, not JSON, not the user's, holds function calls, or mixes function responses with
  * anything else
  */
@@ -28,4 +27,44 @@ export function checkNewMessage(message: Content): Content {
 
 function fail(fault: string): never {
   throw new InvalidMessageError(`newMessage: ${fault}`);
+}
+
+/** The payloads of a user's parts, each with a check that returns the fault. */
+const PAYLOADS: Readonly<Record<string, (part: Part) => string | undefined>> = {
+  text: ({ text }) => (typeof text === 'string' ? undefined : 'has a text that is no string'),
+  inlineData: ({ inlineData }) => {
+    if (!isText(inlineData?.mimeType)) return 'has inlineData without a mimeType';
+    return isBytes(inlineData?.data) ? undefined : 'has inlineData whose data is empty or not base64';
+  },
+  fileData: ({ fileData }) => (isText(fileData?.fileUri) ? undefined : 'has fileData without a fileUri'),
+  functionResponse: ({ functionResponse }) => {
+    if (!isText(functionResponse?.id)) return 'is a function response without the id of its call';
+    const response: unknown = functionResponse?.response ?? {};
+    const isObject = typeof response === 'object' && !Array.isArray(response);
+    return isObject ? undefined : 'is a function response whose response is not an object';
+  },
+};
+
+/** Payloads that only models write. */
+const MODEL_PAYLOADS = ['functionCall', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const;
+
+/** Returns the fault of a part of a user's message, to follow "parts[n] "; undefined for a valid part. */
+function faultOfUserPart(part: Part): string | undefined {
+  if (typeof part !== 'object' || part === null) return 'is not an object';
+  if (typeof part.text === 'string' && Object.keys(part).length === 1) return undefined;
+  for (const payload of MODEL_PAYLOADS) if (part[payload]) return `is a ${payload}; only models make those`;
+  if (part.thought === true) return 'is a thought; only models have those';
+  const given = Object.keys(PAYLOADS).filter((key) => (part[key as keyof Part] ?? undefined) !== undefined);
+  const [payload] = given;
+  if (payload === undefined) return `is empty; it must have one of ${Object.keys(PAYLOADS).join(', ')}`;
+  if (given.length > 1) return `has ${given.join(' and ')}; a part holds one thing`;
+  return PAYLOADS[payload]?.(part);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isBytes(data: unknown): boolean {
+  return typeof data === 'string' && data !== '' && isBase64(data);
 }

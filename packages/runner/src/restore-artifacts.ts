@@ -12,23 +12,22 @@ import {
   setOwn,
 } from '@eventloom/core';
 import { afterCovered } from '@eventloom/core/internal';
-import { type ArtifactsToRestore, artifactsToRestore } from './artifacts-to-restore.ts';
 import type { Runner } from './runner.ts';
 
-/** A session that is held, and how its next event is dated. */
-export interface RestoreRequest {
+/** A locked session, and the data of the event to append. */
+interface RestoreRequest {
   readonly session: Session;
   readonly lease: SessionLease;
   /** The time up to which compactions cover the session, seconds. */
   readonly coveredUntil: number;
-  /** The invocation that the event is part of. Default: one of its own. */
+  /** The invocation of the event. Default: a new one. */
   readonly invocationId?: string | undefined;
 }
 
 /**
- * Does to a session's artifacts what a rewind left to do, and appends an event that names the new versions and says that it is done.
- * Cut off anywhere and done again, it leads to the same contents. The lease is checked before each write: who lost it writes no more.
- * An artifact that was deleted meanwhile stays so.
+ * Restores the artifacts that a rewind listed in the session's state, and appends an event with the new versions that removes the
+ * list. It may be interrupted anywhere and repeated. The lease is checked before each write. An artifact that was deleted since
+ * stays deleted.
  * @throws ConfigurationError without an artifact service @throws StaleWriterError what the services throw
  */
 export async function restoreArtifacts(runner: Runner, request: RestoreRequest): Promise<Event | undefined> {
@@ -56,9 +55,9 @@ export async function restoreArtifacts(runner: Runner, request: RestoreRequest):
 }
 
 /**
- * Checks that artifacts can be restored, before anything says that they are to be.
+ * Checks that artifacts can be restored, before the rewind is written.
  * @throws ConfigurationError without an artifact service
- * @throws InvalidRequestError when one has other versions but not that one
+ * @throws InvalidRequestError if an artifact has other versions but not the wanted one
  */
 export async function checkRestorable(
   service: BaseArtifactService | undefined,
@@ -75,7 +74,7 @@ export async function checkRestorable(
   }
 }
 
-/** What a version holds, to be saved again. */
+/** Loads a version with its metadata, to save it again. */
 async function findVersion(service: BaseArtifactService, key: SessionKey, filename: string, version: number) {
   const artifact = await service.loadArtifact({ ...key, filename, version });
   const { customMetadata } = (await service.getArtifactVersion({ ...key, filename, version })) ?? {};
@@ -87,4 +86,22 @@ function required(service: BaseArtifactService | undefined, wanted: ArtifactsToR
   throw new ConfigurationError(
     `the session was taken back to before ${[...wanted.keys()].join(', ')} changed, and the runner has no artifactService`,
   );
+}
+
+/** The version to restore for each artifact name; null for an artifact to delete. */
+export type ArtifactsToRestore = ReadonlyMap<string, number | null>;
+
+const NOTHING: ArtifactsToRestore = new Map();
+
+/** Reads the artifacts to restore from a session's state, or from the state delta of a rewind. */
+export function artifactsToRestore(state: Readonly<Record<string, unknown>>): ArtifactsToRestore {
+  const listed = Object.hasOwn(state, ARTIFACTS_TO_RESTORE) ? state[ARTIFACTS_TO_RESTORE] : undefined;
+  if (typeof listed !== 'object' || listed === null) return NOTHING;
+  const found = new Map<string, number | null>();
+  // Users can write state too.
+  for (const [filename, version] of Object.entries(listed)) {
+    if (filename.startsWith('user:')) continue;
+    if (version === null || (Number.isInteger(version) && Number(version) >= 0)) found.set(filename, version as number);
+  }
+  return found;
 }

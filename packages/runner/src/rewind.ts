@@ -12,21 +12,25 @@ import {
   SessionNotFoundError,
   setOwn,
   StaleWriterError,
+  applyStateDelta,
+  type BaseSessionService,
+  InvalidRequestError,
+  type SessionKey,
+  stateScopeOf,
 } from '@eventloom/core';
 import { afterCovered } from '@eventloom/core/internal';
-import { checkRestorable, restoreArtifacts } from './restore-artifacts.ts';
-import { planRewind } from './rewind-plan.ts';
+import { checkRestorable, restoreArtifacts, type ArtifactsToRestore, artifactsToRestore } from './restore-artifacts.ts';
 import type { Runner } from './runner.ts';
 
-/** What a rewind is given. */
+/** Parameters of `Runner.rewindAsync`. */
 export interface RewindParams {
   readonly userId: string;
   readonly sessionId: string;
-  /** The invocation that is undone, with all that came after its first event. */
+  /** The invocation that is undone, with every event after its first one. */
   readonly rewindBeforeInvocationId: string;
   /** What to do while a run holds the session; default `queue`. */
   readonly onBusy?: OnBusy | undefined;
-  /** Gives up, as long as nothing is written; what is written is brought to its end. */
+  /** Aborts the rewind as long as nothing is written. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -61,9 +65,9 @@ export async function rewind(runner: Runner, params: RewindParams): Promise<Even
 }
 
 /**
- * The append decides: before it nothing is changed, after it nothing is thrown. Artifacts have a store of their own that commits
- * nothing together with the event; so the event says what is to become of them, and that is done until it is done.
- * @param check throws to give up
+ * Appends the rewind. Before the append nothing is changed, after it nothing is thrown. Artifacts are stored apart and cannot be
+ * committed with the event, so the event lists what to restore, and that is retried until it is done.
+ * @param check throws to abort
  */
 async function commitRewind(
   runner: Runner,
@@ -101,7 +105,7 @@ async function commitRewind(
   const stored = await sessionService.appendEvent({ session, event, lease });
   if (artifacts.size > 0) {
     await restoreArtifacts(runner, { session, lease, coveredUntil, invocationId }).catch((error: unknown) => {
-      // Who has the session now does it; otherwise the next run or rewind.
+      // The current owner of the session restores them, or the next run or rewind.
       if (!StaleWriterError.isInstance(error)) reportTo(platform, error);
     });
   }
@@ -111,4 +115,102 @@ async function commitRewind(
 function checkParams(params: RewindParams): void {
   checkKnown('rewindAsync', PARAMS, params);
   checkName('rewindBeforeInvocationId', params.rewindBeforeInvocationId);
+}
+
+/** The changes that take a session back to before an invocation. */
+interface RewindPlan {
+  /** The sequence number of the invocation's first event. */
+  readonly rewoundFrom: number;
+  /** The session's own keys that have another value or are missing now, and those that did not exist then. */
+  readonly stateChange: { readonly stateDelta: Record<string, unknown>; readonly removedState?: string[] };
+  /** The time up to which compactions cover the session, seconds. */
+  readonly coveredUntil: number;
+  /** The session's artifacts that were saved or deleted since, and those that an earlier rewind did not restore yet. */
+  readonly artifacts: ArtifactsToRestore;
+}
+
+/**
+ * Reads a session's events from the first one on and compares. State of the app and of the user, and artifacts named `user:…`,
+ * belong to other sessions too and are left out. The caller must hold the lease.
+ * @param check is called before each event, and throws to abort
+ * @throws InvalidRequestError when the session has no event of the invocation @throws SessionNotFoundError
+ */
+async function planRewind(
+  service: BaseSessionService,
+  key: SessionKey,
+  invocationId: string,
+  check: () => void,
+): Promise<RewindPlan> {
+  const state: Record<string, unknown> = Object.create(null);
+  const artifacts = new ArtifactHistory();
+  let now: Readonly<Record<string, unknown>> = {};
+  let seq = 0;
+  let rewoundFrom: number | undefined;
+  let coveredUntil = -Infinity;
+  for await (const record of service.exportSession(key)) {
+    check();
+    if (record.type === 'session') {
+      applyStateDelta(state, record.initialState);
+      now = record.state;
+    } else if (record.type === 'event') {
+      const { event } = record;
+      seq++;
+      if (event.invocationId === invocationId) rewoundFrom ??= seq;
+      coveredUntil = Math.max(coveredUntil, event.actions.compaction?.endTimestamp ?? -Infinity);
+      artifacts.add(event, rewoundFrom !== undefined);
+      if (rewoundFrom === undefined) applyOwn(state, event);
+    }
+  }
+  if (rewoundFrom === undefined) {
+    throw new InvalidRequestError(
+      `rewindBeforeInvocationId: session ${JSON.stringify(key.sessionId)} has no event of invocation ${JSON.stringify(invocationId)}`,
+    );
+  }
+  const stateChange = stateDifference(state, now);
+  return { rewoundFrom, stateChange, coveredUntil, artifacts: artifacts.toRestore(artifactsToRestore(now)) };
+}
+
+/** The versions that a session's artifacts had, and which artifacts changed since. */
+class ArtifactHistory {
+  readonly #versions = new Map<string, number>();
+  readonly #changed = new Set<string>();
+
+  add({ actions }: Event, isRewound: boolean): void {
+    const changes = [...Object.entries(actions.artifactDelta), ...artifactsToRestore(actions.stateDelta)];
+    for (const [filename, version] of changes) {
+      if (filename.startsWith('user:')) continue;
+      if (isRewound) this.#changed.add(filename);
+      // An artifact that a rewind deleted is gone with all its versions, and does not come back when that rewind is undone.
+      if (version === null) this.#versions.delete(filename);
+      else if (!isRewound) this.#versions.set(filename, version);
+    }
+  }
+
+  toRestore(pending: ArtifactsToRestore): ArtifactsToRestore {
+    const changed = new Set([...pending.keys(), ...this.#changed]);
+    return new Map([...changed].map((filename) => [filename, this.#versions.get(filename) ?? null]));
+  }
+}
+
+/** Applies an event's changes of the session's own state. Earlier rewinds are events with such changes too. */
+function applyOwn(state: Record<string, unknown>, { actions }: Event): void {
+  for (const [key, value] of Object.entries(actions.stateDelta)) if (isOwn(key)) setOwn(state, key, value);
+  for (const key of actions.removedState ?? []) if (isOwn(key)) delete state[key];
+}
+
+function stateDifference(
+  then: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+): RewindPlan['stateChange'] {
+  const stateDelta: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(then)) {
+    if (!Object.hasOwn(now, key) || JSON.stringify(now[key]) !== JSON.stringify(value)) setOwn(stateDelta, key, value);
+  }
+  const removedState = Object.keys(now).filter((key) => isOwn(key) && !Object.hasOwn(then, key));
+  return removedState.length > 0 ? { stateDelta, removedState } : { stateDelta };
+}
+
+/** The list of artifacts to restore is not undone: a later rewind takes it over. */
+function isOwn(key: string): boolean {
+  return stateScopeOf(key) === 'session' && key !== ARTIFACTS_TO_RESTORE;
 }

@@ -1,5 +1,5 @@
 import type { Event } from '@eventloom/core';
-import { type EventPlaces } from './event-places.ts';
+import type { EventPlaces } from './history-reader.ts';
 
 /** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
 export interface CachedEvents {

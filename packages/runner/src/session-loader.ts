@@ -7,10 +7,8 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { type EventPlaces } from './event-places.ts';
+import { type EventPlaces, type ReadSession, readBack } from './history-reader.ts';
 import { lacksSomething } from './lacks-something.ts';
-import type { ReadSession } from './history-reader.ts';
-import { readBack } from './read-back.ts';
 import { type CachedEvents, SessionCache, type SessionCacheOptions } from './session-cache.ts';
 
 /** A session as a run works on it. */

@@ -26,7 +26,7 @@ export async function* runSubInvocation(
   if (context.past) {
     for (const event of pastEvents(context, own.session)) {
       context.session.events.push(event);
-      own.noteInner(event);
+      own.recordChildChanges(event);
       request.onPast?.(event);
     }
   } else {

@@ -1,15 +1,15 @@
 import { enclosedBranch, type Event, type EventActions, getFunctionResponses } from '@eventloom/core';
 
 /**
- * The state keys that agents changed which are called as tools. What they changed is committed with their own events, which readers
- * of the run do not see, and must not be committed a second time: somebody may have changed it since. So it is told in the
- * response of the call as that is passed on, and is not in the response that is stored.
+ * State keys that agents changed while they ran as tools. Their changes are committed with their own events, which readers of the run
+ * do not see. They must not be committed again, because the values may have changed since. So the forwarded response of the call
+ * has the changes, and the stored response does not.
  */
-export class InnerChanges {
-  /** By the branch of a call. */
+export class ChildChanges {
+  /** Changed keys by the branch of the call. */
   readonly #keys = new Map<string, Set<string>>();
 
-  /** Notes what an event changed in the call of this branch. */
+  /** Records the keys that an event changed in the call of this branch. */
   note(enclosure: string, { stateDelta, removedState = [] }: EventActions): void {
     const changed = [...Object.keys(stateDelta), ...removedState];
     if (changed.length === 0) return;
@@ -18,8 +18,8 @@ export class InnerChanges {
     for (const key of changed) keys.add(key);
   }
 
-  /** The event with what was changed in the calls that it answers, as it is now; once. The event itself when that is nothing. */
-  toldIn(event: Event, state: Readonly<Record<string, unknown>>): Event {
+  /** Returns the event with the current values of the keys that changed in the calls it responds to; only once for each call. */
+  applyTo(event: Event, state: Readonly<Record<string, unknown>>): Event {
     if (this.#keys.size === 0) return event;
     const keys = new Set<string>();
     for (const { name = '', id = '' } of getFunctionResponses(event)) {
@@ -36,7 +36,7 @@ function withChanges(
   keys: ReadonlySet<string>,
   state: Readonly<Record<string, unknown>>,
 ): EventActions {
-  // What the event itself changed is what it says.
+  // The event's own changes win.
   const own = new Set([...Object.keys(actions.stateDelta), ...(actions.removedState ?? [])]);
   const told = [...keys].filter((key) => !own.has(key));
   const set = told.filter((key) => Object.hasOwn(state, key)).map((key) => [key, structuredClone(state[key])]);

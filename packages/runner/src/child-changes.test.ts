@@ -1,42 +1,42 @@
 import { createEvent, createEventActions, type Event } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { InnerChanges } from './inner-changes.ts';
+import { ChildChanges } from './child-changes.ts';
 
 function responding(...ids: string[]): Event {
   const parts = ids.map((id) => ({ functionResponse: { id, name: 'helper', response: {} } }));
   return createEvent({ branch: 'par.lead', content: { role: 'user', parts } });
 }
 
-function changesOf(id: string, stateDelta: Record<string, unknown>, removedState: string[] = []): InnerChanges {
-  const changes = new InnerChanges();
+function changesOf(id: string, stateDelta: Record<string, unknown>, removedState: string[] = []): ChildChanges {
+  const changes = new ChildChanges();
   changes.note(`par.lead.helper@${id}`, createEventActions({ stateDelta, removedState }));
   return changes;
 }
 
-test('a response tells what its call changed, as it is now', () => {
+test('a response has the current values of the keys that its call changed', () => {
   const changes = changesOf('c1', { a: 1, gone: 1 }, ['back']);
-  const { actions } = changes.toldIn(responding('c1'), { a: 2, back: 3, other: 4 });
+  const { actions } = changes.applyTo(responding('c1'), { a: 2, back: 3, other: 4 });
   expect(actions).toEqual({ stateDelta: { a: 2, back: 3 }, removedState: ['gone'], artifactDelta: {} });
 });
 
-test('it is told once, and by no other call', () => {
+test('a change is applied once, and to no response of another call', () => {
   const changes = changesOf('c1', { a: 1 });
   const other = responding('c2');
-  expect(changes.toldIn(other, { a: 1 })).toBe(other);
-  expect(changes.toldIn(responding('c2', 'c1'), { a: 1 }).actions.stateDelta).toEqual({ a: 1 });
+  expect(changes.applyTo(other, { a: 1 })).toBe(other);
+  expect(changes.applyTo(responding('c2', 'c1'), { a: 1 }).actions.stateDelta).toEqual({ a: 1 });
   const again = responding('c1');
-  expect(changes.toldIn(again, { a: 1 })).toBe(again);
+  expect(changes.applyTo(again, { a: 1 })).toBe(again);
 });
 
 test('what the event itself changes is what it says', () => {
   const changes = changesOf('c1', { a: 1, b: 1 });
   const event = { ...responding('c1'), actions: createEventActions({ stateDelta: { a: 'own' }, removedState: ['b'] }) };
-  expect(changes.toldIn(event, { a: 1, b: 1 }).actions).toEqual(event.actions);
+  expect(changes.applyTo(event, { a: 1, b: 1 }).actions).toEqual(event.actions);
 });
 
 test('what is told is a copy, and keys like __proto__ are data', () => {
   const state = JSON.parse('{"__proto__": {"bad": true}}') as Record<string, unknown>;
-  const { stateDelta } = changesOf('c1', state).toldIn(responding('c1'), state).actions;
+  const { stateDelta } = changesOf('c1', state).applyTo(responding('c1'), state).actions;
   expect(Object.entries(stateDelta)).toEqual([['__proto__', { bad: true }]]);
   expect(Object.entries(stateDelta)[0]?.[1]).not.toBe(Object.entries(state)[0]?.[1]);
 });
