@@ -72,7 +72,7 @@ export class GraphRun {
     }
     if (context.past) {
       record.readAnswers(context);
-      if (record.lastOfStepBefore) context.past.goOnAfter(record.lastOfStepBefore);
+      if (record.lastOfStepBefore) context.past.continueAfter(record.lastOfStepBefore);
     }
     while (!progress.isAtEnd) {
       context.throwIfAborted();

@@ -1,9 +1,10 @@
-import type { Event, LlmRequest } from '@eventloom/core';
-import { prepareTools, type Step } from '@eventloom/llm-agent/internal';
-import { answeredAgents } from './answered-agents.ts';
+import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
+import { type Call, Calls } from '@eventloom/core/internal';
+import { isLlmAgent } from '@eventloom/llm-agent';
+import { answersTo, prepareTools, resolveModel, type Step } from '@eventloom/llm-agent/internal';
 import type { LiveCalls } from './live-calls.ts';
 
-/** Goes on with calls that waited for what the client wrote, also of agents that handed over since. */
+/** Resumes the calls that an event of the client answers: those of the agent that has control, and those of agents before it. */
 export async function resumeAnswered(
   step: Step,
   event: Event,
@@ -11,11 +12,28 @@ export async function resumeAnswered(
   running: LiveCalls,
   emit: (event: Event) => Promise<void>,
 ): Promise<void> {
-  for (const { step: theirs, resumed } of answeredAgents(step, event)) {
+  const { session, invocation } = step.context;
+  const stored = session.events.findLast(({ id }) => id === event.id);
+  const answered = stored ? Calls.of(session, invocation.derived).answeredIn(stored) : [];
+  for (const theirs of [step, ...otherAgents(step, answered)]) {
+    const { resumed } = answersTo(answered, theirs.context);
+    if (resumed.size === 0) continue;
     const prepared = theirs === step ? undefined : await prepareTools(theirs);
     if (prepared?.changes) await emit(prepared.changes);
     const tools = prepared?.tools ?? ownTools;
     const calls = Array.from(resumed.values(), ({ call }) => call);
     running.start({ step: theirs, tools, eventId: '', calls, resumed });
   }
+}
+
+/** Other agents that made these calls, without agents that the tree lost. */
+function otherAgents({ agent, context }: Step, answered: readonly Call[]): Iterable<Step> {
+  const steps = new Map<BaseAgent, Step>();
+  for (const { event } of answered) {
+    const other = context.invocation.rootAgent.findAgent(event.author);
+    if (!other || other.name === agent.name || steps.has(other) || !isLlmAgent(other)) continue;
+    const theirs = context.forAgent(other, { branch: event.branch });
+    steps.set(other, { agent: other, model: resolveModel(other, theirs), context: theirs });
+  }
+  return steps.values();
 }

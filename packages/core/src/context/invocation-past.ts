@@ -12,9 +12,9 @@ export interface AgentPast {
   /** What it ran goes on after this place in the invocation: after its last checkpoint, or since it began. */
   readonly position: number;
   /** What it runs from now on comes after this event. */
-  goOnAfter(event: Event): void;
+  continueAfter(event: Event): void;
   /** What it runs from now on is new. */
-  goOnAnew(): void;
+  continueFresh(): void;
 }
 
 /** Which execution is looked for. */

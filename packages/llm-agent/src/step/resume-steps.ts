@@ -3,32 +3,30 @@ import {
   askedCallId,
   callsToRun,
   type Event,
-  type FunctionCall,
-  getFunctionCalls,
-  getFunctionResponses,
   getOwn,
   hasTrailingCodeExecutionResult,
   type InvocationContext,
   isOutputMismatch,
   leavesAgent,
   ModelError,
+  newestEntries,
   ObjectType,
   SET_MODEL_RESPONSE,
-  type ToolLedgerEntry,
 } from '@eventloom/core';
+import { type Call, type CallResponse, Calls, isSettled } from '@eventloom/core/internal';
 import type { CodeRun } from '../code-execution/code-run.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
-import { CallHistory } from './call-history.ts';
 import { structuredAnswer } from './final-output.ts';
 import { prepareTools } from '../request.ts';
 import { answersTo } from './resumed-calls.ts';
 import { type RunningCalls, startCalls } from './run-calls.ts';
 
 /**
- * Does what is left of an agent's last step, as far as the log and the ledger say that it is left; true when the model is to be
- * asked next. A call that is finished in the ledger is answered with what is recorded there, with all that it changed.
- * @throws ModelError again when the model had failed
+ * Finishes an agent's last step, which an interruption left unfinished; returns true if the model is to be asked next. A call that the
+ * ledger says is finished gets the recorded response, with its recorded changes.
+ *
+ * @throws ModelError again if the model had failed
  */
 export async function* resumeSteps(
   step: Step,
@@ -44,10 +42,9 @@ export async function* resumeSteps(
     context.markReported(error);
     throw error;
   }
-  const calls = callsToRun(reply.content?.parts);
-  if (calls.length > 0) {
-    past.goOnAfter(reply);
-    return yield* new CutOffStep(step, reply, calls, past.events.slice(at + 1)).goOn();
+  if (callsToRun(reply.content?.parts).length > 0) {
+    past.continueAfter(reply);
+    return yield* new InterruptedStep(step, reply, past.events.slice(at + 1)).finish();
   }
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
@@ -57,106 +54,115 @@ export async function* resumeSteps(
   return true;
 }
 
-/** True for what the model said, the result of its code, and its failure; not for what tools and callbacks said. */
+/** True for what the model said, the result of its code, and its failure; not for events of tools and callbacks. */
 function isReply(event: Event): boolean {
   if (event.usageMetadata?.timingInfo || event.object === ObjectType.error) return true;
   if (hasTrailingCodeExecutionResult(event)) return true;
   return callsToRun(event.content?.parts).some((call) => askedCallId(call) === undefined);
 }
 
-/** The last step of an agent whose model made calls. */
-class CutOffStep {
+/**
+ * The last step of an agent whose model made calls. Answers to its calls may have started other runs, of this agent alone: what these
+ * did about the calls counts as well.
+ */
+class InterruptedStep {
   readonly #step: Step;
   readonly #context: InvocationContext;
   readonly #reply: Event;
-  readonly #calls: readonly FunctionCall[];
-  /** What the agent said behind the reply: questions to a person, and responses. */
+  /** Events of the agent behind the reply: requests to people, and responses. */
   readonly #said: Event[];
 
-  constructor(step: Step, reply: Event, calls: readonly FunctionCall[], said: readonly Event[]) {
+  constructor(step: Step, reply: Event, said: readonly Event[]) {
     this.#step = step;
     this.#context = step.context;
     this.#reply = reply;
-    this.#calls = calls;
     this.#said = [...said];
   }
 
-  async *goOn(): AsyncGenerator<Event, boolean, void> {
-    const history = new CallHistory(this.#context, this.#reply);
-    if (history.isTurnOver()) return false;
-    this.#said.push(...history.responsesElsewhere());
+  async *finish(): AsyncGenerator<Event, boolean, void> {
+    const { invocation, invocationId } = this.#context;
+    const calls = this.#readCalls();
+    const elsewhere = responsesIn(withRequests(calls)).filter(({ event }) => event.invocationId !== invocationId);
+    if (this.#isContinuedBehind(elsewhere)) return false;
     const { tools, changes } = await prepareTools(this.#step);
     if (changes) yield changes;
-    const ledger = await readLedger(this.#context);
-    const asked = this.#questions();
+    const ledger = new Map((await invocation.listToolCalls?.(invocationId))?.map((entry) => [entry.callId, entry]));
     const eventId = this.#reply.id;
-    const answers = history.answered();
-    const responded = new Set(this.#responses());
-    // Calls of a reply are told of together. What was told without a response waits; a call that goes on by itself is asked again.
-    const open = this.#calls.filter(
-      ({ id = '', name = '' }) =>
-        !answers.has(id) && (responded.size === 0 || (!responded.has(id) && getOwn(tools, name)?.goesOn === true)),
+    // The responses of a reply are stored together. A call that they left out waits, or runs an agent that is resumed.
+    const isResponded = responsesIn(calls).some(({ event }) => event.author !== 'user');
+    const open = calls.filter(
+      (call) =>
+        !isAnsweredByUser(call) &&
+        (!isResponded || (call.responses.length === 0 && getOwn(tools, call.call.name ?? '')?.goesOn === true)),
     );
-    if (open.length > 0) yield* this.#keep(startCalls(this.#step, open, tools, { eventId, ledger, asked }));
-    const { resumed } = answersTo(history.events, [...answers], this.#context);
+    if (open.length > 0) {
+      const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
+      const running = open.map(({ call }) => call);
+      yield* this.#pass(startCalls(this.#step, running, tools, { eventId, ledger, asked }));
+    }
+    const { resumed } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
     if (resumed.size > 0) {
-      const going = Array.from(resumed.values(), ({ call }) => call);
-      yield* this.#keep(startCalls(this.#step, going, tools, { eventId, ledger }, resumed));
+      const running = Array.from(resumed.values(), ({ call }) => call);
+      yield* this.#pass(startCalls(this.#step, running, tools, { eventId, ledger }, resumed));
     }
     const tool = tools[SET_MODEL_RESPONSE];
-    const answer = this.#calls.find(({ name }) => name === SET_MODEL_RESPONSE);
+    const answer = calls.find(({ call }) => call.name === SET_MODEL_RESPONSE)?.call;
     if (answer && tool instanceof SetModelResponseTool) {
       const accepted = await tool.check(answer.args ?? {});
       const isTold = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (accepted && !isTold) yield structuredAnswer(this.#step, accepted.value);
       if (accepted) return false;
     }
-    if (this.#context.isPaused || this.#isWaiting(answers)) {
+    if (this.#context.isPaused || this.#readCalls().some(isWaiting)) {
       this.#context.pause();
       return false;
     }
-    return !this.#said.some(({ actions }) => leavesAgent(actions));
+    const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
+    return !said.some(({ author, actions }) => author !== 'user' && leavesAgent(actions));
   }
 
-  /** Passes on what comes of calls, and keeps it. */
-  async *#keep(running: RunningCalls): AsyncGenerator<Event, void, void> {
-    const outcome = yield* running.events();
-    this.#said.push(...outcome.requests);
-    if (!outcome.event) return;
-    this.#said.push(outcome.event);
-    yield outcome.event;
+  /** The calls of the reply that the runtime runs, with everything stored about them so far. */
+  #readCalls(): readonly Call[] {
+    const { session, invocation } = this.#context;
+    const { all } = Calls.of(session, invocation.derived);
+    const toRun = new Set(callsToRun(this.#reply.content?.parts).map(({ id }) => id));
+    return all.filter(({ event, call }) => event.id === this.#reply.id && toRun.has(call.id));
   }
 
-  #questions(): FunctionCall[] {
-    return this.#said.flatMap(getFunctionCalls).filter((call) => askedCallId(call) !== undefined);
+  /** True if the agent's model spoke in another run after one of these responses in that run: it has had its turn. */
+  #isContinuedBehind(responses: readonly CallResponse[]): boolean {
+    const { agent, branch, session } = this.#context;
+    for (const [position, event] of responses.length > 0 ? newestEntries(session.events) : []) {
+      if (event.author !== agent.name || event.branch !== branch || !event.usageMetadata?.timingInfo) continue;
+      const isBehind = (response: CallResponse): boolean =>
+        response.event.invocationId === event.invocationId && response.position < position;
+      if (responses.some(isBehind)) return true;
+    }
+    return false;
   }
 
-  /** The ids of the calls that were answered since a place in what was said, an answer each. */
-  #responses(since = 0): string[] {
-    return this.#said
-      .slice(since)
-      .flatMap(getFunctionResponses)
-      .map(({ id = '' }) => id);
-  }
-
-  /** True while a long-running call has no response, or a call that a person was asked about not its second one since then. */
-  #isWaiting(answers: ReadonlySet<string>): boolean {
-    const responses = this.#responses();
-    const own = new Set(this.#calls.map(({ id = '' }) => id));
-    return (
-      this.#said.some((event, index) => {
-        const since = this.#responses(index);
-        return getFunctionCalls(event).some((call) => {
-          const callId = askedCallId(call);
-          return callId !== undefined && own.has(callId) && since.filter((id) => id === callId).length < 2;
-        });
-      }) ||
-      this.#reply.longRunningToolIds?.some((id) => own.has(id) && !answers.has(id) && !responses.includes(id)) === true
-    );
+  /** Passes on the events of calls. */
+  async *#pass(running: RunningCalls): AsyncGenerator<Event, void, void> {
+    const { event } = yield* running.events();
+    if (!event) return;
+    this.#said.push(event);
+    yield event;
   }
 }
 
-async function readLedger({ invocation, invocationId }: InvocationContext): Promise<Map<string, ToolLedgerEntry>> {
-  const entries = (await invocation.listToolCalls?.(invocationId)) ?? [];
-  return new Map(entries.map((entry) => [entry.callId, entry]));
+function withRequests(calls: readonly Call[]): readonly Call[] {
+  return [...calls, ...calls.flatMap(({ requests }) => requests)];
+}
+
+function responsesIn(calls: readonly Call[]): readonly CallResponse[] {
+  return calls.flatMap(({ responses }) => responses);
+}
+
+function isAnsweredByUser({ responses }: Call): boolean {
+  return responses.some(({ event }) => event.author === 'user');
+}
+
+/** True while a long-running call has no response, and while what was asked about a call is not settled. */
+function isWaiting({ isLongRunning, responses, requests }: Call): boolean {
+  return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }

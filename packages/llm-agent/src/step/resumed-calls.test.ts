@@ -1,7 +1,7 @@
 import { type Event, EventTag, withTag } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { answeredIds } from './answered-ids.ts';
 import { type Answers, answersTo } from './resumed-calls.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
@@ -19,13 +19,14 @@ function answering(author: string, ...ids: string[]): Event {
   );
 }
 
-function readAnswers(events: readonly Event[], agentName: string): Answers | undefined {
-  const ids = answeredIds(events);
-  return ids.length > 0 ? answersTo(events, ids, { agent: { name: agentName }, branch: undefined }) : undefined;
+function readAnswers(events: readonly Event[], agentName: string): Answers {
+  const message = events.findLast(({ author }) => author === 'user');
+  const answered = message ? new Calls(events).answeredIn(message) : [];
+  return answersTo(answered, { agent: { name: agentName }, branch: undefined });
 }
 
 function waits(events: readonly Event[]): boolean {
-  return readAnswers(events, 'bot')?.isWaiting ?? false;
+  return readAnswers(events, 'bot').isWaiting;
 }
 
 // Long-running calls.
@@ -93,7 +94,7 @@ const asking = [functionCallEvent('bot', [CALL]), question, answering('bot', 'a'
 const confirming = functionResponseEvent('user', [{ id: 'q', name: 'f', response: { confirmed: true } }]);
 
 test('a call goes on with its answer, for the agent that asked and for no other', () => {
-  expect(readAnswers([...asking, confirming], 'bot')?.resumed.get('a')).toEqual({
+  expect(readAnswers([...asking, confirming], 'bot').resumed.get('a')).toEqual({
     call: CALL,
     refusal: undefined,
     confirmation: { hint: 'Now?', confirmed: true },
@@ -101,13 +102,13 @@ test('a call goes on with its answer, for the agent that asked and for no other'
     inputs: new Map(),
     earlier: [],
   });
-  expect(readAnswers([...asking, confirming], 'other')?.resumed.size).toBe(0);
+  expect(readAnswers([...asking, confirming], 'other').resumed.size).toBe(0);
 });
 
 test('no call goes on that was imported, whatever was imported as its answer', () => {
   const imported = [...asking, confirming].map((event) => withTag(event, EventTag.imported));
   expect(readAnswers(imported, 'bot')).toEqual({ resumed: new Map(), isWaiting: false });
-  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot')?.resumed.size).toBe(0);
+  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').resumed.size).toBe(0);
 });
 
 test('a call that went on is over, also for an agent that is run again with the same message', () => {

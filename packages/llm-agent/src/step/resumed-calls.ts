@@ -1,29 +1,24 @@
 import {
-  askedCallId,
-  type Event,
-  EventTag,
   type FunctionCall,
-  getFunctionCalls,
   getFunctionResponses,
-  hasTag,
   inputOf,
   inputRequestOf,
-  newestFirst,
+  type InvocationContext,
   type ToolConfirmation,
 } from '@eventloom/core';
-import { confirmationOf, refusalOf } from '@eventloom/core/internal';
+import { type Call, Calls, confirmationOf, isSettled, refusalOf } from '@eventloom/core/internal';
 
-/** A call that goes on, or is over, because of what a person answered. */
+/** A call that a person was asked about, and that is run again or refused because of the answers. */
 export interface ResumedCall {
   readonly call: FunctionCall;
-  /** What the model is told instead of the call being run: the person refused, or answered too late. */
+  /** The response for the model if the call is not run: the person refused, or answered too late. */
   readonly refusal: { readonly error: string } | undefined;
   readonly confirmation: ToolConfirmation | undefined;
-  /** What the person answered whom the call asked for input, by the key of the question. */
+  /** Input that the call requested, by the key of the request. */
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** The event of the newest answer, which sets the call off. */
+  /** The event of the newest answer. The ledger names this run of the call after it. */
   readonly eventId: string;
-  /** Answers before it; the call may have been run on one of them, in an invocation that was cut off. */
+  /** Answers before it. The call may have been run for one of them, in a run that was interrupted. */
   readonly earlier: readonly AnswerEvent[];
 }
 
@@ -36,169 +31,100 @@ export interface AnswerEvent {
 /** By the id of the call. */
 export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
 
-/** What the newest message answers. */
+/** What answers to calls and requests mean for the agent that made the calls. */
 export interface Answers {
   readonly resumed: ResumedCalls;
-  /** True when other calls of the same reply still wait for a person. */
+  /** True while calls of the same reply wait for a response or a person. */
   readonly isWaiting: boolean;
 }
 
-/** A question to a person about a call. */
-interface Question {
-  readonly request: FunctionCall;
-  readonly author: string;
-  /** What was answered, the newest first. */
-  readonly answers: readonly Answer[];
-}
-
-interface Answer extends AnswerEvent {
-  /** Grows with the place in the history. */
-  readonly order: number;
-  readonly response: Readonly<Record<string, unknown>>;
-}
-
-/** Who made the calls, and where. */
-interface Asking {
-  readonly agent: { readonly name: string };
-  readonly branch: string | undefined;
-}
-
-/** What there is between the newest message and the replies whose calls it answers, by the ids of calls. */
-class Answered {
-  /** The replies, newest first. */
-  readonly replies: Event[] = [];
-  /** The calls that the message is about and that a person was asked about. */
-  readonly asked = new Map<string, FunctionCall>();
-  /** Questions that are not over: their call has no second response. */
-  readonly #open = new Map<string, Question[]>();
-  /** The newest confirmation of a call by a question that is over. */
-  readonly confirmed = new Map<string, ToolConfirmation>();
-  /** The inputs to a call by questions that are over, the newest first. */
-  readonly #inputs = new Map<string, Question[]>();
-  readonly #responses = new Map<string, Answer[]>();
-  #seen = 0;
-
-  constructor(events: readonly Event[], ids: readonly string[], branch: string | undefined) {
-    const wanted = new Set(ids);
-    for (const event of newestFirst(events)) {
-      if (wanted.size === 0) return;
-      // Calls of agents that run beside this one may have the same ids. With those that were imported nobody goes on.
-      if (event.branch === branch && !hasTag(event, EventTag.imported)) this.#add(event, wanted);
-    }
-  }
-
-  #add(event: Event, wanted: Set<string>): void {
-    this.#seen++;
-    for (const { id = '', response = {} } of getFunctionResponses(event)) {
-      listAt(this.#responses, id).push({
-        invocationId: event.invocationId,
-        eventId: event.id,
-        order: -this.#seen,
-        response,
-      });
-    }
-    let isReply = false;
-    for (const call of getFunctionCalls(event)) {
-      const { id = '' } = call;
-      const callId = askedCallId(call);
-      const isWanted = wanted.delete(id);
-      if (callId !== undefined) {
-        if (isWanted) wanted.add(callId);
-        this.#addQuestion(callId, { request: call, author: event.author, answers: this.#responses.get(id) ?? [] });
-      } else if (isWanted) {
-        isReply = true;
-        if (this.#open.has(id)) this.asked.set(id, call);
-      }
-    }
-    if (isReply) this.replies.push(event);
-  }
-
-  #addQuestion(callId: string, question: Question): void {
-    const responses = this.#responses.get(callId)?.length ?? 0;
-    const confirmation = responses < 2 ? undefined : confirmationIn(question);
-    if (responses < 2) listAt(this.#open, callId).push(question);
-    else if (inputRequestOf(question.request)) listAt(this.#inputs, callId).push(question);
-    else if (confirmation && !this.confirmed.has(callId)) this.confirmed.set(callId, confirmation);
-  }
-
-  questions(callId: string): readonly Question[] {
-    return this.#open.get(callId) ?? [];
-  }
-
-  /** The newest input to a call under each key. */
-  inputs(callId: string): ReadonlyMap<string, unknown> {
-    const questions = [...this.questions(callId), ...(this.#inputs.get(callId) ?? [])];
-    const inputs = new Map<string, unknown>();
-    for (const { request, answers } of questions) {
-      const key = inputRequestOf(request)?.key;
-      const value = inputOf(answers[0]?.response);
-      if (key !== undefined && value !== undefined && !inputs.has(key)) inputs.set(key, value);
-    }
-    return inputs;
-  }
-
-  hasResponse(callId: string): boolean {
-    return this.#responses.has(callId);
-  }
+/** The calls and requests that the user's newest message answers. */
+export function answeredCalls({ session, invocation }: InvocationContext): readonly Call[] {
+  const message = session.events.findLast(({ author }) => author === 'user');
+  if (!message || getFunctionResponses(message).length === 0) return [];
+  return Calls.of(session, invocation.derived).answeredIn(message);
 }
 
 /**
- * What answers to these calls and questions mean to the agent that made the calls, whichever messages they came with.
+ * Returns what these answered calls and requests mean for the agent that made them on its branch.
  *
- * The model is asked when it can be told all results of a reply: while long-running calls of it have none, or a person was asked
- * about one and did not answer, the agent waits. Any other call without an answer was cut off and will never have one.
+ * The model is asked when it can be given all results of a reply. So the agent waits while a long-running call of the reply has no
+ * response, or a person who was asked about a call did not answer. Any other call without a response was interrupted and gets none.
  *
- * A call that a person was asked about has a first response, which says that it waits; with a second one the questions are over.
- * It is run when all that was asked about it is answered, and is over with the first refusal.
+ * A call is resumed when everything that was asked about it is answered, or one answer refuses it. Requests of other agents, and calls
+ * that were imported, are left alone.
  */
-export function answersTo(events: readonly Event[], ids: readonly string[], { agent, branch }: Asking): Answers {
-  const answered = new Answered(events, ids, branch);
+export function answersTo(
+  answered: readonly Call[],
+  { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
+): Answers {
+  const onBranch = answered.filter(({ event }) => event.branch === branch);
+  const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
+  const replies = new Set([...calls].map(({ inReply }) => inReply));
   const resumed = new Map<string, ResumedCall>();
-  for (const [id, call] of answered.asked) {
-    const questions = answered.questions(id);
-    if (questions.some(({ author }) => author !== agent.name)) continue;
-    const refusal = questions.map(refusalIn).find((each) => each !== undefined);
-    if (!refusal && questions.some(isUnanswered)) continue;
-    const confirmation = questions.map(confirmationIn).find((each) => each !== undefined);
-    const [newest, ...earlier] = newestAnswers(questions);
-    if (!newest) continue;
-    resumed.set(id, {
-      call,
-      refusal,
-      confirmation: confirmation ?? answered.confirmed.get(id),
-      inputs: answered.inputs(id),
-      eventId: newest.eventId,
-      earlier,
-    });
+  // In the order of the calls, whatever the order of the answers.
+  for (const call of [...replies].flat()) {
+    if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
+    const found = resume(call);
+    if (found) resumed.set(call.id, found);
   }
-  const waits = ({ id = '' }: FunctionCall): boolean => !resumed.has(id) && answered.questions(id).some(isUnanswered);
-  const isWaiting = answered.replies.some(
-    (reply) => reply.longRunningToolIds?.some((id) => !answered.hasResponse(id)) || getFunctionCalls(reply).some(waits),
-  );
-  return { resumed, isWaiting };
+  const waits = (call: Call): boolean =>
+    (call.isLongRunning && call.responses.length === 0) ||
+    (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered));
+  return { resumed, isWaiting: [...replies].flat().some(waits) };
 }
 
-function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
-  let list = lists.get(key);
-  if (!list) lists.set(key, (list = []));
-  return list;
+/** Undefined for a call without open requests, and while one of them is unanswered and none refuses the call. */
+function resume(call: Call): ResumedCall | undefined {
+  const open = openRequests(call);
+  const refusal = firstOf(open, refusalIn);
+  if (!refusal && open.some(isUnanswered)) return undefined;
+  const [newest, ...earlier] = answerEvents(open);
+  if (!newest) return undefined;
+  const requests = call.requests.toReversed();
+  const confirmation = firstOf(requests, confirmationIn);
+  return { call: call.call, refusal, confirmation, inputs: inputsIn(requests), eventId: newest.eventId, earlier };
 }
 
-/** Each event once that answered one of these questions, the newest first. */
-function newestAnswers(questions: readonly Question[]): AnswerEvent[] {
-  const answers = questions.flatMap((question) => question.answers);
-  const byEvent = new Map(answers.map((answer) => [answer.eventId, answer]));
-  return [...byEvent.values()].toSorted((one, other) => other.order - one.order);
+/** Newest first. */
+function openRequests({ requests }: Call): Call[] {
+  return requests.filter((request) => !isSettled(request)).reverse();
 }
 
-function isUnanswered({ answers }: Question): boolean {
-  return answers.length === 0;
+function isUnanswered({ responses }: Call): boolean {
+  return responses.length === 0;
 }
 
-function confirmationIn({ request, answers }: Question): ToolConfirmation | undefined {
-  return confirmationOf(request, answers[0]?.response);
+/** The events that answer these requests, each once, newest first. */
+function answerEvents(requests: readonly Call[]): AnswerEvent[] {
+  const answers = requests.flatMap(({ responses }) => responses).sort((one, other) => other.position - one.position);
+  const byPosition = new Map(answers.map(({ position, event }) => [position, event]));
+  return Array.from(byPosition.values(), ({ invocationId, id }) => ({ invocationId, eventId: id }));
 }
 
-function refusalIn({ request, answers }: Question): { error: string } | undefined {
-  return refusalOf(request, answers[0]?.response);
+function confirmationIn({ call, responses }: Call): ToolConfirmation | undefined {
+  return confirmationOf(call, responses.at(-1)?.response);
+}
+
+function refusalIn({ call, responses }: Call): { readonly error: string } | undefined {
+  return refusalOf(call, responses.at(-1)?.response);
+}
+
+/** The newest input under each key. @param requests newest first */
+function inputsIn(requests: readonly Call[]): ReadonlyMap<string, unknown> {
+  const inputs = new Map<string, unknown>();
+  for (const { call, responses } of requests) {
+    const key = inputRequestOf(call)?.key;
+    const value = inputOf(responses.at(-1)?.response);
+    if (key !== undefined && value !== undefined && !inputs.has(key)) inputs.set(key, value);
+  }
+  return inputs;
+}
+
+function firstOf<T>(requests: readonly Call[], read: (request: Call) => T | undefined): T | undefined {
+  for (const request of requests) {
+    const value = read(request);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }

@@ -20,7 +20,6 @@ import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
 import { missingToolsetsEvent } from '../processors/turn-toolsets.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
-import { answeredIds } from './answered-ids.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
 import { ModelReply } from './model-reply.ts';
@@ -28,7 +27,7 @@ import { plannedResponse } from './planned-response.ts';
 import { prepareRequest, prepareTools } from '../request.ts';
 import { resolveModel } from './resolve-model.ts';
 import { resumeSteps } from './resume-steps.ts';
-import { answersTo } from './resumed-calls.ts';
+import { answeredCalls, answersTo } from './resumed-calls.ts';
 import { startCalls } from './run-calls.ts';
 import type { FunctionCallsOutcome } from './run-function-calls.ts';
 
@@ -42,9 +41,9 @@ const MAX_MISMATCHES = 3;
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
   const { past } = context;
   const step: Step = { agent, model: resolveModel(agent, context), context };
-  // In an invocation that goes on, what was answered is the concern of the agent that asked.
-  const answered = context.invocation.past ? [] : answeredIds(context.session.events);
-  const answers = answered.length > 0 ? answersTo(context.session.events, answered, context) : undefined;
+  // In a resumed run the agent that made the calls reads the answers itself: see resumeSteps.
+  const answered = context.invocation.past ? [] : answeredCalls(context);
+  const answers = answered.length > 0 ? answersTo(answered, context) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = startCodeRun(context, agent.codeExecutor);
   let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
@@ -63,7 +62,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   }
   if (past) {
     if (!(yield* resumeSteps(step, past, codeRun))) return;
-    past.goOnAnew();
+    past.continueFresh();
   }
 
   while (!context.isEnded) {

@@ -103,11 +103,11 @@ class Execution implements AgentPast {
     return this.events.some(({ author }) => author === agentName);
   }
 
-  goOnAfter(event: Event): void {
+  continueAfter(event: Event): void {
     this.position = this.#all.indexOf(event);
   }
 
-  goOnAnew(): void {
+  continueFresh(): void {
     this.position = Infinity;
   }
 }
