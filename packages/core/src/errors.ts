@@ -113,13 +113,18 @@ export class MissingStateKeyError extends EventloomError {
 export class ToolsetUnavailableError extends EventloomError {
   static override readonly code = 'TOOLSET_UNAVAILABLE';
   static override readonly retryable = true;
-  readonly toolsetName: string;
+  readonly toolsetName: string | undefined;
 
-  constructor(toolsetName: string, options: EventloomErrorOptions = {}) {
+  constructor(message: string, options: EventloomErrorOptions & { readonly toolsetName?: string } = {}) {
+    super(message, options);
+    this.toolsetName = options.toolsetName;
+  }
+
+  /** Returns the error of a toolset whose `getTools` threw. */
+  static of(toolsetName: string, cause: unknown): ToolsetUnavailableError {
     const publicMessage = `toolset "${toolsetName}": could not list its tools`;
-    const reason = options.cause === undefined ? '' : `: ${toError(options.cause).message}`;
-    super(`${publicMessage}${reason}`, { publicMessage, ...options });
-    this.toolsetName = toolsetName;
+    const message = `${publicMessage}: ${toError(cause).message}`;
+    return new ToolsetUnavailableError(message, { cause, publicMessage, toolsetName });
   }
 }
 

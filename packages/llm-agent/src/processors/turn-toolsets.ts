@@ -45,7 +45,7 @@ class TurnToolsets {
       context.throwIfAborted();
       if (onUnavailable !== 'skip') {
         if (ToolsetUnavailableError.isInstance(cause)) throw cause;
-        throw new ToolsetUnavailableError(name, { cause });
+        throw ToolsetUnavailableError.of(name, cause);
       }
       this.missing.add(name);
       this.unreported.add(name);
