@@ -1,7 +1,7 @@
 import { systemPlatform } from '@eventloom/core';
 import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
-import { createReporter } from './http/create-reporter.ts';
+import { createReporter } from './http/error-response.ts';
 import { identify } from './http/identify.ts';
 import { guardOf, guardRequest } from './http/request-guard.ts';
 import type { Route } from './http/route.ts';

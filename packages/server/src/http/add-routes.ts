@@ -6,9 +6,8 @@ import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { Call } from './call.ts';
 import { errorResponse } from './error-response.ts';
 import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
-import { jsonResponse } from './json-response.ts';
+import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
 import type { Route } from './route.ts';
-import { INVOCATION_ID_HEADER } from './sse-response.ts';
 
 /** How requests are let in, and who is told of failures. */
 export interface RoutesOptions<Server extends FrontContext> extends Pick<
@@ -66,7 +65,7 @@ function addGuards<Server extends FrontContext>(
     cors({
       origin: (origin) => (isAllowedOrigin(origin, '', origins) ? origin : undefined),
       allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
-      exposeHeaders: [INVOCATION_ID_HEADER, 'Eventloom-Next-Cursor', 'Retry-After'],
+      exposeHeaders: [INVOCATION_ID_HEADER, NEXT_CURSOR, 'Retry-After'],
       maxAge: 600,
     }),
   );

@@ -1,14 +1,13 @@
-import { EventloomError } from '@eventloom/core';
+import { EventloomError, ShuttingDownError } from '@eventloom/core';
 import { RateLimitedError } from '../errors.ts';
 import { errorBody } from './error-body.ts';
-import { errorStatus } from './error-status.ts';
 
-/** How long a client is asked to wait before it tries again what may succeed later, in seconds. */
+/** `Retry-After` of a retryable error, in seconds. */
 const RETRY_AFTER_S = 1;
-/** The longest period that a rate limit of Cloudflare can have: which one it has is not said. */
+/** The longest period of a rate limit on Cloudflare, which does not say its period. In seconds. */
 const RATE_LIMITED_RETRY_AFTER_S = 60;
 
-/** The answer to a request that failed: `{error, code}` with the status of its code. */
+/** The response to a failed request: `{error, code}` with the status of the code. */
 export function errorResponse(error: unknown, extraHeaders: Readonly<Record<string, string>> = {}): Response {
   const body = errorBody(error);
   const headers: Record<string, string> = { 'content-type': 'application/json', ...extraHeaders };
@@ -16,4 +15,76 @@ export function errorResponse(error: unknown, extraHeaders: Readonly<Record<stri
     headers['retry-after'] = String(RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : RETRY_AFTER_S);
   }
   return new Response(JSON.stringify(body), { status: errorStatus(body.code), headers });
+}
+
+/** The HTTP status of every error code; 500 for a code that is not listed. */
+const STATUS: Readonly<Record<string, number>> = {
+  INVALID_REQUEST: 400,
+  INVALID_MESSAGE: 400,
+  INVALID_EVENT: 400,
+  INVALID_ARTIFACT_NAME: 400,
+  STATE_KEY: 400,
+  STATE_VALUE: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  APP_NOT_FOUND: 404,
+  ARTIFACT_NOT_FOUND: 404,
+  ROUTE_NOT_FOUND: 404,
+  RUN_NOT_FOUND: 404,
+  SESSION_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  RUN_ABORTED: 409,
+  RUN_GOES_ON: 409,
+  SESSION_ALREADY_EXISTS: 409,
+  SESSION_BUSY: 409,
+  STALE_WRITER: 409,
+  RUN_EVENTS_GONE: 410,
+  RUN_HOST_LOST: 410,
+  BODY_TOO_LARGE: 413,
+  SIZE_LIMIT: 413,
+  MISSING_STATE_KEY: 422,
+  UPGRADE_REQUIRED: 426,
+  LIVE_QUEUE_FULL: 429,
+  RATE_LIMITED: 429,
+  SLOW_READER: 429,
+  TOO_MANY_READERS: 429,
+  AGENT: 500,
+  CONFIGURATION: 500,
+  HAND_OVER_LIMIT: 500,
+  LLM_CALL_LIMIT: 500,
+  NODE: 500,
+  NODE_TIMEOUT: 500,
+  STEP_LIMIT: 500,
+  LIVE_CONNECTION: 502,
+  MODEL: 502,
+  OUTPUT_SCHEMA: 502,
+  APP_STATE_UNREACHABLE: 503,
+  CREDENTIAL_BUSY: 503,
+  MEMORY_BUSY: 503,
+  RUN_RELAY: 503,
+  SERVER_BUSY: 503,
+  SHUTTING_DOWN: 503,
+  TOOLSET_UNAVAILABLE: 503,
+  USER_OBJECT: 503,
+};
+
+/** The HTTP status of a response to an error with this code. */
+export function errorStatus(code: string): number {
+  return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
+}
+
+/** Creates a function that reports each unexpected failure of the server once: a run's failure is also its request's. */
+export function createReporter(
+  onError: (error: unknown) => void = (error) => console.error(error),
+): (error: unknown) => void {
+  const reported = new WeakSet<object>();
+  return (error) => {
+    if (EventloomError.isInstance(error) && (errorStatus(error.code) < 500 || ShuttingDownError.isInstance(error)))
+      return;
+    if (typeof error === 'object' && error !== null) {
+      if (reported.has(error)) return;
+      reported.add(error);
+    }
+    onError(error);
+  };
 }

@@ -1,7 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { ForbiddenError } from '../errors.ts';
 import type { ServerOptions } from '../server-options.ts';
-import { checkRequestTarget } from './request-target.ts';
 
 /** From where a server lets itself be called. */
 export interface RequestGuardOptions {
@@ -58,5 +57,26 @@ function isDecodable(pathname: string): boolean {
     return decodeURIComponent(pathname) !== '';
   } catch {
     return false;
+  }
+}
+
+/** Characters that a URL parser drops anywhere. */
+const DROPPED = /[\t\n\r]/g;
+const DOT_SEGMENT = /^(\.|%2e){1,2}$/i;
+
+/**
+ * Refuses a request target with a `.` or `..` segment, encoded or not: a parser would resolve it, and the request would reach another
+ * address than the one that a proxy or a log saw.
+ * @param target as it was sent, before anything parsed it: a path or a whole address
+ * @throws InvalidRequestError
+ */
+export function checkRequestTarget(target: string): void {
+  const [path = ''] = target
+    .replaceAll(DROPPED, '')
+    .replace(/^[a-z][a-z\d+.-]*:\/\/[^/\\?#]*/i, '')
+    .split(/[?#]/, 1);
+  // In a web address a backslash counts as a slash.
+  if (path.split(/[/\\]/).some((segment) => DOT_SEGMENT.test(segment))) {
+    throw new InvalidRequestError('path: has a segment "." or "..", which is not resolved; write the address without');
   }
 }

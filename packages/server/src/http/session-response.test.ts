@@ -1,8 +1,7 @@
 import { createEvent, type GetSessionConfig, type Session, SessionNotFoundError } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
-import { sessionResponse } from './session-response.ts';
-import { sessionParts } from './session-text.ts';
+import { sessionResponse, sessionParts } from './session-response.ts';
 
 const sessionText = (session: Session): string => [...sessionParts(session)].join('');
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };

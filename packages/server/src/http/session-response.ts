@@ -1,26 +1,33 @@
-import { type GetSessionConfig, serializeEvent, type Session, SessionNotFoundError } from '@eventloom/core';
-import { partsResponse, streamedResponse } from './parts-response.ts';
-import { sessionHead, sessionParts } from './session-text.ts';
+import {
+  type GetSessionConfig,
+  serializeEvent,
+  type Session,
+  SessionNotFoundError,
+  type BaseSessionService,
+  type GetSessionRequest,
+  type MaybePromise,
+} from '@eventloom/core';
+import { partsResponse, streamedResponse } from './responses.ts';
 
-/** So many events are read at first, and of most sessions that is all. */
+/** The number of events of the first read. Most sessions have fewer. */
 const FIRST_EVENTS = 100;
 const MAX_EVENTS = 1000;
-/** About how many characters, or bytes where the service counts, a page of events should have. */
+/** The size of a page of events, in characters, or in bytes where the service counts. */
 const PAGE_CHARS = 1024 * 1024;
 
 /** A session to read. */
 export interface SessionSource {
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
-  /** As `read`, and may leave the state out. */
+  /** Like `read`, but may leave out the state. */
   readEvents(config: GetSessionConfig): Promise<Session>;
-  /** As of a session service; undefined where it does not say. */
+  /** See `BaseSessionService.countWithin`. */
   countWithin?(config: GetSessionConfig, maxBytes: number): Promise<number> | undefined;
 }
 
 /**
- * An answer with a session as of one moment. A long or a large one is streamed, a value of its state and a page of its events after the
- * other, so that not all of it is in memory as text; its state is read once. One that is deleted meanwhile breaks the stream off.
+ * A response with a session as of one moment. A large one is streamed value by value of its state and page by page of its events, so
+ * that its text is never in memory as a whole; its state is read once. The stream breaks off if the session is deleted meanwhile.
  * @throws SessionNotFoundError
  */
 export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {
@@ -33,10 +40,10 @@ export async function sessionResponse(source: SessionSource, config: GetSessionC
   return streamedResponse(pagedParts(source, session, config));
 }
 
-/** What a session was when it was begun to read. */
+/** The session at the first read. */
 type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
 
-/** The text of a session, its events page by page. */
+/** The JSON text of a session, its events page by page. */
 async function* pagedParts(
   source: SessionSource,
   session: Session,
@@ -47,7 +54,7 @@ async function* pagedParts(
   let skipped = 0;
   let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
   if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
-    // Where the newest of those at a time begin is not known without reading them.
+    // Which events are the newest after a time is not known without reading them.
     firstSeq = 0;
     for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) skipped += page.length;
     skipped = Math.max(0, skipped - numRecentEvents);
@@ -63,7 +70,7 @@ async function* pagedParts(
   yield ']}';
 }
 
-/** The events behind a sequence number that a session had when it was begun, as JSON. */
+/** The events after a sequence number, up to the last one at the first read, as JSON. */
 async function* pagesOf(
   source: SessionSource,
   { lastSeq, incarnation }: Begun,
@@ -83,9 +90,53 @@ async function* pagesOf(
   }
 }
 
-/** How many events of a window are read at once. */
+/** The number of events of a window that are read at once. */
 async function fitting(source: SessionSource, window: GetSessionConfig): Promise<number> {
   const { numRecentEvents, afterSeq = 0, beforeSeq = 0 } = window;
   const most = numRecentEvents ?? beforeSeq - afterSeq - 1;
   return Math.min(most, (await source.countWithin?.(window, PAGE_CHARS)) ?? most);
+}
+
+/**
+ * The JSON text of a session, `{id, appName, userId, state, lastUpdateTime, events}`, part by part: one value of its state or one event
+ * at a time.
+ */
+export function* sessionParts(session: Session): Generator<string, void, undefined> {
+  yield* sessionHead(session);
+  let before = '';
+  for (const event of session.events) {
+    yield before + serializeEvent(event);
+    before = ',';
+  }
+  yield ']}';
+}
+
+/** The JSON text of a session up to its events. */
+function* sessionHead({ id, appName, userId, state, lastUpdateTime }: Session): Generator<string, void, undefined> {
+  yield `${JSON.stringify({ id, appName, userId }).slice(0, -1)},"state":{`;
+  let before = '';
+  for (const [key, value] of Object.entries(state)) {
+    yield `${before}${JSON.stringify(key)}:${JSON.stringify(value)}`;
+    before = ',';
+  }
+  yield `},"lastUpdateTime":${lastUpdateTime},"events":[`;
+}
+
+/** The JSON text of several sessions. */
+export function* sessionListParts(sessions: readonly Session[]): Generator<string, void, undefined> {
+  let before = '[';
+  for (const session of sessions) {
+    yield before;
+    yield* sessionParts(session);
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
+
+/** Reads a session for its events: the state is left out if the service can. Undefined if the session does not exist. */
+export function readWithoutState(
+  service: BaseSessionService,
+  request: GetSessionRequest,
+): MaybePromise<Session | undefined> {
+  return service.getWithoutState?.(request) ?? service.getSession(request);
 }

@@ -1,5 +1,5 @@
 import { errorBody } from '../http/error-body.ts';
-import { errorStatus } from '../http/error-status.ts';
+import { errorStatus } from '../http/error-response.ts';
 
 /** How a WebSocket is closed. */
 export interface LiveClose {

@@ -5,7 +5,7 @@ import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
 import type { EventloomServer } from '../create-server.ts';
 import { errorBody } from '../http/error-body.ts';
 import { errorResponse } from '../http/error-response.ts';
-import { checkRequestTarget } from '../http/request-target.ts';
+import { checkRequestTarget } from '../http/request-guard.ts';
 import { isLoopbackHost } from './is-loopback-host.ts';
 import { isLiveUpgrade, LiveUpgrades } from './live-upgrades.ts';
 import { rawAnswer } from './raw-answer.ts';

@@ -1,10 +1,10 @@
 import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
 import { ArtifactNotFoundError } from '../errors.ts';
 import { type Call, parseCount } from '../http/call.ts';
-import { jsonResponse } from '../http/json-response.ts';
+import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/quoted-name.ts';
 import type { Route } from '../http/route.ts';
-import { readWithoutState } from '../sessions/read-without-state.ts';
+import { readWithoutState } from '../http/session-response.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;

@@ -1,7 +1,7 @@
 import { type BaseAgent, hasBeginOfRun, readNewest } from '@eventloom/core';
 import { RunNotFoundError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
-import { jsonResponse } from '../http/json-response.ts';
+import { jsonResponse } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
 
 const TEXT = { type: 'string' };

@@ -1,8 +1,7 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
 import { readRewindSessionRequest } from '@eventloom/core/wire';
 import type { Call } from '../http/call.ts';
-import { jsonTextResponse } from '../http/json-response.ts';
-import { NEXT_CURSOR } from '../http/next-cursor.ts';
+import { jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;

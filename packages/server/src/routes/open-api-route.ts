@@ -1,4 +1,4 @@
-import { jsonTextResponse } from '../http/json-response.ts';
+import { jsonTextResponse } from '../http/responses.ts';
 import type { CountLimits } from '../http/check-counts.ts';
 import type { Route, RouteSpec } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';

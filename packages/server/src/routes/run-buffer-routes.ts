@@ -1,8 +1,7 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { type Call, parseCount } from '../http/call.ts';
-import { jsonResponse } from '../http/json-response.ts';
+import { jsonResponse, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
-import { INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
 import { seqInAttempt } from '../runs/attempt-numbers.ts';
 import type { FollowedRun } from '../runs/followed-run.ts';
 

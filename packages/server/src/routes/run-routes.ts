@@ -9,10 +9,9 @@ import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { errorResponse } from '../http/error-response.ts';
-import { jsonTextResponse } from '../http/json-response.ts';
+import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { readRunBody } from '../http/read-run-body.ts';
-import { EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/sse-response.ts';
 import type { HostedRun } from '../runs/hosted-run.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;

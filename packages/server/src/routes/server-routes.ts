@@ -1,4 +1,4 @@
-import { jsonResponse } from '../http/json-response.ts';
+import { jsonResponse } from '../http/responses.ts';
 import type { Call } from '../http/call.ts';
 import type { Route } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';

@@ -10,19 +10,23 @@ import {
   type Session,
   type SessionKey,
   SessionNotFoundError,
+  checkStateDelta,
+  createEvent,
 } from '@eventloom/core';
 import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
+import type { Runner } from '@eventloom/runner';
 import type { Call } from '../http/call.ts';
 import { checkId } from '../http/check-id.ts';
-import { jsonResponse } from '../http/json-response.ts';
+import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
-import { NEXT_CURSOR } from '../http/next-cursor.ts';
-import { sessionResponse, type SessionSource } from '../http/session-response.ts';
-import { partsResponse } from '../http/parts-response.ts';
-import { sessionListParts, sessionParts } from '../http/session-text.ts';
+import {
+  sessionResponse,
+  type SessionSource,
+  sessionListParts,
+  sessionParts,
+  readWithoutState,
+} from '../http/session-response.ts';
 import { createSession } from '../sessions/create-session.ts';
-import { patchState } from '../sessions/patch-state.ts';
-import { readWithoutState } from '../sessions/read-without-state.ts';
 
 const CREATE = {
   component: 'CreateSessionBody',
@@ -206,3 +210,33 @@ export const sessionRoutes: readonly Route[] = [
     handle: remove,
   },
 ];
+
+/** How long a change of state waits for a run to release the session, milliseconds. */
+const WAIT_MS = 10_000;
+
+/**
+ * Changes the state of a session with an event, under a lease like a run's.
+ * @throws SessionNotFoundError SessionBusyError StateKeyError StateValueError SizeLimitError; nothing is changed then
+ */
+async function patchState(
+  { sessionService, platform }: Runner,
+  key: SessionKey,
+  stateDelta: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const checked = checkStateDelta(stateDelta);
+  const lease = await sessionService.acquireLease({ ...key, waitMs: WAIT_MS });
+  try {
+    const session = await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } });
+    if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
+    const event = createEvent({
+      id: platform.newEventId(),
+      invocationId: `p-${platform.newUuid()}`,
+      author: 'user',
+      timestamp: platform.now() / 1000,
+      actions: { stateDelta: checked },
+    });
+    await sessionService.appendEvent({ session, event, lease });
+  } finally {
+    await sessionService.releaseLease(lease);
+  }
+}

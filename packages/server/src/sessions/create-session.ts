@@ -7,29 +7,35 @@ import {
   type Session,
   sessionKeyOf,
   toError,
+  beginsResumableRun,
+  EventTag,
+  getFunctionCalls,
+  newestEntries,
+  ObjectType,
+  withTag,
 } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import { ForbiddenError } from '../errors.ts';
 import { hasControlCharacter } from '../http/check-id.ts';
 import { quotedName } from '../http/quoted-name.ts';
 import type { ServerContext } from '../server-context.ts';
-import { asHistory } from './as-history.ts';
 
-/** How long it may take to write the events of a session. */
+/** The time to write the events of a session, milliseconds. */
 const IMPORT_MS = 60_000;
-/** Events, and keys of state, that are written in a row. */
+/** The events and state keys that are written before other work gets a turn. */
 const SLICE = 100;
 
-/** A session to be made. */
-export interface SessionToCreate {
+/** A session to create. */
+interface SessionToCreate {
   readonly userId: string;
   readonly sessionId: string | undefined;
   readonly state: Readonly<Record<string, unknown>> | undefined;
-  /** What the session starts with, in this order. */
+  /** The events that the session starts with, in order. */
   readonly events: readonly Event[] | undefined;
 }
 
 /**
- * Creates a session, and appends the events it starts with. When that fails there is no session.
+ * Creates a session and appends its first events. If that fails, the session is deleted.
  * @throws SessionAlreadyExistsError InvalidRequestError ForbiddenError StateKeyError StateValueError
  */
 export async function createSession(
@@ -51,7 +57,7 @@ export async function createSession(
         await sessionService.appendEvent({ session, event, lease });
         written += 1 + Object.keys(event.actions.stateDelta).length;
         if (written < SLICE) continue;
-        // Storage in this process answers at once: others have their turn now and then.
+        // Storage in this process answers at once and would starve other work.
         await new Promise<void>((resolve) => void platform.schedule(0, resolve));
         written = 0;
       }
@@ -105,4 +111,32 @@ function complete(event: Event, platform: Platform): Event {
     timestamp: given.timestamp || platform.now() / 1000,
     actions: createEventActions(given.actions),
   };
+}
+
+/**
+ * Prepares events from an untrusted client: models read them, but no run continues with them. Events that a run could continue with
+ * are tagged as imported, because a rewind can reopen a closed call or run.
+ * @throws ForbiddenError for a call without a response, and for a resumable run without an end
+ */
+function asHistory(events: readonly Event[]): Event[] {
+  const open = new Map<string, readonly [number, string]>();
+  for (const [at, event] of [...newestEntries(events)].reverse()) {
+    const { invocationId, branch = '', content, object } = event;
+    for (const { functionCall, functionResponse } of content?.parts ?? []) {
+      const { id, name = '' } = functionCall ?? functionResponse ?? {};
+      const place = `call ${branch}\0${id ?? name}`;
+      if (functionCall) open.set(place, [at, `the call ${quotedName(id ?? name)} without its response`]);
+      if (functionResponse) open.delete(place);
+    }
+    if (beginsResumableRun(event)) open.set(`run ${invocationId}`, [at, 'a run that can be resumed and did not end']);
+    if (object === ObjectType.runnerEnd) open.delete(`run ${invocationId}`);
+  }
+  for (const [at, what] of open.values()) {
+    throw new ForbiddenError(
+      `events[${at}]: has ${what}, and no run may go on with what no model said; leave it out, or give the server trustImportedEvents`,
+    );
+  }
+  return events.map((event) =>
+    beginsResumableRun(event) || getFunctionCalls(event).length > 0 ? withTag(event, EventTag.imported) : event,
+  );
 }

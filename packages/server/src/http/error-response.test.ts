@@ -1,7 +1,7 @@
 import * as core from '@eventloom/core';
 import { expect, test } from 'vitest';
 import * as server from '../index.ts';
-import { errorStatus } from './error-status.ts';
+import { errorStatus } from './error-response.ts';
 
 const errors = Object.values({ ...core, ...server }).filter(
   (value): value is typeof core.EventloomError =>

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { checkRequestTarget } from './request-target.ts';
+import { checkRequestTarget } from './request-guard.ts';
 
 test.each([
   '/a/../b',

@@ -1,0 +1,75 @@
+import type { FollowedRun } from '../runs/followed-run.ts';
+import type { RunReader } from '../runs/run-reader.ts';
+
+/** A response whose body is JSON text already. */
+export function jsonTextResponse(text: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(text, { headers: { 'content-type': 'application/json', ...headers } });
+}
+
+/** A response with a value as JSON. */
+export function jsonResponse(value: unknown, headers?: Readonly<Record<string, string>>): Response {
+  return jsonTextResponse(JSON.stringify(value), headers);
+}
+
+/** Longer texts, in characters, are streamed. */
+const MAX_TEXT = 1024 * 1024;
+type Headers = Readonly<Record<string, string>>;
+
+/** A response with JSON text: in one piece, or streamed part by part when it is long. */
+export function partsResponse(parts: Generator<string, void, undefined>, headers?: Headers): Response {
+  let text = '';
+  for (let next = parts.next(); next.done !== true; next = parts.next()) {
+    if (text.length + next.value.length > MAX_TEXT)
+      return streamedResponse(begunParts([text, next.value], parts), headers);
+    text += next.value;
+  }
+  return jsonTextResponse(text, headers);
+}
+
+/** A response with JSON text whose parts are produced as the client reads them. */
+export function streamedResponse(
+  parts: Generator<string, void, undefined> | AsyncGenerator<string, void, undefined>,
+  headers?: Headers,
+): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await parts.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(encoder.encode(next.value));
+      },
+      // A generator that fails to close rejects the cancellation, which the runtime awaits; ignored it would be an unhandled rejection.
+      cancel: async () => void (await parts.return()),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
+}
+
+function* begunParts(begun: string[], rest: Iterable<string>): Generator<string, void, undefined> {
+  for (let part = begun.shift(); part !== undefined; part = begun.shift()) yield part;
+  yield* rest;
+}
+
+/** The response header with the invocation id of the run. */
+export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
+
+/** Set to `1` by a client that wants the number of each event as the `id` of its frame. */
+export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
+
+/** A response that streams a run. */
+export function sseResponse(run: FollowedRun, reader: RunReader): Response {
+  return new Response(reader.stream, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      // Keeps reverse proxies from holding the stream back.
+      'x-accel-buffering': 'no',
+      [INVOCATION_ID_HEADER]: run.invocationId,
+    },
+  });
+}
+
+/** The response header with the cursor of the next page of a list. */
+export const NEXT_CURSOR = 'Eventloom-Next-Cursor';
