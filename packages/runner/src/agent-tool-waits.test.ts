@@ -1,19 +1,13 @@
 import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, type AgentToolConfig, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import type { RunAsyncParams } from './run-params.ts';
-import { Runner } from './runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+import { restarting } from './fixtures/restarted-run.ts';
+import { saying, scripted } from './fixtures/scenario.ts';
 
 async function setUp() {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
+  const { run, stored } = await restarting({ resumable: true });
   const paid: unknown[] = [];
   const pay = new FunctionTool({
     name: 'pay',
@@ -26,19 +20,10 @@ async function setUp() {
   });
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const agentOf = (name: string, steps: readonly ScriptedStep[], config: object = {}) =>
-    new LlmAgent({ name, model: new ScriptedModel(steps), tools: [pay, wait], ...config });
-  /** Each runner is a new process: it knows nothing but what is stored. */
-  const run = (agent: BaseAgent, params: Partial<RunAsyncParams>, resumable = true): Promise<Event[]> =>
-    new Runner({ appName: 'app', agent, sessionService, platform, resumable }).run({
-      userId: 'u',
-      sessionId: 's',
-      ...params,
-    });
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+    scripted(name, steps, { tools: [pay, wait], ...config });
   return { run, stored, agentOf, paid };
 }
 
-const HI = { newMessage: { parts: [{ text: 'hi' }] } };
 const PAY = { calls: [{ id: 'c1', name: 'pay', args: { n: 1 } }] } satisfies ScriptedStep;
 const WAIT = { calls: [{ id: 'c1', name: 'wait' }] } satisfies ScriptedStep;
 
@@ -70,7 +55,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
         name: 'flow',
         subAgents: [agentOf('lead', lead, toolOf(agentOf('helper', helper), { streamInner })), agentOf('last', last)],
       });
-    const first = await run(tree([ask('helper')], [PAY], []), HI);
+    const first = await run(tree([ask('helper')], [PAY], []), saying());
     expect(questions(first)).toHaveLength(1);
     expect(responses(first).filter(([name]) => name === 'helper')).toEqual([]);
     const rest = await run(tree(['done'], ['It is paid.'], ['the end']), answer(first));
@@ -85,7 +70,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
 
   test('goes on as well when the answer does not name the run', async () => {
     const { run, agentOf } = await setUp();
-    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), HI);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), saying());
     const { newMessage } = answer(first);
     const rest = await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['It is paid.']))), { newMessage });
     expect(responses(rest)).toContainEqual(['helper', { result: 'It is paid.' }]);
@@ -94,7 +79,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
 
   test('that a person refuses tells its model, and the caller gets its answer', async () => {
     const { run, agentOf, paid } = await setUp();
-    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), HI);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), saying());
     const rest = await run(
       agentOf('lead', ['done'], toolOf(agentOf('helper', ['Not paid.']))),
       answer(first, undefined, { confirmed: false }),
@@ -105,7 +90,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
 
   test('waits for a result that comes later', async () => {
     const { run, agentOf } = await setUp();
-    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), HI);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), saying());
     const rest = await run(
       agentOf('lead', ['done'], toolOf(agentOf('helper', ['It is there.']))),
       answer(first, 'c1', { ready: true }),
@@ -121,7 +106,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
       tools: [note, new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined })],
     };
     const asking = agentOf('helper', [{ calls: [{ name: 'note' }] }, WAIT], config);
-    const first = await run(agentOf('lead', [ask('helper')], toolOf(asking)), HI);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(asking)), saying());
     const helper = agentOf('helper', ['It is there.'], { ...config, outputKey: 'found' });
     const rest = await run(agentOf('lead', ['done'], toolOf(helper)), answer(first, 'c1', {}));
     const told = rest.find((event) => responses([event]).length > 0);
@@ -131,7 +116,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
   test('goes on waiting when the run is resumed without the answer', async () => {
     const { run, agentOf } = await setUp();
     const tree = () => agentOf('lead', [], toolOf(agentOf('helper', [])));
-    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), HI);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), saying());
     const again = await run(tree(), { invocationId: first[0]?.invocationId });
     expect(responses(again)).toEqual([]);
     const rest = await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['ok']))), answer(first));
@@ -148,7 +133,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
           new AgentTool({ agent: agentOf('three', ['three is done']) }),
         ],
       });
-    const first = await run(tree([ask('one', 'two', 'three')], [PAY], [PAY]), HI);
+    const first = await run(tree([ask('one', 'two', 'three')], [PAY], [PAY]), saying());
     const [one, two] = questions(first);
     expect(responses(first)).toContainEqual(['three', { result: 'three is done' }]);
     const second = await run(tree([], [], ['two is done']), answer(first, two?.id));
@@ -166,7 +151,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
       const around = new ParallelAgent({ name: 'par', subAgents: [agentOf('middle', middle, toolOf(inner))] });
       return agentOf('lead', lead, toolOf(around));
     };
-    const first = await run(tree([ask('par')], [ask('steps')], [PAY]), HI);
+    const first = await run(tree([ask('par')], [ask('steps')], [PAY]), saying());
     expect(questions(first)).toHaveLength(1);
     const rest = await run(tree(['done'], ['middle is done'], ['deep is done']), answer(first));
     expect(paid).toHaveLength(1);
@@ -178,7 +163,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     const { run, agentOf, paid } = await setUp();
     const tree = (lead: ScriptedStep[], helper: ScriptedStep[]) =>
       agentOf('lead', lead, toolOf(agentOf('helper', helper), { requireConfirmation: true }));
-    const first = await run(tree([ask('helper')], []), HI);
+    const first = await run(tree([ask('helper')], []), saying());
     const second = await run(tree([], [PAY]), answer(first));
     expect(questions(second)).toHaveLength(1);
     const third = await run(tree(['done'], ['It is paid.']), answer(second));
@@ -189,7 +174,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
 
   test('is not asked anything any more when its run is over', async () => {
     const { run, agentOf } = await setUp();
-    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), HI);
+    const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), saying());
     await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['ok']))), answer(first, 'c1', {}));
     const { newMessage } = answer(first, 'c1', {});
     const late = run(agentOf('lead', [], toolOf(agentOf('helper', []))), { newMessage });
@@ -200,7 +185,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
 test('in a run that cannot be resumed its model is told that it cannot wait, and the caller gets its answer', async () => {
   const { run, agentOf, paid } = await setUp();
   const helper = agentOf('helper', [PAY, 'I could not ask.']);
-  const events = await run(agentOf('lead', [ask('helper'), 'done'], toolOf(helper)), HI, false);
+  const events = await run(agentOf('lead', [ask('helper'), 'done'], toolOf(helper)), saying(), false);
   expect(questions(events)).toEqual([]);
   expect(responses(events)).toEqual([['helper', { result: 'I could not ask.' }]]);
   expect(paid).toEqual([]);

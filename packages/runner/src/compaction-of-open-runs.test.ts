@@ -10,9 +10,7 @@ import { fixedPlatform, type ScriptedStep, ScriptedModel } from '@eventloom/test
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const IDS = { userId: 'u', sessionId: 's' };
+import { IDS, KEY, saying, scenario } from './fixtures/scenario.ts';
 
 /** Sums up by naming the texts. */
 class NamingSummarizer extends BaseEventsSummarizer {
@@ -34,9 +32,6 @@ const call: ScriptedStep = { calls: [{ id: 'c', name: 'look', args: {} }] };
 
 /** A resumable run, "first", that was cut off before (`said`) or after (`called`) its model called a tool; each runner is a process of its own. */
 async function setUp(cutOff: 'said' | 'called', steps: readonly ScriptedStep[]) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
   const abort = new AbortController();
   const model = new ScriptedModel(cutOff === 'called' ? [call, ...steps] : steps);
   const look = new FunctionTool({
@@ -45,32 +40,24 @@ async function setUp(cutOff: 'said' | 'called', steps: readonly ScriptedStep[]) 
     idempotent: true,
     execute: () => ({ seen: 1 }),
   });
-  const agent = new LlmAgent({
-    name: 'bot',
-    model,
-    tools: [look],
-    beforeModelCallback: () => {
-      if (cutOff === 'said') abort.abort();
-      return undefined;
-    },
-  });
+  const agent = { tools: [look], beforeModelCallback: () => (cutOff === 'said' ? abort.abort() : undefined) };
   const eventsCompaction = { summarizer: new NamingSummarizer(), compactionInterval: 1 };
-  const make = () => new Runner({ appName: 'app', agent, sessionService, platform, eventsCompaction, resumable: true });
-  const first = make().runAsync({ ...IDS, newMessage: { parts: [{ text: 'first' }] }, abortSignal: abort.signal });
+  const { platform, stored, start, restart } = await scenario({ model, agent, eventsCompaction, resumable: true });
+  const make = () => restart().runner;
+  const first = start('first', { abortSignal: abort.signal });
   const cut = async (): Promise<void> => {
     for await (const event of first) if (cutOff === 'called' && textOf(event.content) === 'call:c') abort.abort();
   };
   await expect(cut()).rejects.toThrow(RunAbortedError);
   const say = async (text: string, runner = make()): Promise<void> => {
     platform.advance(1000);
-    await runner.run({ ...IDS, newMessage: { parts: [{ text }] } });
+    await runner.run(saying(text));
   };
   const resume = async (runner = make()): Promise<void> => {
     platform.advance(1000);
     await runner.run({ ...IDS, invocationId: first.invocationId });
   };
   const sent = () => model.requests.at(-1)?.request.contents.map(textOf);
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
   const summaries = async () =>
     (await stored()).flatMap(({ actions }) => textOf(actions.compaction?.compactedContent) || []);
   return { say, resume, sent, summaries, make };

@@ -26,8 +26,8 @@ test('the completion event comes last and once, is never stored, and says how th
 });
 
 test('a failed run ends with its error event, the completion event and then the error', async () => {
-  const { runner } = await scenario({ agent: throwing });
-  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
+  const { start } = await scenario({ agent: throwing });
+  const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
   expect(EventloomError.isInstance(error)).toBe(true);
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   expect(events[1]?.customMetadata).toEqual({ outcome: 'failed' });
@@ -74,11 +74,8 @@ test.each(['before it is asked for anything', 'while it waits for its session'])
 );
 
 test('a run that is refused has no completion event', async () => {
-  const { runner } = await scenario({ agent: twice });
-  const { events } = await runToError(
-    runner,
-    saying('hi', { newMessage: { parts: [] }, runConfig: { completionEvent: true } }),
-  );
+  const { start } = await scenario({ agent: twice });
+  const { events } = await runToError(start('hi', { newMessage: { parts: [] }, runConfig: { completionEvent: true } }));
   expect(events).toEqual([]);
 });
 

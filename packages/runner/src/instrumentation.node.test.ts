@@ -2,21 +2,19 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type ActiveOperation,
   type BaseAgent,
-  type Event,
   type Instrumentation,
   ModelError,
   type Operation,
   type OperationEnd,
-  type RunConfig,
 } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { fixedPlatform, Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
 import { Runner } from './runner.ts';
+import { scenario, scripted } from './fixtures/scenario.ts';
 
 interface Span {
   readonly name: string;
@@ -55,23 +53,9 @@ function nameOf(operation: Operation): string {
 }
 
 async function setUp(agent: BaseAgent) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
   const recorder = new Recorder();
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform, instrumentation: recorder });
-  const stream = (runConfig: RunConfig = {}, abortSignal?: AbortSignal) =>
-    runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] }, runConfig, abortSignal });
-  const run = async (runConfig?: RunConfig): Promise<Event[]> => {
-    const events: Event[] = [];
-    for await (const event of stream(runConfig)) events.push(event);
-    return events;
-  };
-  return { recorder, runner, stream, run };
+  return { recorder, ...(await scenario({ agent, instrumentation: recorder })) };
 }
-
-const agentWith = (name: string, steps: readonly ScriptedStep[], options: object = {}): LlmAgent =>
-  new LlmAgent({ name, model: new ScriptedModel(steps), ...options });
 
 const calling = (name: string, args: Record<string, unknown> = {}): ScriptedStep => ({
   parts: [{ functionCall: { name, args } }],
@@ -79,7 +63,7 @@ const calling = (name: string, args: Record<string, unknown> = {}): ScriptedStep
 
 test('runs, agents, model calls and tool calls are nested in what started them', async () => {
   const { recorder, run } = await setUp(
-    agentWith('bot', [calling('add'), 'done'], {
+    scripted('bot', [calling('add'), 'done'], {
       tools: [new FunctionTool({ name: 'add', description: 'Adds.', execute: () => recorder.active.getStore() })],
     }),
   );
@@ -96,9 +80,9 @@ test('runs, agents, model calls and tool calls are nested in what started them',
 });
 
 test('an agent that is called as a tool is nested in the tool call', async () => {
-  const inner = agentWith('inner', ['inner answer']);
+  const inner = scripted('inner', ['inner answer']);
   const { recorder, run } = await setUp(
-    agentWith('bot', [calling('inner', { request: 'x' }), 'done'], { tools: [new AgentTool({ agent: inner })] }),
+    scripted('bot', [calling('inner', { request: 'x' }), 'done'], { tools: [new AgentTool({ agent: inner })] }),
   );
   await run();
   expect(recorder.lines.slice(2, 6)).toEqual([
@@ -110,11 +94,11 @@ test('an agent that is called as a tool is nested in the tool call', async () =>
 });
 
 test('parallel agents and an agent that control is transferred to are nested in the agent around them', async () => {
-  const target = agentWith('target', ['there']);
-  const first = agentWith('first', [calling('transfer_to_agent', { agent_name: 'target' })], { subAgents: [target] });
+  const target = scripted('target', ['there']);
+  const first = scripted('first', [calling('transfer_to_agent', { agent_name: 'target' })], { subAgents: [target] });
   const parallel = new ParallelAgent({
     name: 'par',
-    subAgents: [agentWith('left', ['l']), agentWith('right', ['r'])],
+    subAgents: [scripted('left', ['l']), scripted('right', ['r'])],
   });
   const { recorder, run } = await setUp(new SequentialAgent({ name: 'seq', subAgents: [parallel, first] }));
   await run();
@@ -142,7 +126,7 @@ test('a tool that throws and a tool that does not exist end as failed, and the r
     },
   });
   const { recorder, run } = await setUp(
-    agentWith('bot', [calling('failing'), calling('missing'), 'done'], { tools: [failing] }),
+    scripted('bot', [calling('failing'), calling('missing'), 'done'], { tools: [failing] }),
   );
   await run();
   const tools = recorder.spans.filter(({ name }) => name.startsWith('tool'));
@@ -158,7 +142,7 @@ test('a tool that throws and a tool that does not exist end as failed, and the r
 
 test('a failed model call ends the call, the agent and the run with its error', async () => {
   const error = new ModelError('overloaded', { errorCode: 'UNAVAILABLE' });
-  const { recorder, run } = await setUp(agentWith('bot', [error]));
+  const { recorder, run } = await setUp(scripted('bot', [error]));
   await expect(run()).rejects.toThrow(error);
   expect(recorder.spans.map(({ ends }) => ends)).toEqual([
     [{ status: 'error', error }],
@@ -168,8 +152,8 @@ test('a failed model call ends the call, the agent and the run with its error', 
 });
 
 test('chunks are told as responses, and a reader that leaves in mid-stream ends everything once', async () => {
-  const { recorder, stream } = await setUp(agentWith('bot', [{ chunks: ['a', 'b', 'c'] }]));
-  for await (const event of stream({ streamingMode: 'sse' })) if (event.partial) break;
+  const { recorder, start } = await setUp(scripted('bot', [{ chunks: ['a', 'b', 'c'] }]));
+  for await (const event of start('hi', { runConfig: { streamingMode: 'sse' } })) if (event.partial) break;
   expect(recorder.lines).toEqual(['run < -: left', 'agent bot < run: left', 'model of bot < agent bot: left']);
   expect(recorder.spans[2]?.responses).toBe(1);
 });
@@ -177,9 +161,9 @@ test('chunks are told as responses, and a reader that leaves in mid-stream ends 
 test('an abort ends operations whose agents, models and tools do not listen to it', async () => {
   const gate = new Gate();
   const stuck = new FunctionTool({ name: 'stuck', description: 'Waits.', execute: () => gate.pass() });
-  const { recorder, stream } = await setUp(agentWith('bot', [calling('stuck')], { tools: [stuck] }));
+  const { recorder, start } = await setUp(scripted('bot', [calling('stuck')], { tools: [stuck] }));
   const abort = new AbortController();
-  const events = stream({}, abort.signal);
+  const events = start('hi', { abortSignal: abort.signal });
   await events.next();
   const pending = events.next();
   await gate.reached;

@@ -1,33 +1,25 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type Event, MissingStateKeyError } from '@eventloom/core';
-import { injectSessionState, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { MissingStateKeyError } from '@eventloom/core';
+import { injectSessionState, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
+import { KEY, scenario } from './fixtures/scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
+/** A scenario that reads the instruction in the request of a run, without the line about the agent's name. */
 async function setUp(
-  config: Partial<LlmAgentConfig>,
-  steps: readonly ScriptedStep[] = ['ok'],
+  agent: Partial<LlmAgentConfig>,
+  model: readonly ScriptedStep[] = ['ok'],
   state: Record<string, unknown> = {},
 ) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  const artifactService = new InMemoryArtifactService({ platform });
-  await sessionService.createSession({ ...KEY, state });
-  const model = new ScriptedModel(steps);
-  const agent = new LlmAgent({ name: 'bot', model, ...config });
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
-  const run = (): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const artifactService = new InMemoryArtifactService();
+  const played = await scenario({ model, agent, state, artifactService });
   const instruction = async (): Promise<string> => {
-    await run();
-    return String(model.requests.at(-1)?.request.config.systemInstruction).replace(/\n\nYou are an agent\..*$/s, '');
+    await played.run();
+    const { systemInstruction } = played.model.requests.at(-1)?.request.config ?? expect.unreachable();
+    return String(systemInstruction).replace(/\n\nYou are an agent\..*$/s, '');
   };
-  return { model, run, instruction, artifactService, sessionService };
+  return { ...played, instruction, artifactService };
 }
 
 test('instructions are filled from state, the static one is not', async () => {
@@ -156,8 +148,6 @@ test('artifacts of tools that run at once are told together', async () => {
 });
 
 test('without services a tool that needs one is told so, and the model with it', async () => {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
   const tools = [
     new FunctionTool({
       name: 'save',
@@ -167,9 +157,8 @@ test('without services a tool that needs one is told so, and the model with it',
     new FunctionTool({ name: 'recall', description: '', execute: (_, context) => context.searchMemory('a') }),
   ];
   const calls = ['save', 'recall'].map((name) => ({ name, args: {} }));
-  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([{ calls }, 'ok']), tools });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const { run } = await scenario({ model: [{ calls }, 'ok'], agent: { tools } });
+  const events = await run();
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
     { error: 'artifacts: the runner has no artifactService' },
     { error: 'searchMemory: the runner has no memoryService' },

@@ -1,34 +1,14 @@
 import { BaseLlm, type Event, type LlmResponse, ModelError, type Part } from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import type { ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
+import { runToError, scenario } from './fixtures/scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-async function setUp(steps: readonly ScriptedStep[] | BaseLlm, config: Partial<LlmAgentConfig> = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = steps instanceof BaseLlm ? steps : new ScriptedModel(steps);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model, ...config }),
-    sessionService,
-    platform,
-  });
-  const events: Event[] = [];
-  const run = async (): Promise<Event[]> => {
-    const newMessage = { parts: [{ text: 'hi' }] };
-    const runConfig = { streamingMode: 'sse' } as const;
-    for await (const event of runner.runAsync({ userId: 'u', sessionId: 's', newMessage, runConfig }))
-      events.push(event);
-    return events;
-  };
-  const stored = async (): Promise<Event[]> => ((await sessionService.getSession(KEY))?.events ?? []).slice(1);
-  return { model, platform, events, run, stored };
+/** Streaming runs of the agent `bot` with this model. */
+function streaming(model: readonly ScriptedStep[] | BaseLlm, agent: Partial<LlmAgentConfig> = {}) {
+  const runConfig = { streamingMode: 'sse' } as const;
+  return scenario(model instanceof BaseLlm ? { agent: { model, ...agent }, runConfig } : { model, agent, runConfig });
 }
 
 function partsOf(events: readonly Event[]): (Part[] | undefined)[] {
@@ -57,19 +37,19 @@ function chunk(...parts: Part[]): LlmResponse {
 }
 
 test('each chunk is an event with only what is new, and the whole reply is the last and the only one stored', async () => {
-  const { run, stored } = await setUp([
+  const { run, stored } = await streaming([
     { chunks: ['Hel', 'lo', '!'], response: { usageMetadata: { totalTokenCount: 3 } } },
   ]);
   const events = await run();
   expect(partsOf(events)).toEqual([[{ text: 'Hel' }], [{ text: 'lo' }], [{ text: '!' }], [{ text: 'Hello!' }]]);
   expect(events.map((event) => event.partial)).toEqual([true, true, true, undefined]);
   expect(events[3]).toMatchObject({ finishReason: 'STOP', usageMetadata: { totalTokenCount: 3 } });
-  expect(await stored()).toEqual([events[3]]);
+  expect((await stored()).slice(1)).toEqual([events[3]]);
 });
 
 test('the chunks of a reply share its responseId, and every event has an id of its own', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => 1 });
-  const { run } = await setUp(
+  const { run } = await streaming(
     [{ chunks: ['a', 'b', [{ functionCall: { name: 'f', args: {} } }]] }, { chunks: ['c', 'd'] }],
     { tools: [tool] },
   );
@@ -84,14 +64,14 @@ test('the chunks of a reply share its responseId, and every event has an id of i
 });
 
 test('a responseId that the model gives is kept', async () => {
-  const { run } = await setUp([{ chunks: [{ ...chunk({ text: 'a' }), responseId: 'given' }, 'b'] }]);
+  const { run } = await streaming([{ chunks: [{ ...chunk({ text: 'a' }), responseId: 'given' }, 'b'] }]);
   expect((await run()).map((event) => event.responseId)).toEqual(['given', 'given', 'given']);
 });
 
 test('text of one kind is merged, thoughts stay apart, and calls keep their order', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: ({ n }) => n });
   const call = (n: number): Part => ({ functionCall: { id: `c${n}`, name: 'f', args: { n } } });
-  const { run } = await setUp(
+  const { run } = await streaming(
     [
       {
         chunks: [
@@ -113,23 +93,24 @@ test('text of one kind is merged, thoughts stay apart, and calls keep their orde
 
 test('a model that leaves the whole reply out has it made from its chunks', async () => {
   const usage = { usageMetadata: { totalTokenCount: 2 } };
-  const { run, stored } = await setUp(
+  const { run, stored } = await streaming(
     new Yielding(chunk({ text: 'a' }), { ...chunk({ text: 'b' }), ...usage, finishReason: 'STOP' }),
   );
   const events = await run();
   expect(partsOf(events)).toEqual([[{ text: 'a' }], [{ text: 'b' }], [{ text: 'ab' }]]);
   expect(events[2]).toMatchObject({ finishReason: 'STOP', ...usage });
-  expect(await stored()).toEqual([events[2]]);
+  expect((await stored()).slice(1)).toEqual([events[2]]);
 });
 
 test('a stream that breaks off is an error event with what was received, never a call to run, and fails the run', async () => {
   const lost = new ModelError('connection lost', { errorCode: 'UNAVAILABLE' });
   const tool = new FunctionTool({ name: 'f', description: '', execute: (): never => expect.unreachable() });
-  const { run, stored, events } = await setUp(
+  const { start, stored } = await streaming(
     [{ chunks: ['Let me ', [{ functionCall: { name: 'f', args: {} } }], 'see'], error: lost }],
     { tools: [tool] },
   );
-  await expect(run()).rejects.toBe(lost);
+  const { events, error } = await runToError(start());
+  expect(error).toBe(lost);
   expect(events).toHaveLength(4);
   expect(events[3]).toMatchObject({
     object: 'error',
@@ -138,26 +119,28 @@ test('a stream that breaks off is an error event with what was received, never a
     content: { role: 'model', parts: [{ text: 'Let me ' }, { text: 'see' }] },
     responseId: events[0]?.responseId,
   });
-  expect(await stored()).toEqual([events[3]]);
+  expect((await stored()).slice(1)).toEqual([events[3]]);
 });
 
 test('a stream that fails before its first chunk is an error event without content', async () => {
-  const { run, events } = await setUp(new Yielding(new ModelError('no', { errorCode: 'PERMISSION_DENIED' })));
-  await expect(run()).rejects.toThrow('no');
+  const { start } = await streaming(new Yielding(new ModelError('no', { errorCode: 'PERMISSION_DENIED' })));
+  const { events, error } = await runToError(start());
+  expect(error).toMatchObject({ message: 'no' });
   expect(events).toMatchObject([{ errorCode: 'PERMISSION_DENIED' }]);
   expect(events[0]).not.toHaveProperty('content');
 });
 
 test('what a model throws that is no model error has the code MODEL_ERROR', async () => {
-  const { run, events } = await setUp(new Yielding(chunk({ text: 'a' }), new TypeError('broken')));
-  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'broken' });
+  const { start } = await streaming(new Yielding(chunk({ text: 'a' }), new TypeError('broken')));
+  const { events, error } = await runToError(start());
+  expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
   expect(events[1]).toMatchObject({ errorCode: 'MODEL_ERROR', content: { parts: [{ text: 'a' }] } });
 });
 
 test('the error event of a broken reply is the only one', async () => {
-  const { run, stored } = await setUp([{ chunks: ['a'], error: new TypeError('broken') }]);
+  const { run, stored } = await streaming([{ chunks: ['a'], error: new TypeError('broken') }]);
   await expect(run()).rejects.toThrow();
-  expect((await stored()).map((event) => event.errorCode)).toEqual(['MODEL_ERROR']);
+  expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'MODEL_ERROR']);
 });
 
 test('the time to the first token and the time of reasoning are those of the platform’s clock', async () => {
@@ -176,7 +159,7 @@ test('the time to the first token and the time of reasoning are those of the pla
       }
     }
   }
-  const { platform, run } = await setUp(new Slow({ model: 'slow' }));
+  const { platform, run } = await streaming(new Slow({ model: 'slow' }));
   const events = await run();
   expect(events.at(-1)?.usageMetadata?.timingInfo).toEqual({ timeToFirstTokenMs: 200, reasoningDurationMs: 350 });
   expect(events.slice(0, -1).every((event) => event.usageMetadata === undefined)).toBe(true);
@@ -184,7 +167,7 @@ test('the time to the first token and the time of reasoning are those of the pla
 
 test('each model call of a run has timing of its own', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => platform.advance(5000) });
-  const { platform, run } = await setUp(
+  const { platform, run } = await streaming(
     [{ chunks: [[{ functionCall: { name: 'f', args: {} } }]] }, { chunks: ['ok'] }],
     { tools: [tool] },
   );
@@ -194,7 +177,7 @@ test('each model call of a run has timing of its own', async () => {
 
 test('a reply of 5,000 chunks arrives whole', async () => {
   const chunks = Array.from({ length: 5000 }, (_, index) => `${index} `);
-  const { run, stored } = await setUp([{ chunks }]);
+  const { run, stored } = await streaming([{ chunks }]);
   expect(await run()).toHaveLength(5001);
-  expect(partsOf(await stored())).toEqual([[{ text: chunks.join('') }]]);
+  expect(partsOf(await stored()).slice(1)).toEqual([[{ text: chunks.join('') }]]);
 });

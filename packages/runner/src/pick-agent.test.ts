@@ -8,14 +8,11 @@ import {
 } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { agentOfCalls, lastSpeaker } from './pick-agent.ts';
-import { Runner } from './runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+import { scenario, transferTo } from './fixtures/scenario.ts';
 
 function agentOf(name: string, config: Partial<LlmAgentConfig> = {}, steps: ScriptedStep[] = []): LlmAgent {
   return new LlmAgent({ name, model: new ScriptedModel(steps), ...config });
@@ -145,21 +142,9 @@ describe('answers to calls go to', () => {
   });
 });
 
-async function setUp(agent: BaseAgent) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const run = (...parts: object[]): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: parts.length > 0 ? parts : [{ text: 'hi' }] } });
-  return { run, sessionService };
-}
-
-const transfer: ScriptedStep = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
-
 test('the agent that was handed over to keeps the conversation over turns', async () => {
   const helper = agentOf('helper', {}, ['first', 'second']);
-  const { run } = await setUp(agentOf('top', { subAgents: [helper] }, [transfer]));
+  const { run } = await scenario({ agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper')]) });
   await run();
   const [event, ...more] = await run();
   expect(event).toMatchObject({ author: 'helper', content: { parts: [{ text: 'second' }] } });
@@ -169,7 +154,9 @@ test('the agent that was handed over to keeps the conversation over turns', asyn
 
 test('an agent that may not hand back gets one turn, and the root the next', async () => {
   const helper = agentOf('helper', { disallowTransferToParent: true }, ['first']);
-  const { run } = await setUp(agentOf('top', { subAgents: [helper] }, [transfer, 'back at the top']));
+  const { run } = await scenario({
+    agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper'), 'back at the top']),
+  });
   await run();
   expect((await run())[0]).toMatchObject({ author: 'top' });
 });
@@ -178,7 +165,7 @@ test('the answer to a call of an agent in a sequence goes to that agent alone', 
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const worker = agentOf('worker', { tools: [ask] }, [{ calls: [{ name: 'ask', id: 'c1' }] }, 'thanks']);
   const next = agentOf('next', {}, ['next']);
-  const { run } = await setUp(new SequentialAgent({ name: 'steps', subAgents: [worker, next] }));
+  const { run } = await scenario({ agent: new SequentialAgent({ name: 'steps', subAgents: [worker, next] }) });
   await run();
   const events = await run({ functionResponse: { id: 'c1', name: 'ask', response: { ok: true } } });
   expect(events.map((event) => event.author)).toEqual(['worker']);
@@ -186,33 +173,33 @@ test('the answer to a call of an agent in a sequence goes to that agent alone', 
 
 test('an agent below the root that failed goes on with the next message', async () => {
   const helper = agentOf('helper', {}, [new TypeError('no network'), 'again']);
-  const { run } = await setUp(agentOf('top', { subAgents: [helper] }, [transfer]));
+  const { run } = await scenario({ agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper')]) });
   await expect(run()).rejects.toThrow('no network');
   expect((await run()).map((event) => event.author)).toEqual(['helper']);
 });
 
 test('the error event of a run is by the agent that had control', async () => {
-  const { run, sessionService } = await setUp(
-    agentOf('top', { subAgents: [new Broken({ name: 'helper' })] }, [transfer]),
-  );
+  const { run, stored } = await scenario({
+    agent: agentOf('top', { subAgents: [new Broken({ name: 'helper' })] }, [transferTo('helper')]),
+  });
   await expect(run()).rejects.toThrow('broken');
-  const session = await sessionService.getSession(KEY);
-  const [handedOver] = session?.events.filter((event) => event.author === 'top') ?? [];
-  expect(session?.events.at(-1)).toMatchObject({
+  const events = await stored();
+  const [handedOver] = events.filter((event) => event.author === 'top');
+  expect(events.at(-1)).toMatchObject({
     author: 'helper',
     errorMessage: expect.stringContaining('agent "helper"'),
   });
-  expect(session?.events.at(-1)?.parentExecutionId).toBe(handedOver?.executionId);
+  expect(events.at(-1)?.parentExecutionId).toBe(handedOver?.executionId);
 });
 
 test('a message of answers for two agents is refused before anything is written', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const asking = (name: string, id: string) => agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }]);
   const root = new SequentialAgent({ name: 'steps', subAgents: [asking('a', 'c1'), asking('b', 'c2')] });
-  const { run, sessionService } = await setUp(root);
+  const { run, stored } = await scenario({ agent: root });
   await run();
-  const before = (await sessionService.getSession(KEY))?.events.length;
+  const before = await stored();
   const answer = (id: string) => ({ functionResponse: { id, name: 'ask', response: {} } });
-  await expect(run(answer('c1'), answer('c2'))).rejects.toBeInstanceOf(InvalidMessageError);
-  expect((await sessionService.getSession(KEY))?.events).toHaveLength(before ?? -1);
+  await expect(run([answer('c1'), answer('c2')])).rejects.toBeInstanceOf(InvalidMessageError);
+  expect(await stored()).toEqual(before);
 });

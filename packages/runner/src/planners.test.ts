@@ -6,38 +6,19 @@ import {
   type Part,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { BuiltInPlanner, LlmAgent, PlanReActPlanner } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, type ScriptedStep, ScriptedModel } from '@eventloom/testing';
+import { BuiltInPlanner, PlanReActPlanner } from '@eventloom/llm-agent';
+import { type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
+import { scenario } from './fixtures/scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-/** An agent with a planner and a tool that counts its calls; `run` says something and gives what came of it. */
-async function setUp(planner: BasePlanner, steps: readonly ScriptedStep[], config: object = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedModel(steps);
+/** A scenario whose agent has a planner and a tool that counts its calls. */
+async function setUp(planner: BasePlanner, model: readonly ScriptedStep[], config: object = {}) {
   const looked: unknown[] = [];
-  const look = new FunctionTool({
-    name: 'look',
-    description: 'Looks.',
-    execute: () => ({ seen: looked.push('look') }),
-  });
-  const agent = new LlmAgent({ name: 'bot', instruction: 'Be kind.', model, planner, tools: [look], ...config });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const run = (streaming = false): Promise<Event[]> =>
-    runner.run({
-      userId: 'u',
-      sessionId: 's',
-      newMessage: { parts: [{ text: 'hi' }] },
-      ...(streaming ? { runConfig: { streamingMode: 'sse' as const } } : {}),
-    });
-  const state = async () => (await sessionService.getSession(KEY))?.state;
-  return { run, model, looked, state };
+  const execute = () => ({ seen: looked.push('look') });
+  const look = new FunctionTool({ name: 'look', description: 'Looks.', execute });
+  const agent = { instruction: 'Be kind.', planner, tools: [look], ...config };
+  return { ...(await scenario({ model, agent })), looked };
 }
 
 const partsOf = (events: readonly Event[]): (Part[] | undefined)[] => events.map(({ content }) => content?.parts);
@@ -96,7 +77,7 @@ test('the output key gets the answer alone', async () => {
 
 test('chunks are shown as they come, and the whole as it was planned', async () => {
   const { run } = await setUp(new PlanReActPlanner(), [{ chunks: ['/*PLANNING*/ none ', '/*FINAL_', 'ANSWER*/Yes.'] }]);
-  const events = await run(true);
+  const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
   expect(partsOf(events.filter(({ partial }) => partial)).flat()).toEqual([
     { text: '/*PLANNING*/ none ' },
     { text: '/*FINAL_' },

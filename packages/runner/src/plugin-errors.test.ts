@@ -21,8 +21,8 @@ test('a plugin that fails when it is told changes nothing about the run', async 
     }
   }
   const last = new Recording('last');
-  const { runner, platform } = await scenario({ agent: throwing, plugins: [new Failing('failing'), last] });
-  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
+  const { runner, platform, start } = await scenario({ agent: throwing, plugins: [new Failing('failing'), last] });
+  const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
   expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   expect(last.log).toEqual([error]);
@@ -39,13 +39,13 @@ test('an error of a plugin’s callback fails the run like one of the agent', as
     }
   }
   const plugin = new Failing('failing');
-  const { runner } = await scenario({
+  const { start } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
     },
     plugins: [plugin],
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
   expect(events.map((event) => event.errorMessage)).toEqual([
     undefined,
@@ -61,8 +61,8 @@ test('a plugin that refuses every event cannot hide why the run failed', async (
     }
   }
   const plugins = [new Refusing('refusing')];
-  const { runner } = await scenario({ agent: throwing, plugins });
-  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
+  const { runner, start } = await scenario({ agent: throwing, plugins });
+  const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
   expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   await expectFree(runner);
@@ -74,8 +74,8 @@ test('what a plugin throws about the message is typed, and nothing is written', 
       throw new RangeError('refused');
     }
   }
-  const { runner, stored } = await scenario({ agent: throwing, plugins: [new Refusing('refusing')] });
-  const { events, error } = await runToError(runner);
+  const { runner, stored, start } = await scenario({ agent: throwing, plugins: [new Refusing('refusing')] });
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'refused' });
   expect(events).toEqual([]);

@@ -1,40 +1,23 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import { BaseAgent, ConfigurationError, type Content, type Event, type RunConfig } from '@eventloom/core';
+import { ConfigurationError, type Content, type RunConfig } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { modelEvent, ScriptedModel } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
-import type { RunnerConfig } from './runner-config.ts';
-import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-async function setUp(agent: BaseAgent | Script, config: Partial<RunnerConfig> = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const root = typeof agent === 'function' ? new CustomAgent('bot', agent) : agent;
-  const runner = new Runner({ appName: 'app', agent: root, sessionService, platform, ...config });
-  const run = (runConfig: RunConfig = {}, newMessage: Content = { parts: [{ text: 'hi' }] }): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage, runConfig });
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
-  return { runner, platform, run, stored };
-}
-
-const textOf = (event: Event | undefined): string | undefined => event?.content?.parts?.[0]?.text;
+import { KEY, scenario, textOf } from './fixtures/scenario.ts';
 
 // Stamps.
 
 test('requestId and customMetadata are on every event, the user’s and chunks included, and an event’s own keys win', async () => {
-  const { run, stored } = await setUp(async function* () {
-    yield modelEvent('bot', 'o', { partial: true });
-    yield modelEvent('bot', 'one', { customMetadata: { own: 1, both: 'event' } });
+  const { run, stored } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'o', { partial: true });
+      yield modelEvent('bot', 'one', { customMetadata: { own: 1, both: 'event' } });
+    },
   });
   const customMetadata = { trace: 't', both: 'run' };
-  const events = await run({ streamingMode: 'sse', requestId: 'r1', customMetadata });
+  const events = await run('hi', { runConfig: { streamingMode: 'sse', requestId: 'r1', customMetadata } });
   expect(events.map((event) => [event.requestId, event.customMetadata])).toEqual([
     ['r1', customMetadata],
     ['r1', { trace: 't', both: 'event', own: 1 }],
@@ -44,16 +27,20 @@ test('requestId and customMetadata are on every event, the user’s and chunks i
 });
 
 test('an error event is stamped like any other', async () => {
-  const { run, stored } = await setUp(async function* () {
-    throw new TypeError('broken');
+  const { run, stored } = await scenario({
+    async *agent() {
+      throw new TypeError('broken');
+    },
   });
-  await expect(run({ requestId: 'r1' })).rejects.toThrow('broken');
+  await expect(run('hi', { runConfig: { requestId: 'r1' } })).rejects.toThrow('broken');
   expect((await stored()).map((event) => event.requestId)).toEqual(['r1', 'r1']);
 });
 
 test('without them an event has neither', async () => {
-  const { run } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
+  const { run } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
   });
   const [event] = await run();
   expect(event).not.toHaveProperty('requestId');
@@ -71,32 +58,38 @@ test.each([
   [{ volume: 1 }, 'runConfig.volume: this version has no such option'],
   [{ streamingMode: 'bidi' }, "streamingMode 'bidi' is for runLive"],
 ])('%j is refused', async (runConfig, message) => {
-  const { run } = await setUp(async function* () {
-    expect.unreachable();
+  const { run } = await scenario({
+    async *agent() {
+      expect.unreachable();
+    },
   });
-  const error: unknown = await run(runConfig as RunConfig).catch((thrown: unknown) => thrown);
+  const error: unknown = await run('hi', { runConfig: runConfig as RunConfig }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ConfigurationError);
   expect((error as Error).message).toContain(message);
 });
 
 test('an option that is undefined counts as absent', async () => {
-  const { run } = await setUp(async function* () {
-    yield modelEvent('bot', 'one');
+  const { run } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
   });
-  expect(await run({ streamingMode: undefined, requestId: undefined, maxLlmCalls: undefined })).toHaveLength(1);
+  expect(
+    await run('hi', { runConfig: { streamingMode: undefined, requestId: undefined, maxLlmCalls: undefined } }),
+  ).toHaveLength(1);
 });
 
 // The window.
 
 test('getSessionConfig bounds what the run reads, and not what is stored', async () => {
   const model = new ScriptedModel(['one', 'two', 'three', 'four']);
-  const { run, stored, platform } = await setUp(new LlmAgent({ name: 'bot', model }));
-  await run({}, { parts: [{ text: 'a' }] });
+  const { run, stored, platform } = await scenario({ agent: new LlmAgent({ name: 'bot', model }) });
+  await run('a');
   platform.advance(1000);
   const since = platform.now() / 1000;
-  await run({}, { parts: [{ text: 'b' }] });
-  await run({ getSessionConfig: { numRecentEvents: 1 } }, { parts: [{ text: 'c' }] });
-  await run({ getSessionConfig: { afterTimestamp: since } }, { parts: [{ text: 'd' }] });
+  await run('b');
+  await run('c', { runConfig: { getSessionConfig: { numRecentEvents: 1 } } });
+  await run('d', { runConfig: { getSessionConfig: { afterTimestamp: since } } });
   const texts = model.requests.map(({ request }) => request.contents.map((content) => content.parts?.[0]?.text));
   expect(texts[2]).toEqual(['two', 'c']);
   expect(texts[3]).toEqual(['b', 'two', 'c', 'three', 'd']);
@@ -105,9 +98,9 @@ test('getSessionConfig bounds what the run reads, and not what is stored', async
 
 test('a window of no events shows the message alone, and the next run sees everything again', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
-  const { run } = await setUp(new LlmAgent({ name: 'bot', model }));
+  const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model }) });
   await run();
-  await run({ getSessionConfig: { numRecentEvents: 0 } });
+  await run('hi', { runConfig: { getSessionConfig: { numRecentEvents: 0 } } });
   await run();
   expect(model.requests.map(({ request }) => request.contents.length)).toEqual([1, 1, 5]);
 });
@@ -115,11 +108,13 @@ test('a window of no events shows the message alone, and the next run sees every
 test('an answer to a call outside the window finds its call', async () => {
   const approve = new LongRunningFunctionTool({ name: 'approve', description: '', execute: () => undefined });
   const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'approve', args: {} }] }, 'Waiting.', 'Approved.']);
-  const { run } = await setUp(new LlmAgent({ name: 'bot', model, tools: [approve] }));
+  const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model, tools: [approve] }) });
   await run();
   await run();
-  const answer: Content = { parts: [{ functionResponse: { id: 'c1', response: { ok: true } } }] };
-  expect((await run({ getSessionConfig: { numRecentEvents: 1 } }, answer)).map(textOf)).toEqual(['Approved.']);
+  const answer = { functionResponse: { id: 'c1', response: { ok: true } } };
+  expect((await run(answer, { runConfig: { getSessionConfig: { numRecentEvents: 1 } } })).map(textOf)).toEqual([
+    'Approved.',
+  ]);
 });
 
 // Blobs.
@@ -129,13 +124,13 @@ const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
 test('saveInputBlobsAsArtifacts saves what the user sent and leaves a text in its place', async () => {
   const artifactService = new InMemoryArtifactService();
   const seen: (Content | undefined)[] = [];
-  const { runner, run, stored } = await setUp(
-    async function* ({ userContent }) {
+  const { runner, run, stored } = await scenario({
+    async *agent({ userContent }) {
       seen.push(userContent);
     },
-    { artifactService },
-  );
-  await run({ saveInputBlobsAsArtifacts: true }, { parts: [{ text: 'See:' }, png, png] });
+    artifactService,
+  });
+  await run([{ text: 'See:' }, png, png], { runConfig: { saveInputBlobsAsArtifacts: true } });
   const [event] = await stored();
   const names = [1, 2].map((index) => `artifact_${event?.invocationId}_${index}`);
   expect(event?.content?.parts).toEqual([
@@ -150,8 +145,8 @@ test('saveInputBlobsAsArtifacts saves what the user sent and leaves a text in it
 });
 
 test('without the option the user’s data stays in the message', async () => {
-  const { run, stored } = await setUp(async function* () {}, { artifactService: new InMemoryArtifactService() });
-  await run({}, { parts: [png] });
+  const { run, stored } = await scenario({ async *agent() {}, artifactService: new InMemoryArtifactService() });
+  await run(png);
   expect((await stored())[0]?.content?.parts).toEqual([png]);
 });
 
@@ -159,18 +154,18 @@ test('without the option the user’s data stays in the message', async () => {
 
 test('a run reads of the session what it says, else what its runner says', async () => {
   const seen: number[] = [];
-  const { run } = await setUp(
-    async function* ({ session }) {
+  const { run } = await scenario({
+    async *agent({ session }) {
       seen.push(session.events.length);
     },
-    { getSessionConfig: { numRecentEvents: 1 } },
-  );
+    getSessionConfig: { numRecentEvents: 1 },
+  });
   for (let turn = 1; turn <= 3; turn++) await run();
-  await run({ getSessionConfig: { numRecentEvents: 2 } });
+  await run('hi', { runConfig: { getSessionConfig: { numRecentEvents: 2 } } });
   expect(seen).toEqual([1, 2, 2, 3]);
 });
 
 test('a runner refuses a window that makes no sense', async () => {
   const getSessionConfig = { numRecentEvents: 'many' } as unknown as { numRecentEvents: number };
-  await expect(setUp(async function* () {}, { getSessionConfig })).rejects.toThrow(ConfigurationError);
+  await expect(scenario({ async *agent() {}, getSessionConfig })).rejects.toThrow(ConfigurationError);
 });

@@ -15,7 +15,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Recording, twice } from './fixtures/failing-agents.ts';
-import { expectFree, KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
+import { expectFree, KEY, runToError, scenario } from './fixtures/scenario.ts';
 
 // Storage.
 
@@ -45,13 +45,13 @@ const TOLD = 'agent "bot" failed; the program that runs it was told why';
 
 test('what an agent throws becomes one error event, stored and yielded, and then the error of the run', async () => {
   const cause = new TypeError('broken');
-  const { runner, stored } = await scenario({
+  const { runner, stored, start } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
       throw cause;
     },
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'broken', cause });
   expect(events).toHaveLength(2);
@@ -75,12 +75,12 @@ test.each([
     'RESOURCE_EXHAUSTED',
   ],
 ])('%s', async (_, thrown, errorCode) => {
-  const { runner } = await scenario({
+  const { start } = await scenario({
     async *agent() {
       throw thrown;
     },
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toBe(thrown);
   expect(events).toMatchObject([{ errorCode, errorMessage: thrown.message }]);
 });
@@ -90,33 +90,33 @@ test.each([
   ['nothing', undefined, 'undefined'],
   ['an error without a message', new RangeError(), 'RangeError'],
 ])('an agent may throw %s', async (_, thrown, message) => {
-  const { runner } = await scenario({
+  const { start } = await scenario({
     async *agent() {
       // oxlint-disable-next-line typescript/only-throw-error -- user code may throw anything
       throw thrown;
     },
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message, ...(thrown === undefined ? {} : { cause: thrown }) });
   expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: TOLD }]);
 });
 
 test('state that no event carries yet is lost when the agent throws', async () => {
-  const { runner, state } = await scenario({
+  const { state, start } = await scenario({
     async *agent(context) {
       new CallbackContext({ invocationContext: context }).state.set('lost', 1);
       yield modelEvent('bot', 'one', { actions: { stateDelta: { kept: 1 } } });
       throw new TypeError('broken');
     },
   });
-  await runToError(runner);
+  await runToError(start());
   expect(await state()).toEqual({ kept: 1 });
 });
 
 test('the agent’s generator has run its finally blocks when the error comes out', async () => {
   let isCleaned = false;
-  const { runner } = await scenario({
+  const { start } = await scenario({
     async *agent() {
       try {
         yield modelEvent('bot', 'one');
@@ -126,12 +126,12 @@ test('the agent’s generator has run its finally blocks when the error comes ou
       }
     },
   });
-  await runToError(runner);
+  await runToError(start());
   expect(isCleaned).toBe(true);
 });
 
 test('an agent whose event cannot be stored may wait in its finally block for work that is told to stop', async () => {
-  const { runner } = await scenario({
+  const { start } = await scenario({
     async *agent({ abortSignal }) {
       const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
       try {
@@ -141,21 +141,21 @@ test('an agent whose event cannot be stored may wait in its finally block for wo
       }
     },
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(StateValueError);
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
 });
 
 test('work that goes on beside a failed run is told to stop', async () => {
   let signal: AbortSignal | undefined;
-  const { runner } = await scenario({
+  const { start } = await scenario({
     async *agent(context) {
       signal = context.abortSignal;
       yield modelEvent('bot', 'one');
       throw new TypeError('broken');
     },
   });
-  await runToError(runner);
+  await runToError(start());
   expect(signal?.aborted).toBe(true);
 });
 
@@ -163,8 +163,8 @@ test('when the error event cannot be stored either, the first error is thrown', 
   const sessionService = new FailingService();
   sessionService.failsFrom = 3;
   const plugin = new Recording('recording');
-  const { runner } = await scenario({ agent: twice, sessionService, plugins: [plugin] });
-  const { events, error } = await runToError(runner, saying('hi', { runConfig: { completionEvent: true } }));
+  const { start } = await scenario({ agent: twice, sessionService, plugins: [plugin] });
+  const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'disk full' });
   expect(plugin.log).toEqual([error]);
@@ -174,8 +174,8 @@ test('when the error event cannot be stored either, the first error is thrown', 
 test('a message that cannot be stored fails the run with a typed error', async () => {
   const sessionService = new FailingService();
   sessionService.failsFrom = 1;
-  const { runner } = await scenario({ agent: twice, sessionService });
-  const { events, error } = await runToError(runner);
+  const { runner, start } = await scenario({ agent: twice, sessionService });
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
   expect(events).toEqual([]);
   await expectFree(runner);
@@ -190,26 +190,26 @@ test('a run whose events are stored does not fail because its session cannot be 
 });
 
 test('a session that is deleted during its run fails it', async () => {
-  const { runner } = await scenario({
+  const { runner, start } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
       await runner.sessionService.deleteSession(KEY);
       yield modelEvent('bot', 'two');
     },
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(SessionNotFoundError);
   expect(events).toHaveLength(1);
 });
 
 test('an event that cannot be stored fails the run, and the agent does not go on', async () => {
-  const { runner, stored } = await scenario({
+  const { stored, start } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
       expect.unreachable();
     },
   });
-  const { events, error } = await runToError(runner);
+  const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(StateValueError);
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
   expect(await stored()).toHaveLength(2);

@@ -7,31 +7,10 @@ import {
   type InvocationContext,
   type LlmResponse,
 } from '@eventloom/core';
-import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
 import type { RunAsyncParams } from './run-params.ts';
-import type { RunnerConfig } from './runner-config.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const HI: RunAsyncParams = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
-
-async function setUp(
-  steps: ScriptedStep[],
-  agentConfig: Partial<LlmAgentConfig> = {},
-  config: Partial<RunnerConfig> = {},
-) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  const model = new ScriptedModel(steps);
-  const agent = new LlmAgent({ name: 'bot', model, ...agentConfig });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform, ...config });
-  await sessionService.createSession(KEY);
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
-  return { runner, model, stored };
-}
+import { saying, scenario } from './fixtures/scenario.ts';
 
 test.each([
   ['a parameter of a later version', { liveQueue: {} }, 'runAsync: has no option "liveQueue"'],
@@ -41,17 +20,17 @@ test.each([
   ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta must be an object'],
   ['metadata that is not JSON', { customMetadata: { at: new Date(0) } }, 'customMetadata.at: is a Date'],
 ])('%s is refused and nothing is written', async (_, params, message) => {
-  const { runner, stored } = await setUp([]);
-  const run = runner.run({ ...HI, ...params } as RunAsyncParams);
+  const { runner, stored } = await scenario();
+  const run = runner.run({ ...saying(), ...params } as RunAsyncParams);
   await expect(run).rejects.toThrow(ConfigurationError);
-  await expect(runner.run({ ...HI, ...params } as RunAsyncParams)).rejects.toThrow(message);
+  await expect(runner.run({ ...saying(), ...params } as RunAsyncParams)).rejects.toThrow(message);
   expect(await stored()).toEqual([]);
 });
 
 test('metadata of a run is on every event, over that of its config, and stays the caller’s to change', async () => {
-  const { runner, stored } = await setUp(['hello']);
+  const { runner, stored } = await scenario({ model: ['hello'] });
   const customMetadata = { deep: { a: 1 } };
-  await runner.run({ ...HI, customMetadata, runConfig: { customMetadata: { deep: 0, other: true } } });
+  await runner.run(saying('hi', { customMetadata, runConfig: { customMetadata: { deep: 0, other: true } } }));
   customMetadata.deep.a = 2;
   for (const event of await stored()) expect(event.customMetadata).toEqual({ deep: { a: 1 }, other: true });
 });
@@ -66,15 +45,15 @@ test('run-level hooks see the root agent', async () => {
       seen.push(invocationContext.agent.name);
     }
   }
-  const { runner } = await setUp(['hello'], {}, { plugins: [new Watching('watching')] });
-  await runner.run(HI);
+  const { runner } = await scenario({ model: ['hello'], plugins: [new Watching('watching')] });
+  await runner.run(saying());
   expect(seen).toEqual(['bot', 'bot']);
 });
 
 test('a callback that replaces what a model says replaces chunks by chunks and the whole by the whole', async () => {
   const afterModelCallback = () => ({ content: { role: 'model', parts: [{ text: 'X' }] } });
-  const { runner } = await setUp([{ chunks: ['a', 'b'] }], { afterModelCallback });
-  const events = await runner.run({ ...HI, runConfig: { streamingMode: 'sse' } });
+  const { runner } = await scenario({ model: [{ chunks: ['a', 'b'] }], agent: { afterModelCallback } });
+  const events = await runner.run(saying('hi', { runConfig: { streamingMode: 'sse' } }));
   expect(events.map(({ partial, content }) => [partial ?? false, content?.parts?.[0]?.text])).toEqual([
     [true, 'X'],
     [true, 'X'],
@@ -89,8 +68,8 @@ test('a plugin cannot make a chunk a stored event, nor an event without an autho
       return { ...rest, author: '' };
     }
   }
-  const { runner, stored } = await setUp([{ chunks: ['a', 'b'] }], {}, { plugins: [new Rewriting('rewriting')] });
-  const events = await runner.run({ ...HI, runConfig: { streamingMode: 'sse' } });
+  const { runner, stored } = await scenario({ model: [{ chunks: ['a', 'b'] }], plugins: [new Rewriting('rewriting')] });
+  const events = await runner.run(saying('hi', { runConfig: { streamingMode: 'sse' } }));
   expect(events.map(({ partial, author }) => [partial ?? false, author])).toEqual([
     [true, 'bot'],
     [true, 'bot'],
@@ -101,8 +80,8 @@ test('a plugin cannot make a chunk a stored event, nor an event without an autho
 
 test('two calls of one reply with the same id are told apart', async () => {
   const call = (n: number) => ({ id: 'same', name: 'unknown', args: { n } });
-  const { runner } = await setUp([{ calls: [call(1), call(2)] }, 'done']);
-  const [calls, responses] = await runner.run(HI);
+  const { runner } = await scenario({ model: [{ calls: [call(1), call(2)] }, 'done'] });
+  const [calls, responses] = await runner.run(saying());
   const ids = calls?.content?.parts?.map((part) => part.functionCall?.id);
   expect(ids?.[0]).toBe('same');
   expect(ids?.[1]).toMatch(/^adk-/);
@@ -117,16 +96,18 @@ test('a model that writes to its request cannot change the agent', async () => {
     labels['a'] = '9';
     return `label ${before}`;
   });
-  const { runner } = await setUp(steps, { generateContentConfig });
-  const texts = [...(await runner.run(HI)), ...(await runner.run(HI))].map((event) => event.content?.parts?.[0]?.text);
+  const { runner } = await scenario({ model: steps, agent: { generateContentConfig } });
+  const texts = [...(await runner.run(saying())), ...(await runner.run(saying()))].map(
+    (event) => event.content?.parts?.[0]?.text,
+  );
   expect(texts).toEqual(['label 1', 'label 1']);
 });
 
 test('whoever writes to a stored event is told, and the history stays as it was', async () => {
-  const { runner, stored } = await setUp(['hello', 'again']);
-  const [answer] = await runner.run(HI);
+  const { runner, stored } = await scenario({ model: ['hello', 'again'] });
+  const [answer] = await runner.run(saying());
   expect(() => Object.assign(answer?.content?.parts?.[0] ?? {}, { text: 'forged' })).toThrow(TypeError);
-  await runner.run(HI);
+  await runner.run(saying());
   expect((await stored()).map((event) => event.content?.parts?.[0]?.text)).toEqual(['hi', 'hello', 'hi', 'again']);
 });
 
@@ -137,9 +118,9 @@ test('what a model and a callback say stays theirs to change and to use again', 
     const part = given.content?.parts?.[0];
     if (part) part.text = `${part.text}!`;
   };
-  const { runner, stored } = await setUp([{ response }, { response }], { afterModelCallback });
+  const { runner, stored } = await scenario({ model: [{ response }, { response }], agent: { afterModelCallback } });
   for (const run of [1, 2]) {
-    for (const event of await runner.run(HI)) texts.push([run, event.content?.parts?.[0]?.text]);
+    for (const event of await runner.run(saying())) texts.push([run, event.content?.parts?.[0]?.text]);
   }
   expect(texts).toEqual([
     [1, '0!'],
@@ -155,8 +136,8 @@ test('whoever writes to a chunk changes nothing of the whole', async () => {
       yield* chunks;
     }
   }
-  const { runner, stored } = await setUp([], { model: new ChunksOnly({ model: 'chunks' }) });
-  for await (const event of runner.runAsync({ ...HI, runConfig: { streamingMode: 'sse' } })) {
+  const { runner, stored } = await scenario({ agent: { model: new ChunksOnly({ model: 'chunks' }) } });
+  for await (const event of runner.runAsync(saying('hi', { runConfig: { streamingMode: 'sse' } }))) {
     if (!event.partial) continue;
     Object.assign(event.content?.parts?.[0] ?? {}, { text: 'forged' });
     event.actions.stateDelta['seen'] = true;
@@ -175,8 +156,8 @@ test('an agent goes on with its own objects after it yielded them', async () => 
       yield context.createEvent({ content, actions: { stateDelta: { count } } });
     }
   }
-  const { runner, stored } = await setUp([], {}, { agent: new Counting({ name: 'counting' }) });
-  await runner.run(HI);
+  const { runner, stored } = await scenario({ agent: new Counting({ name: 'counting' }) });
+  await runner.run(saying());
   const [, first, second] = await stored();
   expect([first?.content?.parts, first?.actions.stateDelta]).toEqual([[{ text: '1' }], { count: { value: 1 } }]);
   expect([second?.content?.parts, second?.actions.stateDelta]).toEqual([[{ text: '2' }], { count: { value: 2 } }]);

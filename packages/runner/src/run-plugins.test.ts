@@ -1,10 +1,9 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
 import { BasePlugin, ConfigurationError, type Content, type Event, InvalidMessageError } from '@eventloom/core';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, functionCallEvent, modelEvent } from '@eventloom/testing';
+import { functionCallEvent, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
-import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
+import type { Script } from './fixtures/custom-agent.ts';
+import { KEY, saying, scenario, textOf } from './fixtures/scenario.ts';
 
 /** A plugin of the callbacks that are given. */
 class Plugin extends BasePlugin {
@@ -14,31 +13,14 @@ class Plugin extends BasePlugin {
   }
 }
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
 const echo: Script = async function* ({ userContent }) {
   yield modelEvent('bot', `heard ${userContent?.parts?.[0]?.text}`);
 };
 
-async function setUp(plugins: readonly BasePlugin[], script: Script = echo) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({
-    appName: 'app',
-    agent: new CustomAgent('bot', script),
-    sessionService,
-    platform,
-    plugins,
-  });
-  const run = (newMessage: Content = { parts: [{ text: 'hi' }] }): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage, runConfig: { streamingMode: 'sse' } });
-  const texts = async () => ((await sessionService.getSession(KEY))?.events ?? []).map(textOf);
-  return { runner, run, texts, sessionService };
-}
-
-function textOf(event: Event): string | undefined {
-  return event.content?.parts?.[0]?.text;
+/** Streaming runs of a runner with these plugins. */
+async function setUp(plugins: readonly BasePlugin[], agent: Script = echo) {
+  const played = await scenario({ agent, plugins, runConfig: { streamingMode: 'sse' } });
+  return { ...played, texts: async () => (await played.stored()).map(textOf) };
 }
 
 // The message.
@@ -111,7 +93,7 @@ test('every plugin’s afterRunCallback runs, in order, after the last event', a
   const log: string[] = [];
   const after = (name: string) => new Plugin(name, { afterRunCallback: () => void log.push(name) });
   const { runner } = await setUp([after('one'), after('two')]);
-  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const stream = runner.runAsync(saying());
   await stream.next();
   expect(log).toEqual([]);
   await stream.next();

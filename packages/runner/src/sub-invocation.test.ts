@@ -1,10 +1,7 @@
 import { BaseAgent, type Event, type InTurn, type InvocationContext, type SubInvocation } from '@eventloom/core';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
+import { scenario } from './fixtures/scenario.ts';
 
-const IDS = { userId: 'u', sessionId: 's' };
 const said = (text: string) => ({ role: 'model', parts: [{ text }] });
 
 type Options = (context: InvocationContext) => Partial<Pick<SubInvocation, 'inTurn' | 'abort'>>;
@@ -33,10 +30,8 @@ class Worker extends BaseAgent {
 }
 
 async function play(agent: BaseAgent) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
-  return runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  const { run } = await scenario({ agent });
+  return run();
 }
 
 test('each event of a sub-invocation that is stored is stored in turn, those further in too', async () => {

@@ -12,8 +12,8 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
-import type { RunnerConfig } from './runner-config.ts';
+import type { Runner } from './runner.ts';
+import { KEY, saying, scenario, type ScenarioOptions } from './fixtures/scenario.ts';
 
 /** Counts the events that are read. */
 class CountingService extends InMemorySessionService {
@@ -39,19 +39,15 @@ class Seeing extends BaseAgent {
   }
 }
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const SEEING = new Seeing({ name: 'bot' });
 
-async function setUp(config: Partial<RunnerConfig> = {}) {
-  const platform = fixedPlatform();
+/** A scenario whose agent yields the texts that it sees. */
+async function setUp({ platform = fixedPlatform(), ...options }: ScenarioOptions = {}) {
   const sessionService = new CountingService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent: SEEING, sessionService, platform, ...config });
-  const run = async (text: string, params: object = {}): Promise<string | undefined> => {
-    const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text }] }, ...params });
-    return textOf(events.at(-1));
-  };
-  return { runner, run, sessionService, platform };
+  const played = await scenario({ agent: SEEING, platform, sessionService, ...options });
+  const run = async (text: string, params: object = {}): Promise<string | undefined> =>
+    textOf((await played.run(text, params)).at(-1));
+  return { ...played, run, sessionService };
 }
 
 function textOf(event: Event | undefined): string | undefined {
@@ -69,11 +65,11 @@ test('a run reads nothing again that this process knows', async () => {
 });
 
 test('what another process appended in between is seen, in order', async () => {
-  const { run, runner, sessionService, platform } = await setUp();
+  const { run, runner, sessionService, restart } = await setUp();
   await run('a');
   await run('b');
-  const other = new Runner({ appName: 'app', agent: SEEING, sessionService, platform });
-  await other.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
+  const other = restart();
+  await other.run('x');
   const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
   await sessionService.appendEvent({ session, event: userEvent('y', { id: 'y' }) });
   await run('c');
@@ -83,7 +79,7 @@ test('what another process appended in between is seen, in order', async () => {
 
 /** The texts that an agent of the runner sees in its next run. */
 async function textsSeen(runner: Runner): Promise<(string | undefined)[]> {
-  const [event] = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'z' }] } });
+  const [event] = await runner.run(saying('z'));
   return event?.content?.parts?.[0]?.text?.split(' ') ?? [];
 }
 
@@ -127,8 +123,7 @@ test('a session that lost events, restored from a copy, is read whole', async ()
       return this.isRestored ? { ...begun, session: { ...session, lastSeq: session.lastSeq - 1 } } : begun;
     }
   }
-  const sessionService = new Restored({ platform: fixedPlatform() });
-  await sessionService.createSession(KEY);
+  const sessionService = new Restored();
   const { run } = await setUp({ sessionService });
   for (const text of ['a', 'b']) await run(text);
   sessionService.configs.length = 0;
@@ -138,18 +133,13 @@ test('a session that lost events, restored from a copy, is read whole', async ()
 });
 
 test('a run that lost its session to another one leaves nothing wrong behind', async () => {
-  const { run, runner, sessionService, platform } = await setUp();
+  const { run, runner, restart } = await setUp();
   await run('a');
   await run('b');
-  const other = new Runner({ appName: 'app', agent: SEEING, sessionService, platform });
-  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'lost' }] } });
+  const other = restart();
+  const stream = runner.runAsync(saying('lost'));
   await stream.next();
-  await other.run({
-    userId: 'u',
-    sessionId: 's',
-    newMessage: { parts: [{ text: 'x' }] },
-    runConfig: { onBusy: 'interrupt' },
-  });
+  await other.run('x', { runConfig: { onBusy: 'interrupt' } });
   await stream.return();
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'lost', 'lost', 'x', 'x', 'z']);
 });
@@ -163,8 +153,7 @@ test('an append that failed is not remembered', async () => {
       return super.appendEvent(request);
     }
   }
-  const sessionService = new Failing({ platform: fixedPlatform() });
-  await sessionService.createSession(KEY);
+  const sessionService = new Failing();
   const { run, runner } = await setUp({ sessionService });
   await run('a');
   await run('b');
@@ -204,7 +193,7 @@ test('state is read anew by every run', async () => {
   await run('a');
   await run('b');
   await sessionService.createSession({ ...KEY, sessionId: 'other', state: { 'app:x': 'elsewhere' } });
-  const [event] = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'c' }] } });
+  const [event] = await runner.run(saying('c'));
   expect(JSON.parse(event?.content?.parts?.[0]?.text ?? '')).toEqual({ n: 2, 'app:x': 'elsewhere' });
 });
 
@@ -234,18 +223,11 @@ test('an agent’s model sees the same contents warm and cold', async () => {
 
 test('one session served by two runners at once stays in order for both', async () => {
   const model = new ScriptedModel(Array.from({ length: 40 }, (_, index) => `answer${index}`));
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const agent = new LlmAgent({ name: 'bot', model });
-  const config = { appName: 'app', agent, sessionService, platform };
-  const [even, odd] = [new Runner(config), new Runner(config)];
-  const runs = Array.from({ length: 40 }, (_, index) =>
-    (index % 2 === 0 ? even : odd).run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: `q${index}` }] } }),
-  );
+  const even = await scenario({ model });
+  const odd = even.restart();
+  const runs = Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? even : odd).run(`q${index}`));
   await Promise.all(runs);
-  const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
-  const texts = session.events.map((event) => event.content?.parts?.[0]?.text);
+  const texts = (await even.stored()).map((event) => event.content?.parts?.[0]?.text);
   expect(texts).toHaveLength(80);
   for (const [call, { request }] of model.requests.entries()) {
     expect(request.contents.map((content) => content.parts?.[0]?.text)).toEqual(texts.slice(0, 2 * call + 1));

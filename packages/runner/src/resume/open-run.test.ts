@@ -4,6 +4,7 @@ import {
   type Event,
   InvalidRequestError,
   type OpenRun,
+  type RunConfig,
   RunAbortedError,
   SessionBusyError,
   ShuttingDownError,
@@ -15,12 +16,8 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import type { RunAsyncParams } from '../run-params.ts';
-import { Runner } from '../runner.ts';
-import { CustomAgent, type Script } from '../fixtures/custom-agent.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const HI = { userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+import type { Script } from '../fixtures/custom-agent.ts';
+import { KEY, saying, scenario } from '../fixtures/scenario.ts';
 
 /** A storage that fails when it is told to. */
 class FailingService extends InMemorySessionService {
@@ -38,14 +35,11 @@ class FailingService extends InMemorySessionService {
 async function setUp(agent: BaseAgent | Script, resumable = true) {
   const platform = fixedPlatform();
   const sessionService = new FailingService({ platform });
-  await sessionService.createSession(KEY);
-  const root = typeof agent === 'function' ? new CustomAgent('bot', agent) : agent;
-  const runner = new Runner({ appName: 'app', agent: root, sessionService, platform, resumable });
-  const open = async (): Promise<OpenRun[]> => (await runner.listOpenRuns()).runs;
+  const played = await scenario({ agent, platform, sessionService, resumable });
+  const open = async (): Promise<OpenRun[]> => (await played.runner.listOpenRuns()).runs;
   const controller = new AbortController();
-  const hi: RunAsyncParams = { ...HI, abortSignal: controller.signal };
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
-  return { runner, sessionService, platform, open, controller, hi, stored };
+  const hi = saying('hi', { abortSignal: controller.signal });
+  return { ...played, sessionService, open, controller, hi };
 }
 
 /** Says one thing, passes a gate, and says another. */
@@ -73,7 +67,7 @@ describe('an open run', () => {
   test('is a resumable run while it is under way, and none afterwards', async () => {
     const gate = new Gate();
     const { runner, open } = await setUp(halting(gate));
-    const stream = runner.runAsync(HI);
+    const stream = runner.runAsync(saying());
     const events: Event[] = [];
     const running = (async () => {
       for await (const event of stream) events.push(event);
@@ -89,7 +83,7 @@ describe('an open run', () => {
   test('is not one that cannot be resumed', async () => {
     const gate = new Gate();
     const { runner, open } = await setUp(halting(gate), false);
-    const running = runner.run(HI);
+    const running = runner.run(saying());
     await gate.reached;
     expect(await open()).toEqual([]);
     gate.open();
@@ -143,7 +137,7 @@ describe('an open run', () => {
       yield modelEvent('bot', 'one');
       throw new TypeError('broken');
     });
-    await expect(runner.run(HI)).rejects.toThrow('broken');
+    await expect(runner.run(saying())).rejects.toThrow('broken');
     expect(await open()).toEqual([]);
   });
 
@@ -153,7 +147,7 @@ describe('an open run', () => {
       sessionService.fails = 'appendEvent';
       yield modelEvent('bot', 'two');
     });
-    await expect(runner.run(HI)).rejects.toThrow('no disk');
+    await expect(runner.run(saying())).rejects.toThrow('no disk');
     expect(await open()).toMatchObject([{ attempts: 1, heldUntilMs: 0 }]);
     await expect(platform.drain()).rejects.toThrow('no disk');
   });
@@ -162,20 +156,20 @@ describe('an open run', () => {
     const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
     const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'wait' }] }]);
     const { runner, open } = await setUp(new LlmAgent({ name: 'bot', model, tools: [wait] }));
-    await runner.run(HI);
+    await runner.run(saying());
     expect(await open()).toEqual([]);
   });
 
   test('is none of which the message could not be stored', async () => {
     const { runner, open, sessionService } = await setUp(halting(new Gate()));
     sessionService.fails = 'beginRun';
-    await expect(runner.run(HI)).rejects.toThrow('no disk');
+    await expect(runner.run(saying())).rejects.toThrow('no disk');
     expect(await open()).toEqual([]);
   });
 });
 
 describe('a run that is resumed', () => {
-  async function left(script: Script, config: RunAsyncParams['runConfig'] = {}) {
+  async function left(script: Script, config: RunConfig = {}) {
     const setup = await setUp(script);
     const { runner, hi, controller, open } = setup;
     const stream = runner.runAsync({ ...hi, runConfig: config });
