@@ -22,7 +22,7 @@ import type { InstructionProvider } from './llm-agent-config.ts';
 import type { RequestProcessor, Step } from './processors/request-processor.ts';
 import { addTools } from './processors/tools.ts';
 import { SetModelResponseTool } from './set-model-response-tool.ts';
-import { isPlainInstruction } from './static-request.ts';
+import { identityInstruction } from './static-request.ts';
 import { copyPlain } from './step/copy-request.ts';
 
 /**
@@ -68,12 +68,16 @@ const addBasicConfig: RequestProcessor = (request, { agent, model }) => {
   if (agent.generateContentConfig) request.config = copyPlain(agent.generateContentConfig);
 };
 
-/** Adds the root's global instruction, the static one as it is, the agent's own and those that the caller of the agent added. */
+/**
+ * Adds the root's global instruction, the static one as it is, the agent's own and those that the caller of the agent added, and tells the
+ * model which agent it is.
+ */
 const addInstructions: RequestProcessor = (request, { agent, context }) => {
   const global = globalInstruction(context);
-  const { staticInstruction, instruction } = agent;
-  if (!isPlainInstruction(global) || !isPlainInstruction(instruction)) return addResolved(request, agent, context);
-  appendInstructions(request, [global, staticInstruction, instruction, ...context.extraInstructions]);
+  const isStatic = context.extraInstructions.length === 0;
+  const text = isStatic ? agent.staticRequest.instruction(global) : undefined;
+  if (text === undefined) return addResolved(request, agent, context);
+  appendInstructions(request, [text]);
   return undefined;
 };
 
@@ -84,7 +88,9 @@ function globalInstruction({ invocation: { rootAgent } }: InvocationContext): st
 async function addResolved(request: LlmRequest, agent: LlmAgent, context: InvocationContext): Promise<void> {
   const global = await resolve(globalInstruction(context), context);
   const own = await resolve(agent.instruction, context);
-  appendInstructions(request, [global, agent.staticInstruction, own, ...context.extraInstructions]);
+  const { staticInstruction } = agent;
+  const { extraInstructions } = context;
+  appendInstructions(request, [global, staticInstruction, own, ...extraInstructions, identityInstruction(agent)]);
 }
 
 /** The text that a function returns is used as it is; other text is filled from state. */
@@ -92,12 +98,6 @@ async function resolve(instruction: string | InstructionProvider, context: Invoc
   if (typeof instruction === 'function') return instruction(new ReadonlyContext(context));
   return injectSessionState(instruction, context);
 }
-
-/** Tells the model which agent it is. */
-const addIdentity: RequestProcessor = (request, { agent }) => {
-  const description = agent.description === '' ? '' : ` The description about you is "${agent.description}".`;
-  appendInstructions(request, [`You are an agent. Your internal name is "${agent.name}".${description}`]);
-};
 
 /** Adds the conversation so far, as the agent's model sees it. */
 const addContents: RequestProcessor = (request, { agent, context }) => {
@@ -198,7 +198,6 @@ function cacheInfo({ agent, branch, session: { events }, invocation: { derived }
 const PROCESSORS: readonly RequestProcessor[] = [
   addBasicConfig,
   addInstructions,
-  addIdentity,
   addContents,
   addPlanning,
   addAgentTransfer,

@@ -18,12 +18,23 @@ export interface StaticTransfer {
 /** What of an agent's model requests is the same in every step. Computed when first needed, once for an agent. */
 export class StaticRequest {
   readonly #agent: LlmAgent;
+  #instruction: { readonly global: unknown; readonly text: string | undefined } | undefined;
   #tools: { readonly value: StaticTools | undefined } | undefined;
   #transfer: { readonly value: StaticTransfer | undefined } | undefined;
   #rootTransfer: { readonly value: StaticTransfer | undefined } | undefined;
 
   constructor(agent: LlmAgent) {
     this.#agent = agent;
+  }
+
+  /**
+   * The system instruction below a global one: undefined when one of its texts is made for each request, from state or by a function.
+   * Does not hold what the agent's caller adds.
+   */
+  instruction(global: string | InstructionProvider): string | undefined {
+    if (this.#instruction?.global !== global)
+      this.#instruction = { global, text: staticInstruction(this.#agent, global) };
+    return this.#instruction.text;
   }
 
   /** The agent's tools, when all of them do nothing to a request but add themselves. */
@@ -40,8 +51,21 @@ export class StaticRequest {
   }
 }
 
+/** The sentence that tells the model which agent it is. */
+export function identityInstruction({ name, description }: LlmAgent): string {
+  const about = description === '' ? '' : ` The description about you is "${description}".`;
+  return `You are an agent. Your internal name is "${name}".${about}`;
+}
+
+function staticInstruction(agent: LlmAgent, global: string | InstructionProvider): string | undefined {
+  const { instruction } = agent;
+  if (!isPlainInstruction(global) || !isPlainInstruction(instruction)) return undefined;
+  const texts = [global, agent.staticInstruction, instruction, identityInstruction(agent)];
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
 /** True for text with nothing to fill in. */
-export function isPlainInstruction(instruction: string | InstructionProvider): instruction is string {
+function isPlainInstruction(instruction: string | InstructionProvider): instruction is string {
   return typeof instruction === 'string' && !instruction.includes('{');
 }
 

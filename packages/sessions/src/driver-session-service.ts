@@ -132,11 +132,32 @@ export class DriverSessionService extends BaseSessionService {
     checkName('event.id', plan.event.id);
     if (lease && !isLeaseOf(lease, session)) throw staleError(lease);
     if (!lease && this.#leases.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
-    return whenReady(this.#append(session, plan, nowMs, lease), (outcome) =>
-      outcome.status === 'busy'
-        ? this.#appendInTurn(session, plan)
-        : this.#settleAppend(session, plan, outcome, nowMs, lease),
-    );
+    const outcome = this.#append(session, plan, nowMs, lease);
+    // Not `whenReady`, whose closure would cost every event more than the append itself.
+    return outcome instanceof Promise
+      ? this.#settleLater(session, plan, outcome, nowMs, lease)
+      : this.#settle(session, plan, outcome, nowMs, lease);
+  }
+
+  async #settleLater(
+    session: Session,
+    plan: AppendPlan,
+    outcome: Promise<AppendOutcome>,
+    nowMs: number,
+    lease: SessionLease | undefined,
+  ): Promise<Event> {
+    return this.#settle(session, plan, await outcome, nowMs, lease);
+  }
+
+  #settle(
+    session: Session,
+    plan: AppendPlan,
+    outcome: AppendOutcome,
+    nowMs: number,
+    lease: SessionLease | undefined,
+  ): MaybePromise<Event> {
+    if (outcome.status === 'busy') return this.#appendInTurn(session, plan);
+    return this.#settleAppend(session, plan, outcome, nowMs, lease);
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {

@@ -114,13 +114,12 @@ export function contentText(content: Content | undefined): string {
  * and its response in one reply: such a call is completed.
  */
 export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
-  const calls: FunctionCall[] = [];
-  let hasResponses = false;
+  let hasCalls = false;
   for (const { functionCall, functionResponse } of parts) {
-    if (functionCall) calls.push(functionCall);
-    if (functionResponse) hasResponses = true;
+    if (functionCall) hasCalls = true;
+    if (functionResponse && hasCalls) return withoutCompleted(parts);
   }
-  return hasResponses && calls.length > 0 ? withoutCompleted(parts) : calls;
+  return hasCalls ? parts.flatMap(({ functionCall }) => functionCall ?? []) : [];
 }
 
 /** The calls that no response behind them completes. */

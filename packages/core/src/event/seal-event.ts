@@ -117,12 +117,12 @@ function sealUsualContent(content: Content): Content | undefined {
   if (isSealedAs(CONTENT, content)) return content;
   const { role, parts } = content;
   if (!isText(role) || !Array.isArray(parts) || !hasOnly(content, 'role', 'parts')) return undefined;
-  const copies: Part[] = [];
+  const copies = parts.slice();
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index];
     const copy = part && (sealUsualPart(part) ?? sealMember(part, 3, PART));
     if (!copy) return undefined;
-    copies.push(copy);
+    copies[index] = copy;
   }
   Object.freeze(copies);
   return Object.freeze({ role, parts: copies });

@@ -55,8 +55,10 @@ export interface LlmRequest {
 
 /** A request with nothing in it yet. */
 export function createLlmRequest(): LlmRequest {
-  return { contents: [], config: {}, toolsDict: Object.create(null) as Record<string, BaseTool> };
+  return { contents: [], config: {}, toolsDict: NO_TOOLS };
 }
+
+const NO_TOOLS: Readonly<Record<string, BaseTool>> = Object.freeze(Object.create(null) as Record<string, BaseTool>);
 
 /** Adds to the system instruction, parts joined by a blank line. @throws ConfigurationError when it holds more than text */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {

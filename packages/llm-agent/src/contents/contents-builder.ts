@@ -6,6 +6,7 @@ import {
   type FunctionResponse,
   INTERRUPTED_CALL,
   isOutputMismatch,
+  isPersonRequest,
   isVisibleOn,
   type Part,
 } from '@eventloom/core';
@@ -174,7 +175,8 @@ export class ContentsBuilder {
 
   #addSaid(event: Event, content: Content): void {
     // The ids are the event's own: those of the content were stripped where the runtime made them.
-    const calls = event.author === this.#agentName ? callsToRun(event.content?.parts).filter(isForModel) : [];
+    const called = event.author === this.#agentName ? callsToRun(event.content?.parts) : NO_CALLS;
+    const calls = called.every(isForModel) ? called : called.filter(isForModel);
     if (calls.length > 0) this.#tellUnanswered();
     this.#push(content);
     if (calls.length === 0) return;
@@ -243,9 +245,11 @@ export function endsWithPending(contents: readonly Content[]): boolean {
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
 }
 
-function isForModel(functionCall: FunctionCall): boolean {
-  return !isFrameworkPart({ functionCall });
+function isForModel(call: FunctionCall): boolean {
+  return !isPersonRequest(call);
 }
+
+const NO_CALLS: readonly FunctionCall[] = [];
 
 function toldOpen({ id = '', name = '' }: FunctionCall, { pendingIds }: CallGroup): Part {
   const response = pendingIds.includes(id) ? PENDING : INTERRUPTED_CALL;

@@ -6,6 +6,7 @@ import {
   type LlmResponse,
   toError,
 } from '@eventloom/core';
+import { ObservedGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
 import type { Step } from '../processors/request-processor.ts';
 import { copyRequest } from './copy-request.ts';
 
@@ -18,6 +19,8 @@ export class ModelCall {
   actions: EventActions;
   readonly #step: Step;
   readonly #asksBefore: boolean;
+  /** Observes the call. */
+  #operation: ObservedOperation | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   /** @param actions that the request was prepared with */
@@ -49,8 +52,22 @@ export class ModelCall {
     );
   }
 
+  /** Asks the model. Instrumentation observes the call, if there is any. */
+  generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
+    const { model, context } = this.#step;
+    const { abortSignal, invocation } = context;
+    const { request } = this;
+    if (!invocation.instrumentation) return model.generateContentAsync(request, streaming, abortSignal);
+    const operation = startOperation(invocation, { kind: 'model', context, request });
+    const ask = (): AsyncGenerator<LlmResponse, void, void> =>
+      model.generateContentAsync(request, streaming, abortSignal);
+    this.#operation = operation;
+    return operation ? new ObservedGenerator(operation, operation.run(ask), abortSignal) : ask();
+  }
+
   /** The response as the callbacks want it. */
   after(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
+    this.#operation?.response(response);
     return this.asksAfter ? this.#after(response) : response;
   }
 

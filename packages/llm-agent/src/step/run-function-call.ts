@@ -16,7 +16,7 @@ import { type ObservedOperation, startOperation } from '@eventloom/core/internal
 import type { Step } from '../processors/request-processor.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
-import { callListener } from './call-listener.ts';
+import { CallListener } from './call-listener.ts';
 import { findEarlierRun, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import { refusedTransfer } from './refused-transfer.ts';
@@ -47,7 +47,7 @@ export async function runFunctionCall(
 ): Promise<FunctionCallOutcome> {
   const { context } = step;
   const tool = getOwn(tools, call.name ?? '');
-  const listener = callListener(context, call, emitted, origin);
+  const listener = new CallListener(context, call, emitted, origin.onBegan);
   const toolContext = new ToolContext({
     invocationContext: context,
     functionCallId: call.id ?? '',
@@ -78,7 +78,7 @@ export async function runFunctionCall(
   if (begun instanceof Promise) await begun;
   const operation = startTool(toolContext, call);
   const answered = operation
-    ? await operation.around(() => answer(step, tool, call, toolContext, emitted, operation))
+    ? await observedAnswer(operation, step, tool, call, toolContext, emitted)
     : await answer(step, tool, call, toolContext, emitted);
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
@@ -96,7 +96,19 @@ export async function runFunctionCall(
 }
 
 function startTool(context: ToolContext, { name = '', args = {} }: FunctionCall): ObservedOperation | undefined {
-  return startOperation(context.invocationContext.invocation, { kind: 'tool', context, name, args });
+  const { invocation } = context.invocationContext;
+  return invocation.instrumentation && startOperation(invocation, { kind: 'tool', context, name, args });
+}
+
+function observedAnswer(
+  operation: ObservedOperation,
+  step: Step,
+  tool: BaseTool,
+  call: FunctionCall,
+  toolContext: ToolContext,
+  emitted: EmittedEvents,
+): Promise<Answer> {
+  return operation.around(() => answer(step, tool, call, toolContext, emitted, operation));
 }
 
 /** What the model is told of a hand-over that cannot be, of a question, and otherwise the tool's own answer. */

@@ -5,6 +5,7 @@ import {
   type EventActions,
   type FunctionCall,
   type FunctionResponse,
+  type InvocationContext,
   isEmptyActions,
   isTransfer,
   mergeEventActions,
@@ -45,7 +46,15 @@ export async function runFunctionCalls(
     runFunctionCall(step, call, tools, emitted, origin, resumed?.get(call.id ?? ''));
   const [only] = calls;
   const outcomes = calls.length === 1 && only ? [await run(only)] : oneTransfer(await runAll(calls, run, limit));
+  return joinOutcomes(context, calls, outcomes, origin);
+}
 
+function joinOutcomes(
+  context: InvocationContext,
+  calls: readonly FunctionCall[],
+  outcomes: readonly FunctionCallOutcome[],
+  origin: CallOrigin,
+): FunctionCallsOutcome {
   const parts: Part[] = [];
   const changed: EventActions[] = [];
   for (let index = 0; index < outcomes.length; index++) {

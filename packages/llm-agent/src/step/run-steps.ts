@@ -14,7 +14,6 @@ import {
   SET_MODEL_RESPONSE,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
-import { ObservedGenerator, startOperation } from '@eventloom/core/internal';
 import { startCodeRun } from '../code-execution/code-run.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { Step } from '../processors/request-processor.ts';
@@ -79,14 +78,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (!response) {
       context.countLlmCall();
       try {
-        const operation = startOperation(context.invocation, { kind: 'model', context, request });
-        const generate = (): AsyncGenerator<LlmResponse, void, void> =>
-          step.model.generateContentAsync(request, streaming, context.abortSignal);
-        const responses = operation
-          ? new ObservedGenerator(operation, operation.run(generate), context.abortSignal)
-          : generate();
-        for await (const raw of responses) {
-          operation?.response(raw);
+        for await (const raw of call.generate(streaming)) {
           const changed = call.after(raw);
           const answer = changed instanceof Promise ? await changed : changed;
           if (answer.partial !== true) response = response ? joined(response, answer) : answer;
