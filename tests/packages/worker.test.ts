@@ -20,7 +20,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   });
 
   test.each([
-    ['the runtime behind the server', 108, 'server.jsonc'],
+    ['the runtime behind the server', 100, 'server.jsonc'],
     ['the Worker of the example, with Gemini', 185, 'wrangler.jsonc'],
     ['the whole Worker, with Gemini and JWTs', 185, 'edge-worker/wrangler.jsonc'],
     ['the same as it is in the workspace', 185, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],

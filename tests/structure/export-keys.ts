@@ -16,7 +16,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/runner': ['.'],
-  '@eventloom/live': ['.'],
+  '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './internal'],
   '@eventloom/cloudflare': ['.'],
   '@eventloom/testing': ['.', './fake-gemini'],

@@ -7,7 +7,7 @@ export type PackageGraph = ReadonlyMap<string, ReadonlySet<string>>;
 /** For each package, whom it may import beside `core`. A package that is not listed here may not exist. */
 export type AllowedEdges = Readonly<Record<string, readonly string[] | 'all'>>;
 
-/** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner, live ← server ← cloudflare ← apps. */
+/** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner ← server ← live ← cloudflare ← apps. */
 export const allowedEdges: AllowedEdges = {
   core: [],
   sessions: [],
@@ -23,8 +23,9 @@ export const allowedEdges: AllowedEdges = {
   'llm-agent': ['tools', 'multi-agent'],
   // The runner compacts sessions after runs, and llm-agent knows how events are summarized.
   runner: ['tools', 'llm-agent'],
-  live: ['multi-agent', 'llm-agent'],
-  server: ['live', 'runner'],
+  // `./server` plugs into a server, which knows live runs only as an option.
+  live: ['multi-agent', 'llm-agent', 'runner', 'server'],
+  server: ['runner'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
   eventloom: 'all',
 };

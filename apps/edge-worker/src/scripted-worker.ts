@@ -1,5 +1,6 @@
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
 import { createAgent } from './agent.ts';
 import { DiceModel } from './dice-model.ts';
@@ -7,6 +8,7 @@ import { DiceModel } from './dice-model.ts';
 /** The same without a model of somebody else's, and for localhost only: to try it, and to measure what the runtime itself takes. */
 const server = createCloudflareServer<CloudflareBindings>({
   appNames: ['dice'],
+  live: liveEndpoint(),
   runners: (_env, services) => {
     const agent = createAgent(new DiceModel());
     return [new Runner({ appName: 'dice', agent, resumable: true, live: live(), ...services })];

@@ -1,6 +1,7 @@
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { Gemini } from '@eventloom/gemini';
 import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { createAgent } from './agent.ts';
@@ -12,6 +13,7 @@ interface Env extends CloudflareBindings {
 
 const server = createCloudflareServer<Env>({
   appNames: ['dice'],
+  live: liveEndpoint(),
   runners: (env, services) => {
     const model = new Gemini({ model: 'gemini-flash-latest', apiKey: env.GEMINI_API_KEY });
     return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, live: live(), ...services })];

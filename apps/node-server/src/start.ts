@@ -1,4 +1,5 @@
 import { ConfigurationError, toError } from '@eventloom/core';
+import { liveEndpoint } from '@eventloom/live/server';
 import type { Runner } from '@eventloom/runner';
 import { createServer, type EventloomServer, type OnUnfinishedRuns } from '@eventloom/server';
 import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
@@ -30,6 +31,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   try {
     left = await leftRuns(application.runners, settings.unfinishedRuns);
     server = createServer({
+      live: liveEndpoint(),
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,

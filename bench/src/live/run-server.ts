@@ -1,3 +1,5 @@
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -18,9 +20,9 @@ export async function startRunServer(
   const runners = models.map((model) => {
     const client = notingClient(geminiUrl, (atMs) => onFrame(model, atMs));
     const agent = new LlmAgent({ name: 'agent', model: new ConnectedModel({ model, client }, onConnected) });
-    return new Runner({ appName: model, agent, sessionService, autoCreateSession: true });
+    return new Runner({ appName: model, agent, live: live(), sessionService, autoCreateSession: true });
   });
-  const server = createServer({ runners });
+  const server = createServer({ runners, live: liveEndpoint() });
   const listening = await serve(server, { port: 0 });
   return { url: listening.url.replace('http', 'ws'), close: () => listening.shutDown() };
 }

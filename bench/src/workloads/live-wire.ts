@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { LiveLlmResponse } from '@eventloom/core';
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -37,10 +39,11 @@ async function bytesOnTheWire(pieceMs: number, audio: 'base64' | 'binary'): Prom
   const runner = new Runner({
     appName: 'voice',
     agent,
+    live: live(),
     sessionService: new InMemorySessionService(),
     autoCreateSession: true,
   });
-  const server = await serve(createServer({ runners: [runner] }), { port: 0, drainMs: 0 });
+  const server = await serve(createServer({ runners: [runner], live: liveEndpoint() }), { port: 0, drainMs: 0 });
   const socket = connect(server.port, '127.0.0.1');
   socket.write(
     `GET /run_live?app_name=voice&user_id=me&session_id=s&audio=${audio} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n` +

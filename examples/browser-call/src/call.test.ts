@@ -1,4 +1,5 @@
 import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -27,7 +28,7 @@ async function start() {
   const agent = new LlmAgent({ name: 'speaker', model });
   const sessionService = new InMemorySessionService();
   const runner = new Runner({ appName: 'voice', agent, live: live(), sessionService, autoCreateSession: true });
-  server = await serve(createServer({ runners: [runner] }), { port: 0 });
+  server = await serve(createServer({ runners: [runner], live: liveEndpoint() }), { port: 0 });
   return { model, server };
 }
 

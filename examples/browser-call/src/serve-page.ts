@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { geminiModels } from '@eventloom/gemini';
 import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -33,7 +34,7 @@ export function servePage({ apiKey, port }: ServePageOptions): Promise<NodeServe
     sessionService: new InMemorySessionService(),
     autoCreateSession: true,
   });
-  const server = createServer({ runners: [runner] });
+  const server = createServer({ runners: [runner], live: liveEndpoint() });
   const folder = join(import.meta.dirname, '..');
   const page = readFileSync(join(folder, 'index.html'), 'utf8');
   const script = stripTypeScriptTypes(readFileSync(join(folder, 'src/call.ts'), 'utf8'));

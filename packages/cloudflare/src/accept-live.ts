@@ -1,4 +1,4 @@
-import type { EventloomServer, LiveAdmission, LiveSocket } from '@eventloom/server';
+import type { LiveAdmission, LiveGate, LiveSocket } from '@eventloom/server';
 
 /** The members of a Worker's WebSocket that live runs use. */
 interface WorkerSocket {
@@ -18,10 +18,10 @@ declare const WebSocketPair: new () => { readonly 0: WorkerSocket; readonly 1: W
  */
 export async function acceptLive(
   request: Request,
-  server: Pick<EventloomServer, 'admitLive'>,
+  gate: LiveGate,
   onCall?: (ended: Promise<void>) => void,
 ): Promise<Response> {
-  return openPair(await server.admitLive(request), onCall);
+  return openPair(await gate.admit(request), onCall);
 }
 
 /** Opens a WebSocket for an admitted live run, and returns the response that carries its other end. */

@@ -14,7 +14,14 @@ export interface CloudflareServices {
 /** Options of `createCloudflareServer`. Options that `ServerOptions` also has mean the same here. */
 export interface CloudflareServerOptions<Env extends CloudflareBindings> extends Pick<
   ServerOptions,
-  'allowUnauthenticated' | 'trustImportedEvents' | 'origins' | 'limits' | 'version' | 'onError' | 'onUnfinishedRuns'
+  | 'allowUnauthenticated'
+  | 'trustImportedEvents'
+  | 'origins'
+  | 'live'
+  | 'limits'
+  | 'version'
+  | 'onError'
+  | 'onUnfinishedRuns'
 > {
   /** The names of the apps. The Worker needs them because it creates no runner itself. */
   readonly appNames: readonly string[];

@@ -4,9 +4,10 @@ import type { Event } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { SignJWT } from 'jose';
 import { beforeEach, expect, test } from 'vitest';
+import { liveEndpoint } from '@eventloom/live/server';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
-import type { LiveClient } from '../../server/src/live/fixtures/live-client.ts';
-import { speakWith, voice, voiceRunner } from '../../server/src/live/fixtures/voice-runner.ts';
+import type { LiveClient } from '../../live/src/server/fixtures/live-client.ts';
+import { speakWith, voice, voiceRunner } from '../../live/src/server/fixtures/voice-runner.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import { createCloudflareServer } from './create-cloudflare-server.ts';
 import { callWorker } from './fixtures/call-worker.ts';
@@ -65,7 +66,12 @@ test('when the object dies in mid-call its client is cut off, and a new call goe
 
 test('a token among the protocols opens a call with the object of its user, and no other one', async () => {
   const authenticate = () => jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
-  const { handler } = createCloudflareServer<CloudflareBindings>({ appNames: ['voice'], runners, authenticate });
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['voice'],
+    live: liveEndpoint(),
+    runners,
+    authenticate,
+  });
   const jwt = new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).setSubject(user).setExpirationTime('1h');
   const token = await jwt.setIssuer('issuer').setAudience('agents').sign(new TextEncoder().encode(SECRET));
   const headers = { 'sec-websocket-protocol': `eventloom, bearer.${token}`, 'eventloom-forwarded': 'forged' };
@@ -83,7 +89,11 @@ test('a token among the protocols opens a call with the object of its user, and 
 });
 
 test('without a hook a Worker under a name of its own refuses, and reaches no object', async () => {
-  const { handler } = createCloudflareServer<CloudflareBindings>({ appNames: ['voice'], runners });
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['voice'],
+    live: liveEndpoint(),
+    runners,
+  });
   const client = await callWorker(
     (request) => handler.fetch(new Request(request.url.replace('localhost', 'agents.example'), request), env),
     query,
@@ -99,6 +109,7 @@ test('a rate limit is asked for each call', async () => {
   };
   const { handler } = createCloudflareServer<typeof limited>({
     appNames: ['voice'],
+    live: liveEndpoint(),
     runners,
     authenticate: () => () => ({ userId: user }),
   });

@@ -2,6 +2,7 @@ import { systemPlatform } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { afterEach, expect, test } from 'vitest';
+import { liveEndpoint } from '@eventloom/live/server';
 import { createServer, type ServerOptions } from '@eventloom/server';
 import { type NodeServer, serve } from '@eventloom/server/node';
 import { protocolAuthenticate } from './fixtures/protocol-worker.ts';
@@ -20,6 +21,7 @@ async function listen(options: Pick<ServerOptions, 'authenticate'> = {}): Promis
     platform: systemPlatform,
   };
   const server = createServer({
+    live: liveEndpoint(),
     runners: protocolRunners(services),
     limits: { maxBodyBytes: 4000 },
     onError: () => undefined,

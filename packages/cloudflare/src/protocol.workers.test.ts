@@ -4,6 +4,7 @@ import { systemPlatform } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { afterEach, expect, test } from 'vitest';
+import { liveEndpoint } from '@eventloom/live/server';
 import { createServer } from '@eventloom/server';
 import { protocolRunners } from './fixtures/protocol-runners.ts';
 import { protocolTranscript } from './fixtures/protocol-transcript.ts';
@@ -33,7 +34,7 @@ test.each(['/version', '/openapi.json'])('the Worker answers %s as a server of o
     artifactService: new InMemoryArtifactService(),
     platform: systemPlatform,
   };
-  const server = createServer({ runners: protocolRunners(services) });
+  const server = createServer({ runners: protocolRunners(services), live: liveEndpoint() });
   const request = new Request(`http://localhost${path}`);
   const [here, there] = [await fetch(request), await server.fetch(request)];
   expect([here.status, await here.text()]).toEqual([there.status, await there.text()]);

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
-import { LiveClient } from '../../server/src/live/fixtures/live-client.ts';
-import { liveSuite } from '../../server/src/live/fixtures/live-suite.ts';
+import { LiveClient } from '../../live/src/server/fixtures/live-client.ts';
+import { liveSuite } from '../../live/src/server/fixtures/live-suite.ts';
 import { callWorker } from './fixtures/call-worker.ts';
 import { protocolServer } from './fixtures/protocol-worker.ts';
 

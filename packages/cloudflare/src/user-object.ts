@@ -117,8 +117,9 @@ export class UserObject<Env extends CloudflareBindings> {
     await this.#begun();
     const appName = forwardedOf(request)?.appName;
     if (appName !== undefined) await this.#sync.refresh(appName);
-    const response = await (isLiveRequest(request)
-      ? acceptLive(request, this.#server, (ended) => this.#hold(ended))
+    const { live } = this.#server;
+    const response = await (live && isLiveRequest(request, live)
+      ? acceptLive(request, live, (ended) => this.#hold(ended))
       : this.#server.fetch(request));
     this.#settle();
     return response;

@@ -1,5 +1,11 @@
 import { ConfigurationError } from '@eventloom/core';
-import { type AuthenticatedUser, DEFAULT_LIMITS, RateLimitedError, type ServerOptions } from '@eventloom/server';
+import {
+  type AuthenticatedUser,
+  DEFAULT_LIMITS,
+  type LiveEndpoint,
+  RateLimitedError,
+  type ServerOptions,
+} from '@eventloom/server';
 import {
   addRoutes,
   type Call,
@@ -13,11 +19,8 @@ import {
   isLiveRequest,
   limitsOver,
   liveProtocolOf,
-  liveRoutes,
   openApiRoute,
-  parseLiveQuery,
   readRunBody,
-  refuseLive,
   type RequestGuardOptions,
   type Route,
   serverRoutes,
@@ -49,6 +52,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #guard: RequestGuardOptions;
   readonly #front: FrontContext;
   readonly #report: (error: unknown) => void;
+  readonly #live: LiveEndpoint | undefined;
   readonly #app = new Hono();
 
   /**
@@ -58,6 +62,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     const { appNames, runners: _runners, authenticate, ...shared } = options;
     this.#env = env;
     this.#report = report;
+    this.#live = shared.live;
     const refuse = (): never => {
       throw fault;
     };
@@ -86,7 +91,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
       ...userRoutes().map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
-      ...liveRoutes,
+      ...(shared.live?.routes ?? []),
     ];
     addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
       ...shared,
@@ -98,20 +103,21 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   }
 
   fetch(request: Request): Response | Promise<Response> {
-    return isLiveRequest(request) ? this.#handOnCall(request) : this.#app.fetch(request);
+    const live = this.#live;
+    return live && isLiveRequest(request, live) ? this.#handOnLive(request, live) : this.#app.fetch(request);
   }
 
   /** Forwards a live run to the user's object. A refusal is sent over a WebSocket that this Worker opens. */
-  async #handOnCall(request: Request): Promise<Response> {
+  async #handOnLive(request: Request, live: LiveEndpoint): Promise<Response> {
     try {
       guardRequest(request, this.#guard);
       const user = await this.#identify(request);
-      const { key } = parseLiveQuery(new URL(request.url).searchParams);
+      const key = live.sessionKeyOf(request);
       confine(user, key.userId);
       return await this.#send({ ...key, appName: checkAppName(this.#front, key.appName) }, request, user);
     } catch (error) {
       this.#report(error);
-      return openPair({ protocol: liveProtocolOf(request), open: (socket) => refuseLive(error, socket) });
+      return openPair({ protocol: liveProtocolOf(request, live), open: (socket) => live.refuse(error, socket) });
     }
   }
 

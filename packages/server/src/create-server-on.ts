@@ -5,10 +5,7 @@ import { createReporter } from './http/error-response.ts';
 import { identify } from './http/identify.ts';
 import { guardOf, guardRequest } from './http/request-guard.ts';
 import type { Route } from './http/route.ts';
-import { admitLive } from './live/admit-live.ts';
-import { LiveCalls } from './live/live-calls.ts';
-import type { LiveAdmission } from './live/live-socket.ts';
-import { liveRoutes } from './routes/live-routes.ts';
+import type { LiveAdmission } from './live-endpoint.ts';
 import { openApiRoute } from './routes/open-api-route.ts';
 import { serverRoutes } from './routes/server-routes.ts';
 import { userRoutes } from './routes/user-routes.ts';
@@ -25,13 +22,10 @@ import { VERSION } from './version.ts';
 export interface EventloomServer {
   /** The routes. More can be added; they are guarded against foreign hosts and origins, and not by `authenticate`. */
   readonly app: Hono;
-  /** Answers one request. One that asks for a WebSocket is for `admitLive`. */
+  /** Answers one request. One that asks for a WebSocket at `live.path` is for `live.admit`. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
-  /**
-   * Looks whether a request at `/run_live` that asks for a WebSocket may have one. What is between the server and its runtime's sockets
-   * calls this: `./node` and `@eventloom/cloudflare` do. Never rejects.
-   */
-  admitLive(request: Request): Promise<LiveAdmission>;
+  /** Admits WebSockets to live runs, for the code between a server and the sockets of its runtime. Undefined without the option `live`. */
+  readonly live: LiveGate | undefined;
   /** True when requests say who they come from, or need not: the server may be reached from other machines. */
   readonly isGuarded: boolean;
   /** Runs in flight, calls included. */
@@ -51,6 +45,16 @@ export interface EventloomServer {
   drain(timeoutMs: number): Promise<void>;
 }
 
+/** Admits WebSockets to the live runs of a server. `./node` and `@eventloom/cloudflare` call it. */
+export interface LiveGate {
+  /** The path of the WebSockets. */
+  readonly path: string;
+  /** The subprotocol named to a client that offers it. */
+  readonly protocol: string;
+  /** Decides about a request that asks for a WebSocket. Never rejects. */
+  admit(request: Request): Promise<LiveAdmission>;
+}
+
 /**
  * `createServer` on a router that is given, which has no routes yet: so that who is short of space brings a small one.
  * @throws ConfigurationError for what cannot work
@@ -60,18 +64,26 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   const platform = options.platform ?? systemPlatform;
   const limits = limitsOver(DEFAULT_LIMITS, options.limits);
   const report = createReporter(options.onError);
+  const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
   const server: ServerContext = {
-    runners: new Map(options.runners.map((runner) => [runner.appName, runner])),
+    runners,
     runs: new RunRegistry(platform, limits, report, options.relay),
-    calls: new LiveCalls(platform, limits, report),
+    live: options.live?.createHost({ runners, limits, platform, report }),
     limits,
     platform,
     trustsImportedEvents: options.trustImportedEvents === true,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
-  const { onUnfinishedRuns: action = 'resume', runners } = options;
-  const unfinished = new UnfinishedRuns({ runners, runs: server.runs, action, limits, platform, report });
-  const routes: Route[] = [...serverRoutes, ...userRoutes(), ...liveRoutes];
+  const { onUnfinishedRuns: action = 'resume' } = options;
+  const unfinished = new UnfinishedRuns({
+    runners: options.runners,
+    runs: server.runs,
+    action,
+    limits,
+    platform,
+    report,
+  });
+  const routes: Route[] = [...serverRoutes, ...userRoutes(), ...(options.live?.routes ?? [])];
   addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
     ...options,
     server,
@@ -82,25 +94,30 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   return {
     app,
     fetch: (request) => app.fetch(request),
-    admitLive: (request) =>
-      admitLive(
-        request,
-        server,
-        () => {
-          guardRequest(request, guardOf(options));
-          return identify(request, options);
-        },
-        report,
-      ),
+    live: gateOf(server, options),
     limits,
     isGuarded: options.authenticate !== undefined || options.allowUnauthenticated === true,
     get runsInFlight() {
-      return server.runs.inFlight + server.calls.size;
+      return server.runs.inFlight + (server.live?.size ?? 0);
     },
     takeUpUnfinishedRuns: () => unfinished.look(),
     async drain(timeoutMs) {
       const stopped = within(platform, unfinished.stop(), timeoutMs + GRACE_MS);
-      await Promise.all([server.runs.drain(timeoutMs), server.calls.drain(timeoutMs), stopped]);
+      await Promise.all([server.runs.drain(timeoutMs), server.live?.drain(timeoutMs), stopped]);
     },
+  };
+}
+
+function gateOf({ live }: ServerContext, options: ServerOptions): LiveGate | undefined {
+  if (!live || !options.live) return undefined;
+  const { path, protocol } = options.live;
+  return {
+    path,
+    protocol,
+    admit: (request) =>
+      live.admit(request, () => {
+        guardRequest(request, guardOf(options));
+        return identify(request, options);
+      }),
   };
 }

@@ -1,11 +1,18 @@
 // The HTTP server over runners. Web standards only; `./node` listens on a port.
 
-export type { EventloomServer } from './create-server.ts';
+export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';
 export { checkId } from './http/check-id.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
-export type { LiveAdmission, LiveSocket, LiveSocketEvents } from './live/live-socket.ts';
+export type {
+  LiveAdmission,
+  LiveEndpoint,
+  LiveHost,
+  LiveServer,
+  LiveSocket,
+  LiveSocketEvents,
+} from './live-endpoint.ts';
 export type { ServerLimits } from './server-limits.ts';
 export { DEFAULT_LIMITS } from './server-limits.ts';
 export type {

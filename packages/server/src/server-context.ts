@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { CountLimits } from './http/check-counts.ts';
-import type { LiveCalls } from './live/live-calls.ts';
+import type { LiveHost } from './live-endpoint.ts';
 import type { RunRegistry } from './runs/run-registry.ts';
 import type { ServerLimits } from './server-limits.ts';
 
@@ -19,7 +19,8 @@ export interface FrontContext {
 export interface ServerContext extends FrontContext {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly runs: RunRegistry;
-  readonly calls: LiveCalls;
+  /** The live runs; undefined for a server without the option `live`. */
+  readonly live: LiveHost | undefined;
   readonly limits: ServerLimits;
   readonly platform: Platform;
   readonly trustsImportedEvents: boolean;

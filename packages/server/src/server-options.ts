@@ -1,5 +1,6 @@
 import { checkKnown, ConfigurationError, type OptionNames, type Platform } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
+import type { LiveEndpoint } from './live-endpoint.ts';
 import type { RunRelay } from './runs/run-relay.ts';
 import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
@@ -39,6 +40,8 @@ export interface ServerOptions {
   readonly trustImportedEvents?: boolean | undefined;
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
   readonly origins?: readonly string[] | undefined;
+  /** Serves live runs at `/run_live`: `liveEndpoint()` of `@eventloom/live/server`. Default: none, and the path is not found. */
+  readonly live?: LiveEndpoint | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /**
    * The way to other processes with the same apps and sessions: a run of one can then be followed and cancelled through any of them.
@@ -67,6 +70,7 @@ const OPTIONS: OptionNames<ServerOptions> = {
   allowUnauthenticated: true,
   trustImportedEvents: true,
   origins: true,
+  live: true,
   limits: true,
   relay: true,
   onUnfinishedRuns: true,
@@ -89,6 +93,11 @@ export function checkServerOptions(options: ServerOptions): void {
   const { authenticate } = options;
   if (authenticate !== undefined && typeof authenticate !== 'function') {
     throw new ConfigurationError('createServer: authenticate must be a function of the request');
+  }
+  if (options.live !== undefined && typeof options.live?.createHost !== 'function') {
+    throw new ConfigurationError(
+      'createServer: live must be a live endpoint, as liveEndpoint() of @eventloom/live/server returns it',
+    );
   }
   if (options.relay !== undefined && typeof options.relay?.attach !== 'function') {
     throw new ConfigurationError('createServer: relay must be a run relay, as PostgresRunRelay is one');

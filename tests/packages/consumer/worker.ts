@@ -9,6 +9,7 @@ import {
   type LlmResponse,
 } from '@eventloom/core';
 import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { FunctionTool } from '@eventloom/tools';
@@ -109,6 +110,7 @@ function createWorker({ WATCHER = '' }: Env): LlmAgent {
 
 const server = createCloudflareServer<Env>({
   appNames: ['app', 'voice', 'shop'],
+  live: liveEndpoint(),
   runners: (env, services) => [
     new Runner({ appName: 'app', agent: new LlmAgent({ name: 'echo', model: new Echo() }), ...services }),
     new Runner({

@@ -4,8 +4,6 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
-import { BodyTooLargeError } from '../errors.ts';
-import { parseTextFrame } from '../live/client-frame.ts';
 import type { ServerLimits } from '../server-limits.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -73,13 +71,6 @@ test('as many as the server takes are taken, and what tools and apps keep in val
     200,
   );
   expect((await send('PATCH', SESSION, { stateDelta: state })).status).toBe(200);
-});
-
-test('a frame of a call has no more parts than a message', () => {
-  const frame = JSON.stringify({ content: { parts: texts(4) } });
-  const limits = { maxBodyParts: 3, maxBodyEvents: 3, maxBodyKeys: 3 };
-  expect(() => parseTextFrame(frame, limits)).toThrow(BodyTooLargeError);
-  expect(parseTextFrame(frame, { ...limits, maxBodyParts: 4 })).toEqual({ content: { parts: texts(4) } });
 });
 
 test('the document of the server says how many it takes', async () => {

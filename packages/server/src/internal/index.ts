@@ -1,20 +1,29 @@
 // Parts of the server that other Eventloom packages build on. Not for users: names here change without notice.
 
-export type { FrontContext } from '../server-context.ts';
+export type { FrontContext, ServerContext } from '../server-context.ts';
 export { createServerOn } from '../create-server-on.ts';
 export { addRoutes } from '../http/add-routes.ts';
 export type { Call } from '../http/call.ts';
+export type { CountLimits } from '../http/check-counts.ts';
+export { checkCounts } from '../http/check-counts.ts';
 export { checkAppName } from '../http/check-app-name.ts';
 export { confine } from '../http/confine.ts';
+export { errorBody } from '../http/error-body.ts';
 export { createReporter, errorResponse } from '../http/error-response.ts';
 export { identify, isUser } from '../http/identify.ts';
+export { parseJson } from '../http/parse-json.ts';
+export { quotedName } from '../http/quoted-name.ts';
 export { readRunBody } from '../http/read-run-body.ts';
 export type { RequestGuardOptions } from '../http/request-guard.ts';
 export { guardOf, guardRequest } from '../http/request-guard.ts';
 export type { Route } from '../http/route.ts';
-export { isLiveRequest, liveProtocolOf, refuseLive } from '../live/admit-live.ts';
-export { parseLiveQuery } from '../live/live-query.ts';
-export { liveRoutes } from '../routes/live-routes.ts';
+export { runnerOf } from '../http/runner-of.ts';
+export type { SocketClose } from '../http/web-socket-close.ts';
+export { socketCloseOf } from '../http/web-socket-close.ts';
+export { Heartbeat } from '../runs/heartbeat.ts';
+export { GRACE_MS } from '../runs/run-drain.ts';
+export { within } from '../runs/within.ts';
+export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../routes/open-api-route.ts';
 export { serverRoutes } from '../routes/server-routes.ts';
 export { userRoutes } from '../routes/user-routes.ts';

@@ -2,30 +2,31 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { InvalidRequestError } from '@eventloom/core';
 import { type ServerOptions, WebSocketServer } from 'ws';
-import type { EventloomServer } from '../create-server.ts';
-import { LIVE_PROTOCOL } from '../live/admit-live.ts';
-import { LIVE_PATH } from '../live/live-query.ts';
+import type { LiveGate } from '../create-server.ts';
 import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
 import { rawAnswer } from './raw-answer.ts';
 
 /** How long a client gets to take the end of what it was sent, and to close its side. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** True for what asks for a WebSocket at the address of calls. Other upgrades are not taken, and the request is answered as any. */
-export function isLiveUpgrade({ headers, url = '' }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === LIVE_PATH;
+/** True for a request for a live run's WebSocket. Other upgrades are not taken, and the request is answered like any other. */
+export function isLiveUpgrade({ headers, url = '' }: IncomingMessage, gate: LiveGate | undefined): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === gate?.path;
 }
 
-/** Makes calls of upgraded connections. Who asks is checked before the handshake; nothing of the client is read until then. */
+/** Turns upgraded connections into live runs. A request is checked before the handshake; no frame of the client is read until then. */
 export class LiveUpgrades {
-  readonly #server: EventloomServer;
+  readonly #gate: LiveGate;
   readonly #check: (request: IncomingMessage) => void;
   readonly #sockets: WebSocketServer;
   readonly #connections = new Set<Duplex>();
 
-  /** @param check refuses what can only be seen before the request is parsed */
-  constructor(server: EventloomServer, check: (request: IncomingMessage) => void) {
-    this.#server = server;
+  /**
+   * @param maxPayload the largest frame, in bytes
+   * @param check refuses what can only be seen before the request is parsed
+   */
+  constructor(gate: LiveGate, maxPayload: number, check: (request: IncomingMessage) => void) {
+    this.#gate = gate;
     this.#check = check;
     // The types do not know the time for closing yet.
     const options: ServerOptions & { closeTimeout: number } = {
@@ -34,10 +35,10 @@ export class LiveUpgrades {
       clientTracking: false,
       // Speech does not get smaller, and a context for each connection costs more than it.
       perMessageDeflate: false,
-      maxPayload: server.limits.maxLiveFrameBytes,
+      maxPayload,
       autoPong: false,
       closeTimeout: CLOSE_TIMEOUT_MS,
-      handleProtocols: (offered) => offered.has(LIVE_PROTOCOL) && LIVE_PROTOCOL,
+      handleProtocols: (offered) => offered.has(gate.protocol) && gate.protocol,
     };
     this.#sockets = new WebSocketServer(options);
   }
@@ -50,14 +51,16 @@ export class LiveUpgrades {
     connection.on('error', drop);
     let request: Request;
     try {
-      if (!isLiveUpgrade(incoming)) throw new InvalidRequestError(`upgrades are for WebSockets at ${LIVE_PATH} only`);
+      const gate = this.#gate;
+      if (!isLiveUpgrade(incoming, gate))
+        throw new InvalidRequestError(`upgrades are for WebSockets at ${gate.path} only`);
       this.#check(incoming);
       request = toRequest(incoming);
     } catch (error) {
       connection.end(rawAnswer('400 Bad Request', error));
       return;
     }
-    void this.#server.admitLive(request).then((admission) => {
+    void this.#gate.admit(request).then((admission) => {
       connection.off('error', drop);
       // What is no handshake is answered by the library.
       this.#sockets.handleUpgrade(incoming, connection, head, (webSocket) => openNodeSocket(webSocket, admission));

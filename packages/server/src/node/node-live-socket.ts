@@ -2,8 +2,8 @@ import { type EventloomError, InvalidRequestError } from '@eventloom/core';
 import { WebSocket } from 'ws';
 import { BodyTooLargeError } from '../errors.ts';
 import { errorBody } from '../http/error-body.ts';
-import { liveCloseOf } from '../live/live-close.ts';
-import type { LiveAdmission, LiveSocket } from '../live/live-socket.ts';
+import { socketCloseOf } from '../http/web-socket-close.ts';
+import type { LiveAdmission, LiveSocket } from '../live-endpoint.ts';
 
 /** What may wait to go out before pings of the client are left without an answer. */
 const MAX_PONG_BACKLOG = 64 * 1024;
@@ -21,7 +21,7 @@ export class ExplainedWebSocket extends WebSocket {
     const fault = reason === undefined && code !== undefined ? FAULTS[code] : undefined;
     if (!fault || this.readyState !== WebSocket.OPEN) return super.close(code, reason);
     this.send(JSON.stringify(errorBody(fault)));
-    super.close(code, liveCloseOf(fault).reason);
+    super.close(code, socketCloseOf(fault).reason);
   }
 }
 

@@ -53,7 +53,9 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     errorHandler: (cause) =>
       errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
   });
-  const http = createHttpServer({ shouldUpgradeCallback: isLiveUpgrade }, (request, response) => {
+  const { live } = server;
+  const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
+  const http = createHttpServer({ shouldUpgradeCallback }, (request, response) => {
     try {
       checkRaw(request);
     } catch (error) {
@@ -66,8 +68,8 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     void listener(request, response);
   });
   http.on('clientError', answerMalformed);
-  const upgrades = new LiveUpgrades(server, checkRaw);
-  http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
+  const upgrades = live && new LiveUpgrades(live, server.limits.maxLiveFrameBytes, checkRaw);
+  if (upgrades) http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
   await listen(http, port, host);
   const { port: actualPort } = http.address() as AddressInfo;
   let shuttingDown: Promise<void> | undefined;
@@ -92,14 +94,19 @@ function listen(http: Server, port: number, host: string): Promise<void> {
   });
 }
 
-async function shutDown(http: Server, upgrades: LiveUpgrades, server: EventloomServer, drainMs: number): Promise<void> {
+async function shutDown(
+  http: Server,
+  upgrades: LiveUpgrades | undefined,
+  server: EventloomServer,
+  drainMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()));
   http.closeIdleConnections();
   await server.drain(drainMs);
   http.closeIdleConnections();
   const timer = setTimeout(() => {
     http.closeAllConnections();
-    upgrades.cut();
+    upgrades?.cut();
   }, FLUSH_MS);
   await closed;
   clearTimeout(timer);

@@ -43,7 +43,6 @@ test('the document names every route', async () => {
     `${session}/{sessionId}/runs/{invocationId} get delete`,
     '/apps/{appName}/users/{userId}/graphs get',
     `${session}/{sessionId}/runs/{invocationId}/graph get`,
-    '/run_live get',
     '/openapi.json get',
   ]);
 });

@@ -87,7 +87,6 @@ test('answers are what the document says of their status, and bodies that are ta
   await check(200, 'GET', `${SESSION}/artifacts`);
   await check(200, 'DELETE', SESSION);
   await check(404, 'GET', SESSION);
-  await check(426, 'GET', '/run_live');
   await check(404, 'POST', '/run', { body: RUN });
   await check(400, 'POST', '/run', { body: { ...RUN, invocationId: 'e-1' } });
   await server.drain(0);

@@ -28,10 +28,10 @@ function hasMore(run: FollowedRun, afterSeq: number): boolean {
 }
 
 async function cancel(call: Call): Promise<Response> {
-  const { calls, runs } = call.server;
+  const { live, runs } = call.server;
   const key = call.sessionKey();
   const invocationId = call.param('invocationId');
-  if (!(await calls.cancel(key, invocationId))) await runs.cancel(key, invocationId);
+  if (!(await live?.cancel(key, invocationId))) await runs.cancel(key, invocationId);
   return jsonResponse(null);
 }
 

@@ -113,8 +113,8 @@ async function patch(call: Call): Promise<Response> {
 async function remove(call: Call): Promise<Response> {
   const key = call.sessionKey();
   const { sessionService, artifactService } = call.runner();
-  const { calls, runs } = call.server;
-  await Promise.all([calls.forgetSession(key), runs.forgetSession(key)]);
+  const { live, runs } = call.server;
+  await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
   if (artifactService) await deleteArtifacts(artifactService, key);
   await sessionService.deleteSession(key);
   return jsonResponse(null);

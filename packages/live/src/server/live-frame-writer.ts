@@ -1,9 +1,8 @@
 import { decodeBase64, type Event, InvalidRequestError, type Part, serializeEvent } from '@eventloom/core';
-import type { LiveSocket } from './live-socket.ts';
-import type { UnconfirmedBytes } from './unconfirmed-bytes.ts';
+import type { LiveSocket } from '@eventloom/server';
 
 /** How a client wants to be told, and how much may wait for it. */
-export interface LiveWriterOptions {
+export interface LiveFrameWriterOptions {
   /** True: audio goes as binary frames, before the event it belongs to. */
   readonly isAudioBinary: boolean;
   /** True: the client answers `{"ping": n}` with `{"pong": n}`. */
@@ -21,9 +20,9 @@ const PING_EVERY = 64 * 1024;
  * Writes to a client, and knows how much of it is still under way. The runtime tells that where it can; otherwise the client does, with
  * its answers to pings. A client of which neither is told is believed to have all whenever it says something, until too much was sent on trust.
  */
-export class LiveWriter {
+export class LiveFrameWriter {
   readonly #socket: LiveSocket;
-  readonly #options: LiveWriterOptions;
+  readonly #options: LiveFrameWriterOptions;
   /** True where nobody says what is taken. */
   readonly #isBlind: boolean;
   #sent = 0;
@@ -36,7 +35,7 @@ export class LiveWriter {
   #isUnbounded = false;
   #room: PromiseWithResolvers<void> | undefined;
 
-  constructor(socket: LiveSocket, options: LiveWriterOptions) {
+  constructor(socket: LiveSocket, options: LiveFrameWriterOptions) {
     this.#socket = socket;
     this.#options = options;
     this.#isBlind = !options.answersPings && !socket.tellsTaken;
@@ -180,4 +179,31 @@ function bytesOf(data: string): Uint8Array<ArrayBuffer> | undefined {
 function isAudio(part: Part): part is Part & { inlineData: { data: string } } {
   const { data, mimeType } = part.inlineData ?? {};
   return data !== undefined && mimeType?.startsWith('audio/') === true;
+}
+
+/**
+ * Counts the bytes that may still wait in memory, where the runtime does not report them. For a client that answers no pings, all that it
+ * was sent, as long as its socket exists; for another client, what it had not confirmed when it was disconnected. One count for all live runs
+ * of a server, because they share that memory.
+ */
+export class UnconfirmedBytes {
+  readonly #max: number;
+  #bytes = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get isTooMuch(): boolean {
+    return this.#bytes >= this.#max;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** A socket is gone. */
+  remove(bytes: number): void {
+    this.#bytes -= bytes;
+  }
 }

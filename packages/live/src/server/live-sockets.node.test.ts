@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { type LiveLlmResponse, systemPlatform } from '@eventloom/core';
@@ -6,16 +6,12 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { SignJWT } from 'jose';
 import { afterEach, expect, test } from 'vitest';
-import type { WebSocket } from 'ws';
-import { createServer } from '../create-server.ts';
-import { jwtAuthenticate } from '../jwt/index.ts';
-import { refuseLive } from '../live/admit-live.ts';
-import { speakWith, voiceRunner } from '../live/fixtures/voice-runner.ts';
-import type { LiveSocket } from '../live/live-socket.ts';
-import type { ServerOptions } from '../server-options.ts';
+import { createServer, type ServerOptions } from '@eventloom/server';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
+import { type NodeServer, serve } from '@eventloom/server/node';
 import { callServer } from './fixtures/call-server.ts';
-import { openNodeSocket } from './node-live-socket.ts';
-import { type NodeServer, serve } from './serve.ts';
+import { speakWith, voiceRunner } from './fixtures/voice-runner.ts';
+import { liveEndpoint } from './live-endpoint.ts';
 
 const QUERY = 'app_name=voice&user_id=ann&session_id=s';
 const SECRET = 'a secret of the tests, which is long enough';
@@ -30,7 +26,12 @@ async function start(options: Omit<ServerOptions, 'runners'> = {}, drainMs = 100
   const sessionService = new InMemorySessionService();
   await sessionService.createSession({ appName: 'voice', userId: 'ann', sessionId: 's' });
   const services = { sessionService, artifactService: new InMemoryArtifactService(), platform: systemPlatform };
-  const app = createServer({ runners: [voiceRunner(services)], onError: () => undefined, ...options });
+  const app = createServer({
+    runners: [voiceRunner(services)],
+    live: liveEndpoint(),
+    onError: () => undefined,
+    ...options,
+  });
   const server = await serve(app, { port: 0, drainMs });
   servers.push(server);
   return server;
@@ -67,25 +68,6 @@ test('a client that stops reading is sent no more than fits on the way, and is l
   client.webSocket.resume();
   const { told, code } = await client.end();
   expect([told, code]).toEqual(['SLOW_READER', 1008]);
-});
-
-test('pings of a client are answered, but not while it takes nothing', () => {
-  const pongs: string[] = [];
-  const given = {
-    bufferedAmount: 0,
-    pong: (data: string) => pongs.push(data),
-    send: () => undefined,
-    close: () => undefined,
-  };
-  const webSocket = Object.assign(new EventEmitter(), given);
-  const admission = { protocol: undefined, open: (socket: LiveSocket) => refuseLive(new TypeError('no'), socket) };
-  openNodeSocket(webSocket as unknown as WebSocket, admission);
-  webSocket.emit('ping', 'a');
-  webSocket.bufferedAmount = 1_000_000;
-  webSocket.emit('ping', 'b');
-  webSocket.bufferedAmount = 0;
-  webSocket.emit('ping', 'c');
-  expect(pongs).toEqual(['a', 'c']);
 });
 
 test('a token among the protocols opens a call, and the protocol that is not the token is named', async () => {

@@ -1,16 +1,14 @@
 import { EventloomError } from '@eventloom/core';
-import { LiveRequestQueue } from '@eventloom/live';
-import { BodyTooLargeError } from '../errors.ts';
-import type { CountLimits } from '../http/check-counts.ts';
-import type { ServerLimits } from '../server-limits.ts';
+import { BodyTooLargeError, type LiveSocket, type ServerLimits } from '@eventloom/server';
+import type { CountLimits } from '@eventloom/server/internal';
+import { LiveRequestQueue } from '../live-request-queue.ts';
 import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-frame.ts';
-import type { LiveSocket } from './live-socket.ts';
 
 /** How much a client may say at once: characters of a text frame and bytes of a binary one, and what a message has in it. */
-export type LiveInputLimits = CountLimits & Pick<ServerLimits, 'maxLiveFrameBytes'>;
+export type FrameLimits = CountLimits & Pick<ServerLimits, 'maxLiveFrameBytes'>;
 
 /** Who is told of what a client says that is not for the model. */
-export interface LiveInputHost {
+export interface FrameHost {
   /** The client asks, and is to be told this. */
   answer(text: string): void;
   /** The client answers a ping. */
@@ -25,15 +23,15 @@ const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
 const MAX_FAULTY = 32;
 
 /** What a client says: frame by frame into the queue of its run. What it says after `close`, or while the server lets it go, is dropped. */
-export class LiveInput {
+export class LiveFrameReader {
   readonly queue = new LiveRequestQueue({ maxChars: MAX_QUEUED_CHARS });
   readonly #socket: LiveSocket;
-  readonly #limits: LiveInputLimits;
-  readonly #host: LiveInputHost;
+  readonly #limits: FrameLimits;
+  readonly #host: FrameHost;
   #isPaused = false;
   #faulty = 0;
 
-  constructor(socket: LiveSocket, limits: LiveInputLimits, host: LiveInputHost) {
+  constructor(socket: LiveSocket, limits: FrameLimits, host: FrameHost) {
     this.#socket = socket;
     this.#limits = limits;
     this.#host = host;

@@ -8,9 +8,7 @@ import {
   isRecord,
   parseContent,
 } from '@eventloom/core';
-import { checkCounts, type CountLimits } from '../http/check-counts.ts';
-import { parseJson } from '../http/parse-json.ts';
-import { quotedName } from '../http/quoted-name.ts';
+import { checkCounts, type CountLimits, parseJson, quotedName } from '@eventloom/server/internal';
 
 /** What a client says in one frame. */
 export type ClientFrame =

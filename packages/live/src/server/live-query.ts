@@ -1,5 +1,5 @@
 import { InvalidRequestError, Modality, type RunConfig, type SessionKey } from '@eventloom/core';
-import { checkId } from '../http/check-id.ts';
+import { checkId } from '@eventloom/server';
 
 /** What the address of a call says. */
 export interface LiveQuery {
@@ -9,8 +9,11 @@ export interface LiveQuery {
   readonly answersPings: boolean;
 }
 
-/** Where calls are made. */
+/** The path of the endpoint. */
 export const LIVE_PATH = '/run_live';
+
+/** The subprotocol that is named to a client that offers it, as one does that sends its token as another. */
+export const LIVE_PROTOCOL = 'eventloom';
 
 /** What an address may say, and what it means. */
 export const LIVE_PARAMETERS = {

@@ -1,7 +1,7 @@
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { ServerBusyError } from '../errors.ts';
-import type { LiveCall } from './live-call.ts';
+import { ServerBusyError } from '@eventloom/server';
+import type { HostedLiveRun } from './hosted-live-run.ts';
 import { FakeSocket } from './fixtures/fake-socket.ts';
 import { audio, BEAT_MS, END, KEY, setup } from './fixtures/served-call.ts';
 
@@ -10,7 +10,7 @@ const PIECE = 'x'.repeat(300);
 const PIECES = Array.from({ length: 100 }, () => PIECE);
 
 /** Says something after every frame that it is sent, until it is told no more. */
-async function chat({ call, socket }: { call: LiveCall; socket: FakeSocket }): Promise<void> {
+async function chat({ call, socket }: { call: HostedLiveRun; socket: FakeSocket }): Promise<void> {
   for (let count = 1; !socket.isClosed; count++) {
     await Promise.race([socket.has(count), socket.closed.promise]);
     call.message('{"activity_start": {}}');

@@ -2,11 +2,12 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { systemPlatform } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { afterEach } from 'vitest';
-import { createServer } from '../create-server.ts';
-import { liveSuite } from '../live/fixtures/live-suite.ts';
-import { voiceRunner } from '../live/fixtures/voice-runner.ts';
+import { createServer } from '@eventloom/server';
+import { type NodeServer, serve } from '@eventloom/server/node';
 import { callServer } from './fixtures/call-server.ts';
-import { type NodeServer, serve } from './serve.ts';
+import { liveSuite } from './fixtures/live-suite.ts';
+import { voiceRunner } from './fixtures/voice-runner.ts';
+import { liveEndpoint } from './live-endpoint.ts';
 
 const servers: NodeServer[] = [];
 afterEach(async () => {
@@ -19,7 +20,12 @@ liveSuite(async (limits) => {
     artifactService: new InMemoryArtifactService(),
     platform: systemPlatform,
   };
-  const app = createServer({ runners: [voiceRunner(services)], limits, onError: () => undefined });
+  const app = createServer({
+    runners: [voiceRunner(services)],
+    live: liveEndpoint(),
+    limits,
+    onError: () => undefined,
+  });
   const server = await serve(app, { port: 0, drainMs: 100 });
   servers.push(server);
   return {

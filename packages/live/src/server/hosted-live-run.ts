@@ -10,23 +10,22 @@ import {
   toError,
 } from '@eventloom/core';
 import type { Runner, RunStream } from '@eventloom/runner';
-import { SlowReaderError } from '../errors.ts';
-import { errorBody } from '../http/error-body.ts';
-import { CALL_OVER, liveCloseOf } from './live-close.ts';
-import { LiveInput, type LiveInputLimits } from './live-input.ts';
-import type { LiveSocket, LiveSocketEvents } from './live-socket.ts';
-import { LiveWriter, type LiveWriterOptions } from './live-writer.ts';
+import { type LiveSocket, type LiveSocketEvents, SlowReaderError } from '@eventloom/server';
+import { errorBody, type SocketClose, socketCloseOf } from '@eventloom/server/internal';
+import { type FrameLimits, LiveFrameReader } from './live-frame-reader.ts';
+import { LiveFrameWriter, type LiveFrameWriterOptions } from './live-frame-writer.ts';
 
-/** What a call is made of. */
-export interface LiveCallParams extends LiveWriterOptions {
+export interface HostedLiveRunParams extends LiveFrameWriterOptions {
   readonly key: SessionKey;
   readonly runner: Runner;
   readonly runConfig: RunConfig;
   readonly socket: LiveSocket;
   readonly platform: Platform;
-  readonly limits: LiveInputLimits;
+  readonly limits: FrameLimits;
 }
 
+/** The close of a live run without an error. */
+const CALL_OVER: SocketClose = { code: 1000, reason: 'the call is over' };
 /** Beats without a sign of life, or with nothing taken, after which the client is let go. */
 const MAX_MISSED_BEATS = 2;
 /** Beats for which a client may be made to wait: whether it is still there cannot be seen meanwhile. */
@@ -38,11 +37,11 @@ const GRACE_MS = 5000;
 const TRUST_USED_UP = 'so much was sent without a word of what arrived: call again, with ping=text';
 
 /** One WebSocket and the live run behind it: what the client says goes into the run's queue, what the run yields to the client. */
-export class LiveCall implements LiveSocketEvents {
+export class HostedLiveRun implements LiveSocketEvents {
   readonly key: SessionKey;
-  readonly #params: LiveCallParams;
-  readonly #writer: LiveWriter;
-  readonly #input: LiveInput;
+  readonly #params: HostedLiveRunParams;
+  readonly #writer: LiveFrameWriter;
+  readonly #input: LiveFrameReader;
   readonly #stream: RunStream;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
@@ -56,12 +55,12 @@ export class LiveCall implements LiveSocketEvents {
   #pausedBeats = 0;
   #callOff: (() => void) | undefined;
 
-  constructor(params: LiveCallParams) {
+  constructor(params: HostedLiveRunParams) {
     const { key, runner, runConfig, socket, limits } = params;
     this.key = key;
     this.#params = params;
-    this.#writer = new LiveWriter(socket, params);
-    this.#input = new LiveInput(socket, limits, {
+    this.#writer = new LiveFrameWriter(socket, params);
+    this.#input = new LiveFrameReader(socket, limits, {
       answer: (text) => this.#answer(text),
       answered: (ping) => this.#writer.answered(ping),
       refused: (error) => this.#answer(serializeEvent(this.#errorEvent(error))),
@@ -174,7 +173,7 @@ export class LiveCall implements LiveSocketEvents {
   #tellEnd(failure: Error | undefined): void {
     if (this.#isClosed) return;
     if (failure) this.#writer.say(JSON.stringify(errorBody(failure)));
-    const { code, reason } = failure ? liveCloseOf(failure) : CALL_OVER;
+    const { code, reason } = failure ? socketCloseOf(failure) : CALL_OVER;
     this.#writer.close(code, reason);
   }
 

@@ -1,14 +1,15 @@
 import { Gemini } from '@eventloom/gemini';
-import { live } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { FakeGeminiServer } from '@eventloom/testing/fake-gemini';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { createServer } from '@eventloom/server';
+import { serve } from '@eventloom/server/node';
+import { live } from '../live.ts';
 import { callServer } from './fixtures/call-server.ts';
-import { serve } from './serve.ts';
+import { liveEndpoint } from './live-endpoint.ts';
 
 test('a call goes from the client to the real client of the service and back: speech, words and a tool', async () => {
   const service = await FakeGeminiServer.start();
@@ -28,7 +29,7 @@ test('a call goes from the client to the real client of the service and back: sp
   const agent = new LlmAgent({ name: 'speaker', model, tools: [clock] });
   const sessionService = new InMemorySessionService();
   const runner = new Runner({ appName: 'voice', agent, live: live(), sessionService, autoCreateSession: true });
-  const server = await serve(createServer({ runners: [runner] }), { port: 0 });
+  const server = await serve(createServer({ runners: [runner], live: liveEndpoint() }), { port: 0 });
   try {
     const query = 'app_name=voice&user_id=ann&session_id=s&audio=binary&input_audio_transcription=true';
     const client = await callServer(server, query);

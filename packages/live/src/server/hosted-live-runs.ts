@@ -1,0 +1,154 @@
+import { InvalidRequestError, RunAbortedError, type SessionKey, ShuttingDownError } from '@eventloom/core';
+import type { Runner } from '@eventloom/runner';
+import {
+  type AuthenticatedUser,
+  type LiveAdmission,
+  type LiveHost,
+  type LiveServer,
+  type LiveSocket,
+  type LiveSocketEvents,
+  ServerBusyError,
+} from '@eventloom/server';
+import {
+  confine,
+  errorBody,
+  GRACE_MS,
+  Heartbeat,
+  liveProtocolOf,
+  runnerOf,
+  socketCloseOf,
+  within,
+} from '@eventloom/server/internal';
+import { HostedLiveRun, type HostedLiveRunParams } from './hosted-live-run.ts';
+import { UnconfirmedBytes } from './live-frame-writer.ts';
+import { LIVE_PROTOCOL, type LiveQuery, parseLiveQuery } from './live-query.ts';
+
+/** The parameters that differ from run to run. */
+type OwnParams = Omit<HostedLiveRunParams, 'platform' | 'limits' | 'maxWaiting' | 'unconfirmed'>;
+
+/** The live runs of a server, while they last. A live run has one client, and nothing of it is kept for another one. */
+export class HostedLiveRuns implements LiveHost {
+  readonly #server: LiveServer;
+  readonly #heartbeat: Heartbeat<HostedLiveRun>;
+  readonly #runs = new Set<HostedLiveRun>();
+  readonly #unconfirmed: UnconfirmedBytes;
+  #isDraining = false;
+
+  constructor(server: LiveServer) {
+    const { platform, limits } = server;
+    this.#server = server;
+    this.#heartbeat = new Heartbeat(platform, limits.heartbeatMs);
+    this.#unconfirmed = new UnconfirmedBytes(limits.maxLiveUnconfirmedBytes);
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  async admit(request: Request, identify: () => Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission> {
+    const protocol = liveProtocolOf(request, { protocol: LIVE_PROTOCOL });
+    const refuse = (error: unknown, socket: LiveSocket): LiveSocketEvents => {
+      this.#server.report(error);
+      return refuseLive(error, socket);
+    };
+    try {
+      const user = await identify();
+      const query = parseLiveQuery(new URL(request.url).searchParams);
+      confine(user, query.key.userId);
+      const runner = runnerOf(this.#server, query.key.appName);
+      checkAgainst(runner, query);
+      return {
+        protocol,
+        open: (socket) => {
+          try {
+            return this.start({ ...query, runner, socket });
+          } catch (error) {
+            return refuse(error, socket);
+          }
+        },
+      };
+    } catch (error) {
+      return { protocol, open: (socket) => refuse(error, socket) };
+    }
+  }
+
+  /** @throws ServerBusyError @throws ShuttingDownError, and what the runner throws */
+  start(params: OwnParams): HostedLiveRun {
+    const { limits, platform, report } = this.#server;
+    const { maxLiveCalls, maxLiveWaitingBytes } = limits;
+    if (this.#isDraining) throw shuttingDown();
+    if (this.#runs.size >= maxLiveCalls) {
+      throw new ServerBusyError(`the server has ${this.#runs.size} calls, as many as it takes; try again`);
+    }
+    // What clients that were let go did not take waits in memory as well.
+    if (!params.socket.tellsTaken && this.#unconfirmed.isTooMuch) {
+      throw new ServerBusyError(
+        'too much waits for clients that do not take it, or do not say so; try again, with ping=text',
+      );
+    }
+    const bounds = { limits, maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
+    const run = new HostedLiveRun({ ...params, ...bounds, platform });
+    this.#runs.add(run);
+    this.#heartbeat.join(run);
+    void run.ended.then(() => {
+      this.#runs.delete(run);
+      this.#heartbeat.leave(run);
+      if (run.failure) report(run.failure);
+    });
+    return run;
+  }
+
+  async cancel(key: SessionKey, invocationId: string): Promise<boolean> {
+    const run = this.#of(key).find((one) => one.invocationId === invocationId);
+    run?.abort(new RunAbortedError('the call was cancelled'));
+    await run?.ended;
+    return run !== undefined;
+  }
+
+  async forgetSession(key: SessionKey): Promise<void> {
+    const runs = this.#of(key);
+    for (const run of runs) run.abort(new RunAbortedError('the session was deleted'));
+    await Promise.all(runs.map(({ ended }) => ended));
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    const { platform } = this.#server;
+    const runs = Array.from(this.#runs);
+    const reason = shuttingDown();
+    for (const run of runs) run.stopAtTurn(reason);
+    const later = (delayMs: number, end: (run: HostedLiveRun) => void): (() => void) =>
+      platform.schedule(delayMs, () => {
+        for (const run of runs) end(run);
+      });
+    const callsOff = [later(timeoutMs / 2, (run) => run.stop(reason)), later(timeoutMs, (run) => run.abort(reason))];
+    await within(platform, Promise.all(runs.map(({ ended }) => ended)), timeoutMs + GRACE_MS);
+    for (const callOff of callsOff) callOff();
+  }
+
+  #of({ appName, userId, sessionId }: SessionKey): HostedLiveRun[] {
+    return Array.from(this.#runs).filter(
+      ({ key }) => key.sessionId === sessionId && key.userId === userId && key.appName === appName,
+    );
+  }
+}
+
+function shuttingDown(): ShuttingDownError {
+  return new ShuttingDownError('the server is shutting down; what was said is in the session: call again');
+}
+
+/** Tells the client of an open socket why there is no run, and closes the socket. */
+export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents {
+  socket.send(JSON.stringify(errorBody(error)));
+  const { code, reason } = socketCloseOf(error);
+  socket.close(code, reason);
+  const ignore = (): void => undefined;
+  return { message: ignore, taken: ignore, pong: ignore, closed: ignore, ended: Promise.resolve() };
+}
+
+/** @throws InvalidRequestError for an option that the runner cannot serve */
+function checkAgainst({ artifactService }: Pick<Runner, 'artifactService'>, { runConfig }: LiveQuery): void {
+  if (runConfig.saveLiveBlob && !artifactService) {
+    throw new InvalidRequestError('save_live_blob: the app has no place to save audio in; leave it out');
+  }
+}

@@ -1,0 +1,36 @@
+import { type LiveEndpoint, UpgradeRequiredError } from '@eventloom/server';
+import { errorResponse } from '@eventloom/server/internal';
+import { HostedLiveRuns, refuseLive } from './hosted-live-runs.ts';
+import { LIVE_PARAMETERS, LIVE_PATH, LIVE_PROTOCOL, parseLiveQuery } from './live-query.ts';
+
+/**
+ * Lets a server serve live runs at `/run_live`, for its runners with live support.
+ *
+ * @example
+ * const server = createServer({ runners: [runner], live: liveEndpoint() });
+ */
+export function liveEndpoint(): LiveEndpoint {
+  return {
+    path: LIVE_PATH,
+    protocol: LIVE_PROTOCOL,
+    routes: [
+      {
+        method: 'get',
+        path: LIVE_PATH,
+        operationId: 'runLive',
+        summary:
+          'A WebSocket: runs the agent live, with events as text frames, and closes with a reason. Names may be in camel case too',
+        query: LIVE_PARAMETERS,
+        answer: { webSocket: 'Event' },
+        errors: [426],
+        handle: () =>
+          errorResponse(new UpgradeRequiredError('this address is for WebSockets: ask for an upgrade'), {
+            upgrade: 'websocket',
+          }),
+      },
+    ],
+    createHost: (server) => new HostedLiveRuns(server),
+    sessionKeyOf: (request) => parseLiveQuery(new URL(request.url).searchParams).key,
+    refuse: refuseLive,
+  };
+}
