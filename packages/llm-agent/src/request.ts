@@ -19,8 +19,8 @@ import { injectSessionState } from './instruction-template.ts';
 import { isLlmAgent } from './is-llm-agent.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
-import type { RequestProcessor, Step } from './processors/request-processor.ts';
-import { addTools } from './processors/tools.ts';
+import type { Step } from './agent-turn.ts';
+import { addTools } from './tools.ts';
 import { SetModelResponseTool } from './set-model-response-tool.ts';
 import { identityInstruction } from './static-request.ts';
 import { copyPlain } from './step/copy-request.ts';
@@ -193,6 +193,12 @@ function cacheInfo({ agent, branch, session: { events }, invocation: { derived }
   derived.set(key, info);
   return info;
 }
+
+/**
+ * Adds one part of a model request. Changes that plugins and tools make meanwhile go into the actions of the event of the model's
+ * answer.
+ */
+export type RequestProcessor = (request: LlmRequest, step: Step, actions: EventActions) => void | Promise<void>;
 
 /** In this order: what a later processor adds comes after what an earlier one added. */
 const PROCESSORS: readonly RequestProcessor[] = [

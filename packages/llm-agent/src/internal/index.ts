@@ -4,13 +4,13 @@ export { effectiveEvents, effectiveHistory } from '../compaction/effective-histo
 export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
-export type { Step } from '../processors/request-processor.ts';
+export type { Step } from '../agent-turn.ts';
 export { asksPerson } from '../step/asks-person.ts';
 export { EmittedEvents } from '../step/emitted-events.ts';
 export { saveOutput } from '../step/final-output.ts';
 export { ModelCall } from '../step/model-call.ts';
 export { ModelReply } from '../step/model-reply.ts';
 export { prepareRequest, prepareTools } from '../request.ts';
-export { resolveModel } from '../step/resolve-model.ts';
+export { resolveModel } from '../agent-turn.ts';
 export { answersTo, type ResumedCalls } from '../step/resumed-calls.ts';
 export { startCalls } from '../step/run-calls.ts';

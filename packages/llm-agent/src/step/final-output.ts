@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import type { SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { LlmAgent } from '../llm-agent.ts';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 import { isCutShort } from './model-reply.ts';
 
 /** The answer in a final response, a value when there is an output schema; or what is wrong with it. */

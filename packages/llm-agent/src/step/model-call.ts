@@ -7,7 +7,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { ObservedGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 import { copyRequest } from './copy-request.ts';
 
 /** The callbacks around one model call; their state changes gather in the actions of the event to come. */

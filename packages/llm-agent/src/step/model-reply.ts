@@ -11,9 +11,10 @@ import {
   ResponseAggregator,
   type TimingInfo,
   TRANSFER_TAG,
+  CallbackContext,
 } from '@eventloom/core';
+import type { Step } from '../agent-turn.ts';
 import { withCodeTags } from '../code-execution/code-run.ts';
-import type { Step } from '../processors/request-processor.ts';
 import { copyPlain } from './copy-request.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
@@ -133,4 +134,17 @@ export function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
 function isOnlyText(part: Part): boolean {
   for (const key in part) if (key !== 'text' && key !== 'thought') return false;
   return true;
+}
+
+/** Lets the agent's planner change the parts of a whole response. State that the planner writes goes into the actions. */
+export function plannedResponse(
+  { agent: { planner }, context }: Step,
+  response: LlmResponse,
+  eventActions: EventActions,
+): LlmResponse {
+  const { content } = response;
+  if (!planner || !content?.parts?.length) return response;
+  const callbackContext = new CallbackContext({ invocationContext: context, eventActions });
+  const parts = planner.processPlanningResponse(callbackContext, content.parts);
+  return parts ? { ...response, content: { ...content, parts: [...parts] } } : response;
 }

@@ -1,5 +1,5 @@
 import type { BaseAgent, EventActions } from '@eventloom/core';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 
 /**
  * What the model is told of a hand-over that a tool asked for and that cannot be: the tree has no such agent, it is the agent itself, or

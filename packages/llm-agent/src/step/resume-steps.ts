@@ -15,7 +15,7 @@ import {
 } from '@eventloom/core';
 import { type Call, type CallResponse, Calls, isSettled } from '@eventloom/core/internal';
 import type { CodeRun } from '../code-execution/code-run.ts';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { structuredAnswer } from './final-output.ts';
 import { prepareTools } from '../request.ts';

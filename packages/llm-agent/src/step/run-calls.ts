@@ -1,5 +1,5 @@
 import type { BaseTool, Event, FunctionCall } from '@eventloom/core';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 import type { CallOrigin } from './call-origin.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';

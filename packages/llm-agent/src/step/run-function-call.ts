@@ -13,7 +13,7 @@ import {
   ToolContext,
 } from '@eventloom/core';
 import { type ObservedOperation, startOperation } from '@eventloom/core/internal';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { CallListener } from './call-listener.ts';

@@ -15,7 +15,7 @@ import {
 } from '@eventloom/core';
 import { asksPerson } from './asks-person.ts';
 import type { CallOrigin } from './call-origin.ts';
-import type { Step } from '../processors/request-processor.ts';
+import type { Step } from '../agent-turn.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import { requestEvents } from './request-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';

@@ -16,15 +16,13 @@ import {
 } from '@eventloom/core';
 import { startCodeRun } from '../code-execution/code-run.ts';
 import type { LlmAgent } from '../llm-agent.ts';
-import type { Step } from '../processors/request-processor.ts';
-import { missingToolsetsEvent } from '../processors/turn-toolsets.ts';
+import { type Step, resolveModel } from '../agent-turn.ts';
+import { missingToolsetsEvent } from '../turn-toolsets.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
 import { ModelCall } from './model-call.ts';
-import { ModelReply } from './model-reply.ts';
-import { plannedResponse } from './planned-response.ts';
+import { ModelReply, plannedResponse } from './model-reply.ts';
 import { prepareRequest, prepareTools } from '../request.ts';
-import { resolveModel } from './resolve-model.ts';
 import { resumeSteps } from './resume-steps.ts';
 import { answeredCalls, answersTo } from './resumed-calls.ts';
 import { startCalls } from './run-calls.ts';

@@ -1,10 +1,18 @@
-import { type BaseLlm, ConfigurationError, type InvocationContext } from '@eventloom/core';
-import { isLlmAgent } from '../is-llm-agent.ts';
-import type { LlmAgent } from '../llm-agent.ts';
+import { type BaseLlm, type InvocationContext, ConfigurationError } from '@eventloom/core';
+import { isLlmAgent } from './is-llm-agent.ts';
+import type { LlmAgent } from './llm-agent.ts';
+
+/** The agent of a turn with its model and context: what every step of the think-act loop works with. */
+export interface Step {
+  readonly agent: LlmAgent;
+  readonly model: BaseLlm;
+  readonly context: InvocationContext;
+}
 
 /**
- * The agent's model object: its own or that of the nearest LLM agent above it which has one, or what its name stands for.
- * @throws ConfigurationError when there is none, or nobody knows the name
+ * Returns the agent's model: its own, or that of the nearest LLM agent above it that has one. A name is resolved by the runner's
+ * `models`.
+ * @throws ConfigurationError if there is no model, or `models` does not know the name
  */
 export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseLlm {
   const named = agent.model ?? inheritedModel(agent);

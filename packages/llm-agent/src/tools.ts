@@ -1,7 +1,7 @@
 import {
   appendInstructions,
   appendTools,
-  type BaseTool,
+  BaseTool,
   CallbackContext,
   ConfigurationError,
   type EventActions,
@@ -9,14 +9,15 @@ import {
   isBaseTool,
   type LlmRequest,
   ToolContext,
+  enclosureOf,
+  type FunctionDeclaration,
 } from '@eventloom/core';
-import type { LlmAgent } from '../llm-agent.ts';
-import { isPlainTool } from '../static-request.ts';
-import { clientTools, offersClientTools } from './client-tools.ts';
-import type { RequestProcessor } from './request-processor.ts';
+import type { LlmAgent } from './llm-agent.ts';
+import type { RequestProcessor } from './request.ts';
+import { isPlainTool } from './static-request.ts';
 import { turnToolsets } from './turn-toolsets.ts';
 
-/** The tools that the model may call. */
+/** Adds the tools that the model may call. */
 export const addTools: RequestProcessor = (request, { agent, context }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
   const fixed = agent.staticRequest.tools;
@@ -58,7 +59,7 @@ async function addResolvedTools(
   }
 }
 
-/** Tells the model which toolsets it has to do without. */
+/** Tells the model which toolsets are unavailable. */
 function addMissingToolsets(request: LlmRequest, context: InvocationContext): void {
   const { missing } = turnToolsets(context);
   if (missing.size === 0) return;
@@ -69,7 +70,7 @@ function addMissingToolsets(request: LlmRequest, context: InvocationContext): vo
 }
 
 /**
- * The agent's tools, those of its toolsets in place of each, those given for this run, and the functions that the client runs.
+ * Lists the agent's tools, with each toolset replaced by its tools, the tools given for this run, and the client's functions.
  * @throws ConfigurationError when two have one name
  */
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
@@ -85,4 +86,45 @@ async function resolveTools(agent: LlmAgent, context: InvocationContext): Promis
   }
   tools.push(...clientTools(context, names));
   return tools;
+}
+
+/** A function that the client runs: a call gets its response from the client's next message. */
+class ClientTool extends BaseTool {
+  readonly #declaration: FunctionDeclaration;
+
+  constructor(name: string, declaration: FunctionDeclaration) {
+    // Idempotent: the call itself does nothing here, so a resumed run may make it again.
+    super({ name, description: declaration.description ?? '', isLongRunning: true, idempotent: true });
+    this.#declaration = declaration;
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return this.#declaration;
+  }
+
+  override runAsync(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+}
+
+/** True if the agent offers the functions of `runConfig.clientTools`. Agents called as tools and agents in graphs do not. */
+function offersClientTools({ runConfig, branch }: InvocationContext): boolean {
+  return (runConfig.clientTools?.length ?? 0) > 0 && enclosureOf(branch) === '';
+}
+
+/**
+ * Returns the client's functions as tools of the context's agent.
+ * @param own the agent's own tools
+ * @throws ConfigurationError for a function with the name of one of them
+ */
+function clientTools(context: InvocationContext, own: ReadonlySet<string>): BaseTool[] {
+  if (!offersClientTools(context)) return [];
+  return (context.runConfig.clientTools ?? []).map((declaration) => {
+    const { name = '' } = declaration;
+    if (own.has(name))
+      throw new ConfigurationError(
+        `runConfig.clientTools: the agent "${context.agent.name}" has a tool named "${name}" of its own; give the client's function another name`,
+      );
+    return new ClientTool(name, declaration);
+  });
 }

@@ -8,8 +8,8 @@ import {
 } from '@eventloom/core';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
-import { LlmAgent } from '../llm-agent.ts';
-import type { ToolUnion } from '../llm-agent-config.ts';
+import { LlmAgent } from './llm-agent.ts';
+import type { ToolUnion } from './llm-agent-config.ts';
 import { addTools } from './tools.ts';
 
 /** The names of the tools that a model is offered. */
