@@ -5,10 +5,9 @@ import {
   isBaseAgent,
   type JsonValue,
   ObjectType,
-  getFunctionCalls,
-  getFunctionResponses,
   inputRequestOf,
 } from '@eventloom/core';
+import { type Call, Calls } from '@eventloom/core/internal';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
 import type { NodeWork } from './graph-node.ts';
@@ -257,27 +256,20 @@ export interface OpenQuestion {
 const NODE_WORLD = /^[^.@]+@\d+-\d/;
 
 /**
- * What a graph and all within its nodes asked, without an answer, in the order in which it was asked.
- * @param begin of the graph
+ * Returns the long-running calls and requests of a graph, and of everything within its nodes, that have no response, oldest first.
+ *
+ * @param begin the first event of the graph
  * @param events of the run of the runner, from there on
  */
 export function openQuestions({ executionId, branch }: Event, events: readonly Event[]): OpenQuestion[] {
   const prefix = branch === undefined ? '' : `${branch}.`;
-  const isWithin = (event: Event): boolean =>
+  const isWithin = ({ event }: Call): boolean =>
     event.executionId === executionId ||
     (event.branch !== undefined &&
       event.branch.startsWith(prefix) &&
       NODE_WORLD.test(event.branch.slice(prefix.length)));
-  const open = new Map<string, OpenQuestion>();
-  for (const event of events) {
-    for (const { id = '' } of getFunctionResponses(event)) open.delete(id);
-    if (!event.longRunningToolIds?.length || !isWithin(event)) continue;
-    for (const call of getFunctionCalls(event)) {
-      const { id = '', name = '' } = call;
-      if (!event.longRunningToolIds.includes(id)) continue;
-      const { key: _, ...asked } = inputRequestOf(call) ?? { key: '' };
-      open.set(id, { node: event.author, name, id, ...asked });
-    }
-  }
-  return [...open.values()];
+  return new Calls(events).waiting.filter(isWithin).map(({ id, call, event }) => {
+    const { key: _, ...asked } = inputRequestOf(call) ?? { key: '' };
+    return { node: event.author, name: call.name ?? '', id, ...asked };
+  });
 }

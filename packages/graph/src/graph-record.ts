@@ -3,11 +3,12 @@ import {
   type Event,
   type FunctionCall,
   getFunctionCalls,
-  getFunctionResponses,
   inputRequestOf,
+  type InvocationContext,
   type JsonObject,
   type JsonValue,
 } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import {
   askingRun,
   BEGIN,
@@ -27,7 +28,7 @@ export interface AskedQuestion {
   readonly call: FunctionCall;
   readonly key: string;
   /** What the person answered; undefined while there is none. Not to be changed: each attempt reads it. */
-  answer: Readonly<Record<string, JsonValue>> | undefined;
+  readonly answer: Readonly<Record<string, JsonValue>> | undefined;
 }
 
 /**
@@ -102,42 +103,23 @@ export class GraphRecord {
     this.#questions.set(run, asked);
   }
 
-  /** Reads the answers to the questions from what users said. */
-  readAnswers({ session }: { readonly session: { readonly events: readonly Event[] } }): void {
+  /** Reads what users answered. A question of a node that was answered too late is forgotten: the node asks again. */
+  readAnswers({ session, invocation }: Pick<InvocationContext, 'session' | 'invocation'>): void {
     if (this.#questions.size === 0) return;
-    const byId = new Map([...this.#questions.values()].flat().map((question) => [question.call.id, question]));
-    for (const event of session.events) {
-      if (event.author !== 'user') continue;
-      for (const { id, response } of getFunctionResponses(event)) {
-        const question = byId.get(id);
-        // What came too late is no answer to a node. The call of a tool is over with it, as under a model.
-        if (question && (response?.['expired'] !== true || askedCallId(question.call) !== undefined))
-          question.answer = frozen(structuredClone(response ?? {}) as JsonObject);
-        else if (question) this.#forget(question);
-      }
-    }
+    const calls = Calls.of(session, invocation.derived);
+    const answered = (question: AskedQuestion): AskedQuestion[] => {
+      const responses = calls.named(question.call.id ?? '').at(-1)?.responses;
+      const response = responses?.findLast(({ event }) => event.author === 'user')?.response;
+      if (!response) return [question];
+      // A request of a tool stays, and tells the tool that it expired.
+      if (response['expired'] === true && askedCallId(question.call) === undefined) return [];
+      return [{ ...question, answer: frozen(structuredClone(response) as JsonObject) }];
+    };
+    for (const [run, asked] of this.#questions) this.#questions.set(run, asked.flatMap(answered));
   }
 
   /** What a run asked, in order. */
   questionsOf(run: string): readonly AskedQuestion[] {
     return this.#questions.get(run) ?? [];
-  }
-
-  /** The questions that have no answer, by the run that asked. */
-  get openQuestions(): ReadonlyMap<string, readonly AskedQuestion[]> {
-    const open = [...this.#questions].map(([run, asked]): [string, AskedQuestion[]] => [
-      run,
-      asked.filter(({ answer }) => answer === undefined),
-    ]);
-    return new Map(open.filter(([, asked]) => asked.length > 0));
-  }
-
-  /** It is asked anew. */
-  #forget(question: AskedQuestion): void {
-    for (const [run, asked] of this.#questions)
-      this.#questions.set(
-        run,
-        asked.filter((other) => other !== question),
-      );
   }
 }

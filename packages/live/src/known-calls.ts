@@ -1,4 +1,5 @@
-import { type Event, type FunctionCall, getFunctionCalls, type InvocationContext } from '@eventloom/core';
+import type { FunctionCall, InvocationContext } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 
 /** A call of the history, and whether the service knows it by its id. */
 export interface FoundCall {
@@ -26,13 +27,13 @@ export class KnownCalls {
     this.#stretches = [{ from: 0, to: Infinity }];
   }
 
-  get #events(): readonly Event[] {
-    return this.#context.session.events;
+  get #end(): number {
+    return this.#context.session.events.length;
   }
 
   /** A session begins that was told the history. */
   began(): void {
-    this.#stretches = [{ from: this.#events.length, to: Infinity }];
+    this.#stretches = [{ from: this.#end, to: Infinity }];
     this.#isPastHandle = false;
   }
 
@@ -41,13 +42,13 @@ export class KnownCalls {
     const last = this.#stretches.at(-1);
     if (!this.#isPastHandle || !last) return;
     last.to = this.#handleAt;
-    this.#stretches.push({ from: this.#events.length, to: Infinity });
+    this.#stretches.push({ from: this.#end, to: Infinity });
     this.#isPastHandle = false;
   }
 
   /** The service gave a handle for what was said until now. */
   noteHandle(): void {
-    this.#handleAt = this.#events.length;
+    this.#handleAt = this.#end;
     this.#isPastHandle = false;
   }
 
@@ -58,13 +59,11 @@ export class KnownCalls {
 
   /** The newest call with this id; undefined when the history has none. */
   find(id: string): FoundCall | undefined {
-    const events = this.#events;
-    for (let at = events.length - 1; at >= 0; at--) {
-      const event = events[at];
-      const call = event && getFunctionCalls(event).find((other) => other.id === id);
-      if (!event || !call) continue;
-      return { call, author: event.author, isKnown: this.#stretches.some(({ from, to }) => at >= from && at < to) };
-    }
-    return undefined;
+    const { session, invocation } = this.#context;
+    const found = Calls.of(session, invocation.derived).named(id).at(-1);
+    if (!found) return undefined;
+    const { call, event, position } = found;
+    const isKnown = this.#stretches.some(({ from, to }) => position >= from && position < to);
+    return { call, author: event.author, isKnown };
   }
 }

@@ -1,8 +1,8 @@
+import { Calls } from '../calls/calls.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
 import { hasAgentCallbacks, runWithCallbacks } from './agent-callbacks.ts';
 import type { BaseAgent } from './base-agent.ts';
-import { getFunctionResponses } from '../event/event-predicates.ts';
 
 type Work = () => AsyncGenerator<Event, void, void>;
 
@@ -27,41 +27,21 @@ export async function* runResumable(
 }
 
 async function* watched(context: InvocationContext, work: Work): AsyncGenerator<Event, void, void> {
-  const open = new OpenCalls(context);
-  if (open.isEmpty) {
+  const { executionId } = context;
+  const calls = ownCalls(context);
+  if (calls.waiting.length === 0) {
     if (!context.agentState) yield context.createEvent({ actions: { agentState: { begun: true } } });
     for await (const event of work()) {
-      open.add(event);
+      if (event?.content && (event.executionId ?? executionId) === executionId) calls.add(event);
       yield event;
     }
   }
-  if (!open.isEmpty) context.pause();
+  if (calls.waiting.length > 0) context.pause();
 }
 
-/** The agent's long-running calls without a result, including calls made before a resume. */
-class OpenCalls {
-  readonly #executionId: string;
-  readonly #open = new Set<string>();
-
-  constructor({ executionId, branch, past, session }: InvocationContext) {
-    this.#executionId = executionId;
-    for (const event of past?.events ?? []) this.add(event);
-    if (this.isEmpty) return;
-    for (const event of session.events) if (event.author === 'user' && event.branch === branch) this.#close(event);
-  }
-
-  get isEmpty(): boolean {
-    return this.#open.size === 0;
-  }
-
-  /** Records the calls and responses of an event. */
-  add(event: Event): void {
-    if (event?.partial === true || (event?.executionId ?? this.#executionId) !== this.#executionId) return;
-    for (const id of event.longRunningToolIds ?? []) this.#open.add(id);
-    if (!this.isEmpty) this.#close(event);
-  }
-
-  #close(event: Event): void {
-    for (const { id = '' } of getFunctionResponses(event)) this.#open.delete(id);
-  }
+/** The calls that the agent made before a resume, with what users answered on its branch. */
+function ownCalls({ executionId, branch, past, session }: InvocationContext): Calls {
+  const isOwn = (event: Event): boolean =>
+    event.author === 'user' ? event.branch === branch : event.executionId === executionId;
+  return new Calls(past ? session.events.filter(isOwn) : []);
 }

@@ -133,6 +133,12 @@ test('long-running calls wait until they have a response', () => {
   expect(calls.waiting.map(({ id }) => id)).toEqual(['c']);
 });
 
+test('a long-running call waits no more when a newer call of its id on its branch replaced it', () => {
+  const later = { invocationId: 'e-2' };
+  expect(new Calls([waiting('a'), waiting('a', later), responding('a', 1, later)]).waiting).toEqual([]);
+  expect(new Calls([waiting('a'), waiting('a', { branch: 'x' })]).waiting).toHaveLength(2);
+});
+
 test('a resumable run is open until it ends', () => {
   expect(new Calls([begun, calling(['c'])]).isRunOpen('e-1')).toBe(true);
   expect(new Calls([begun, ended]).isRunOpen('e-1')).toBe(false);

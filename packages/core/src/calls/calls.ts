@@ -100,10 +100,10 @@ export class Calls {
     this.#size = events.length;
   }
 
-  /** Reads the next event, which must not be a rewind. A partial event counts for nothing. */
-  add(event: Event): void {
+  /** Reads the next event, which must not be a rewind, and returns its calls. A partial event counts for nothing. */
+  add(event: Event): readonly Call[] {
     const position = this.#size++;
-    if (event.partial === true) return;
+    if (event.partial === true) return [];
     if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
     else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
     const inReply: Call[] = [];
@@ -116,6 +116,7 @@ export class Calls {
       answered.push(call);
     }
     if (answered.length > 0) this.#answeredIn.set(event, answered);
+    return inReply;
   }
 
   #addCall(call: FunctionCall, event: Event, position: number, inReply: readonly Call[]): Call {
@@ -180,9 +181,11 @@ export class Calls {
     );
   }
 
-  /** Long-running calls without a response, oldest first. */
+  /** Long-running calls that can still have their first response, oldest first: each is the newest of its id on its branch. */
   get waiting(): Call[] {
-    return this.#all.filter(({ isLongRunning, responses }) => isLongRunning && responses.length === 0);
+    return this.#all.filter(
+      (call) => call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call,
+    );
   }
 
   /** True for a resumable run that did not end. */

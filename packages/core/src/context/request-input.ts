@@ -1,7 +1,5 @@
-import type { FunctionResponse } from '../content/content.ts';
+import { type Call, Calls } from '../calls/calls.ts';
 import type { Event } from '../event/event.ts';
-import { getFunctionCalls, getFunctionResponses } from '../event/event-predicates.ts';
-import { newestFirst } from '../event/newest-first.ts';
 import {
   inputOf,
   type InputRequestParams,
@@ -12,28 +10,30 @@ import {
 import type { InvocationContext } from './invocation-context.ts';
 
 /**
- * Asks a person for input, for an agent of one's own:
+ * Asks a person for input, for custom agents:
  *
  *     const size = yield* requestInput(context, { message: 'Which size?' });
  *     if (size === undefined) return;
  *
- * Gives the answer, as the schema wants it. While there is none it yields the question, unless that was asked already, and gives
- * undefined: the agent returns then. With the answer it is run again from its beginning, or in a run that can be resumed from its
- * last checkpoint, and asks again: so each question of an agent needs a key of its own. To an answer that came too late it asks anew.
+ * Returns the answer, as the schema wants it. While there is none, yields the request, unless it was made already, and returns undefined:
+ * the agent returns then. With the answer the agent is run again from its beginning, or in a resumable run from its last checkpoint, and
+ * asks again: so each request of an agent needs a key of its own. A request that was answered too late is made again.
  *
- * In a run that can be resumed all that run the agent wait, and go on when it is done. In others the run ends, and the answer begins a
- * run of this agent alone.
- * @throws ConfigurationError for a schema that JSON Schema cannot say, and for what is not JSON
+ * In a resumable run all agents that run this agent wait, and continue when it is done. In other runs the run ends, and the answer starts
+ * a run of this agent alone.
+ *
+ * @throws ConfigurationError for a schema that JSON Schema cannot express, and for values that are not JSON
  */
 export async function* requestInput(
   context: InvocationContext,
   params: InputRequestParams = {},
 ): AsyncGenerator<Event, unknown, void> {
   const request = toInputRequest('requestInput', params);
-  const found = findQuestion(context, request.key);
-  const answer = inputOf(found?.answer);
+  const asked = findRequest(context, request.key);
+  const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;
+  const answer = inputOf(response);
   if (answer !== undefined) return answer;
-  if (!found || found.answer) {
+  if (!asked || response) {
     const id = `adk-${context.platform.newUuid()}`;
     const content = { role: 'model', parts: [inputRequestPart(request, id)] };
     yield context.createEvent({ content, longRunningToolIds: [id] });
@@ -42,36 +42,18 @@ export async function* requestInput(
   return undefined;
 }
 
-/** A question that was asked. */
-interface Question {
-  readonly answer: FunctionResponse['response'];
-}
-
 /**
- * The newest question of the agent under this key: asked in this run of it, or in one before that led to this one, each by an answer
- * to what it asked.
+ * Finds the newest request of the agent under this key: made in this run of it, or in a run that led to this one by an answer to one of its
+ * calls.
  */
-function findQuestion(context: InvocationContext, key: string): Question | undefined {
-  const answers = new Map<string, NonNullable<FunctionResponse['response']>>();
-  const runs = new Set([context.invocationId]);
-  /** What the messages of these runs answer. */
-  const leading = new Set<string>();
-  for (const event of newestFirst(context.session.events)) {
-    if (event.author === 'user') {
-      for (const { id = '', response = {} } of getFunctionResponses(event)) {
-        if (!answers.has(id)) answers.set(id, response);
-        if (runs.has(event.invocationId)) leading.add(id);
-      }
-      continue;
-    }
-    for (const call of getFunctionCalls(event)) {
-      const { id = '' } = call;
-      if (leading.has(id)) runs.add(event.invocationId);
-      if (inputRequestOf(call)?.key === key && runs.has(event.invocationId) && isOwn(context, event))
-        return { answer: answers.get(id) };
-    }
-  }
-  return undefined;
+function findRequest(context: InvocationContext, key: string): Call | undefined {
+  const { session, invocation, invocationId } = context;
+  const runs = new Set([invocationId]);
+  return Calls.of(session, invocation.derived).all.findLast((call) => {
+    if (call.responses.some(({ event }) => event.author === 'user' && runs.has(event.invocationId)))
+      runs.add(call.event.invocationId);
+    return inputRequestOf(call.call)?.key === key && runs.has(call.event.invocationId) && isOwn(context, call.event);
+  });
 }
 
 function isOwn({ agent, branch, executionId, invocationId }: InvocationContext, event: Event): boolean {

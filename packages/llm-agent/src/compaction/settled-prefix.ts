@@ -1,11 +1,5 @@
-import {
-  beginsResumableRun,
-  enclosureOf,
-  type Event,
-  getFunctionCalls,
-  getFunctionResponses,
-  ObjectType,
-} from '@eventloom/core';
+import { enclosureOf, type Event } from '@eventloom/core';
+import { type Call, Calls } from '@eventloom/core/internal';
 
 /** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
 const WAITS_FOR_INVOCATIONS = 10;
@@ -65,35 +59,25 @@ function earliestTimes(events: readonly Event[]): Float64Array {
   return earliest;
 }
 
-/** For each index, the last one that has to go with it; Infinity when what it waits for is still to come. */
+/** For each index, the last one that has to go with it; Infinity if what it waits for is still to come. */
 function positionsNeeded(events: readonly Event[], positions: readonly number[]): number[] {
   const needed = positions.map((_, index) => index);
   const begun = new Map<string, number>();
-  const called = new Map<string, number>();
-  const open = new Map<string, number>();
-  const unfinished = new Set<string>();
+  const calls = new Calls();
   const reach = (first: number, last: number): void => void (needed[first] = Math.max(needed[first] ?? first, last));
   for (const [index, position] of positions.entries()) {
     const event = events[position] as Event;
     const first = begun.get(event.invocationId);
     if (first === undefined) begun.set(event.invocationId, index);
     else reach(first, index);
-    if (beginsResumableRun(event)) unfinished.add(event.invocationId);
-    else if (event.object === ObjectType.runnerEnd) unfinished.delete(event.invocationId);
-    if (enclosureOf(event.branch) !== '') continue;
-    for (const { id, name = '' } of getFunctionCalls(event)) {
-      called.set(id ?? name, index);
-      // Any other call without a response was cut off, and will never have one.
-      if (id !== undefined && event.longRunningToolIds?.includes(id)) open.set(id, index);
-    }
-    for (const { id, name = '' } of getFunctionResponses(event)) {
-      const at = called.get(id ?? name);
-      if (at !== undefined) reach(at, index);
-      if (id !== undefined) open.delete(id);
-    }
+    calls.add(event);
   }
-  for (const index of open.values()) needed[index] = Infinity;
+  const isSeen = ({ event }: Call): boolean => enclosureOf(event.branch) === '';
+  for (const call of calls.all.filter(isSeen))
+    for (const { position } of call.responses) reach(call.position, position);
+  // Any other call without a response was interrupted, and will never have one.
+  for (const { position } of calls.waiting.filter(isSeen)) needed[position] = Infinity;
   for (const [invocationId, index] of [...begun].slice(-1 - WAITS_FOR_INVOCATIONS))
-    if (unfinished.has(invocationId)) needed[index] = Infinity;
+    if (calls.isRunOpen(invocationId)) needed[index] = Infinity;
   return needed;
 }

@@ -11,9 +11,9 @@ import {
   EventTag,
   getFunctionCalls,
   newestEntries,
-  ObjectType,
   withTag,
 } from '@eventloom/core';
+import { type Call, Calls } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
 import { hasControlCharacter } from '../http/check-id.ts';
@@ -119,24 +119,22 @@ function complete(event: Event, platform: Platform): Event {
  * @throws ForbiddenError for a call without a response, and for a resumable run without an end
  */
 function asHistory(events: readonly Event[]): Event[] {
-  const open = new Map<string, readonly [number, string]>();
-  for (const [at, event] of [...newestEntries(events)].reverse()) {
-    const { invocationId, branch = '', content, object } = event;
-    for (const { functionCall, functionResponse } of content?.parts ?? []) {
-      const { id, name = '' } = functionCall ?? functionResponse ?? {};
-      const place = `call ${branch}\0${id ?? name}`;
-      if (functionCall) open.set(place, [at, `the call ${quotedName(id ?? name)} without its response`]);
-      if (functionResponse) open.delete(place);
-    }
-    if (beginsResumableRun(event)) open.set(`run ${invocationId}`, [at, 'a run that can be resumed and did not end']);
-    if (object === ObjectType.runnerEnd) open.delete(`run ${invocationId}`);
-  }
-  for (const [at, what] of open.values()) {
-    throw new ForbiddenError(
-      `events[${at}]: has ${what}, and no run may go on with what no model said; leave it out, or give the server trustImportedEvents`,
-    );
+  const calls = new Calls(events);
+  const isOpen = (call: Call): boolean =>
+    call.responses.length === 0 && calls.newest(call.id, call.event.branch) === call;
+  const open = calls.all.find(isOpen);
+  if (open) refuse(open.position, `the call ${quotedName(open.id)} without its response`);
+  for (const [position, event] of newestEntries(events)) {
+    if (beginsResumableRun(event) && calls.isRunOpen(event.invocationId))
+      refuse(position, 'a run that can be resumed and did not end');
   }
   return events.map((event) =>
     beginsResumableRun(event) || getFunctionCalls(event).length > 0 ? withTag(event, EventTag.imported) : event,
+  );
+}
+
+function refuse(position: number, what: string): never {
+  throw new ForbiddenError(
+    `events[${position}]: has ${what}, and no run may go on with what no model said; leave it out, or give the server trustImportedEvents`,
   );
 }
