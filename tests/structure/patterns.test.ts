@@ -21,7 +21,8 @@ const ALLOWED: readonly AllowedPattern[] = [
 
 const file = (text: string) => ({ path: 'packages/core/src/a.ts', text });
 
-describe('the patterns of this repository', () => {
+// Every source is parsed.
+describe('the patterns of this repository', { timeout: 60_000 }, () => {
   const sources = shippedSources(readWorkspaces().flatMap(({ files }) => files));
 
   test('exist', () => {
