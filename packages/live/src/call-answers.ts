@@ -10,20 +10,19 @@ import {
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveCallsParams } from './live-calls.ts';
 
-/** Whose call is answered, and to whom. */
 export interface CallAnswersParams extends Pick<LiveCallsParams, 'context' | 'session' | 'emit' | 'answer' | 'tell'> {
   readonly call: FunctionCall;
   readonly tool: BaseTool | undefined;
 }
 
 /**
- * What the model is told of one call. A call that keeps it from speaking is answered once: with its result, or, where the tool listens
- * to the client, with the word that it is under way; what such a tool finds is then told in words, and its end as far as it says
- * something new. A call that does not is answered with every chunk as it comes, where the service takes that, and then with its result.
+ * The responses to one call of the model. A blocking call gets one response: its result, or, for a tool that listens to the client, the note
+ * that it is under way; the chunks of such a tool, and the part of its result that does not repeat them, are then sent as text. A non-blocking
+ * call gets each chunk as it comes, where the service takes interim responses, and then its result.
  */
 export class CallAnswers {
   readonly #params: CallAnswersParams;
-  /** True when responses tell whether more of them come. */
+  /** True when each response says whether more responses follow. */
   readonly #isStreamed: boolean;
   #isOpen = false;
   #began: Promise<void> | undefined;
@@ -37,12 +36,12 @@ export class CallAnswers {
     this.#isStreamed = tool?.isNonBlocking === true && session.takesInterimResponses;
   }
 
-  /** The tool begins to listen to the client. Stored, so that the call has a response however the tool ends. Told once. */
+  /** Sends the note that the tool listens to the client now. Stored, so that the call has a response however the tool ends. Sent once. */
   underWay(): Promise<void> {
-    return (this.#began ??= this.#tellUnderWay());
+    return (this.#began ??= this.#sendUnderWay());
   }
 
-  async #tellUnderWay(): Promise<void> {
+  async #sendUnderWay(): Promise<void> {
     const { context, emit, answer, call } = this.#params;
     const { id = '', name = '' } = call;
     const functionResponse = { id, name, response: { status: 'under way; what it finds is told as it comes' } };
@@ -53,7 +52,7 @@ export class CallAnswers {
     answer({ ...functionResponse, willContinue: true, scheduling: 'SILENT' });
   }
 
-  /** The tool passed something on. */
+  /** Sends a chunk of the tool. */
   async chunk(event: Event): Promise<void> {
     const { tool, call, answer, tell } = this.#params;
     if (event.partial !== true || !(tool?.hasInputStream || tool?.isNonBlocking)) return;
@@ -71,29 +70,29 @@ export class CallAnswers {
     }
   }
 
-  /** Passes on the event with what came of the call. */
+  /** Emits the event with the result of the call. */
   async emit(event: Event): Promise<void> {
     this.#isStored = true;
     await this.#params.emit(event);
   }
 
-  /** The call was cut off by the end of the agent's part. Who reads the history knows of it; the model of this part is told nothing more. */
-  async cutOff(): Promise<void> {
+  /** Stores that the end of the agent's part interrupted the call, for later readers of the history. The model gets no response. */
+  async interrupt(): Promise<void> {
     const { context, call } = this.#params;
     if (this.#isStored) return;
     const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...INTERRUPTED_CALL } };
     try {
       await this.emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     } catch (error) {
-      // Nobody reads any more, so nothing is stored.
+      // Without a reader nothing is stored.
       if (!RunAbortedError.isInstance(error)) throw error;
     }
   }
 
-  /** The call is over, or waits for a person. */
+  /** Sends the result of the call, or that it waits for a person. */
   result(event: Event): void {
     const { answer } = this.#params;
-    // With the answer of the person it is run again, and answered further.
+    // With the person's answer the call runs again, and gets further responses.
     const isMore = this.#isStreamed && asksPerson(event.actions);
     for (const result of getFunctionResponses(event)) {
       const response =
@@ -104,7 +103,7 @@ export class CallAnswers {
     this.#isOpen = false;
   }
 
-  /** The model stopped the call, and knows it: only that no more responses come is left to say. */
+  /** Says that no more responses follow, after the model stopped the call. */
   stopped(): void {
     const { call, answer } = this.#params;
     if (!this.#isOpen) return;
@@ -134,7 +133,7 @@ class SentChunks {
     return isResult && this.#isSent(response['result']) ? undefined : response;
   }
 
-  /** As a streaming tool puts its chunks together: texts as one text, others as a list, null or nothing where there are none. */
+  /** Compares with the chunks as a streaming tool puts them together: texts as one text, others as a list, null or nothing where there are none. */
   #isSent(value: unknown): boolean {
     const chunks = this.#chunks;
     if (value === undefined || value === null) return chunks.length === 0;

@@ -1,8 +1,8 @@
-/** What to do about an error of a live run. */
+/** Advice about an error of a live run. */
 export interface ErrorAdvice {
-  /** `stop`: end the call. `retry`: say it again after a while, a few times. `continue`: go on reading. */
+  /** `stop`: end the call. `retry`: try again after a while, a few times. `continue`: go on reading. */
   readonly action: 'stop' | 'retry' | 'continue';
-  /** True for what is worth a line in the log: a code that this version does not know, and a fault of what it runs on. */
+  /** True for an error that should be logged: an unknown code, or a fault in code or configuration. */
   readonly log: boolean;
 }
 
@@ -36,10 +36,10 @@ const CONTINUE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What whoever reads a live run is to do about the `errorCode` of an event. What the model refuses to say and what is used up is not to be
- * tried again; a `retry` wants a wait that grows, and an end. After an error of the model, or of what the client said, the run goes on;
- * it is over, and its last event this error, for what the runtime itself gives up at: `stop`. The same codes may also be the last event of a
- * run, when the service ends or refuses its connections with them: `retry` is then a call of its own, after a while.
+ * Advises the reader of a live run about the `errorCode` of an event. Refusals of the model and exhausted limits should not be retried; a
+ * `retry` needs growing delays and an end. The run continues after an error of the model or of a client's request. It has ended, with the
+ * error as its last event, where the runtime itself gives up: `stop`. The other codes can be the last event of a run as well, when the service
+ * ends or refuses its connections with them: `retry` then means a new call after a while.
  */
 export function errorAdvice(errorCode: string): ErrorAdvice {
   if (STOP.has(errorCode)) return { action: 'stop', log: false };

@@ -19,26 +19,25 @@ import { Semaphore } from './semaphore.ts';
 import type { ServiceSession } from './service-session.ts';
 import { STOP_STREAMING } from './stop-streaming-tool.ts';
 
-/** What calls are run with. */
 export interface LiveCallsParams {
   readonly run: QueueLiveRun;
   readonly context: InvocationContext;
   readonly session: ServiceSession;
-  /** Passes an event on; settles when it was committed. */
+  /** Emits an event; resolves when it is committed. */
   readonly emit: (event: Event) => Promise<void>;
-  /** Takes what the model is told of a call. */
+  /** Sends a response to the model. */
   readonly answer: (response: FunctionResponse) => void;
-  /** Takes what the model is told beside its calls. */
+  /** Sends the model content that is no response. */
   readonly tell: (content: Content) => void;
-  /** A call is over, answered or not. */
+  /** Called when a call has ended, with a response or without. */
   readonly onSettled: (call: FunctionCall) => void;
-  /** What no tool's failure is: a callback's, a store's. */
+  /** Called with a failure that is not the tool's: of a callback or a store. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Calls that are to be run: of an event that is committed, or such as go on because a person answered. */
+/** Calls to start: those of a committed event, or calls that resume because a person answered. */
 export interface CallsToStart {
-  /** Whose calls they are. */
+  /** The agent that made the calls. */
   readonly step: Step;
   readonly tools: LlmRequest['toolsDict'];
   readonly eventId: string;
@@ -46,14 +45,14 @@ export interface CallsToStart {
   readonly resumed?: ResumedCalls;
 }
 
-/** The calls of a live run that are under way: each runs by itself and is answered when it is done, while both sides speak on. */
+/** The running tool calls of a live run. Each runs by itself and gets its response when it is done, while the conversation continues. */
 export class LiveCalls {
   readonly #params: LiveCallsParams;
   readonly #slots: Semaphore;
   readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
   #isHandingOver = false;
-  /** True once a call is about to be answered by which the agent gives control away. */
+  /** True once a call that gives control away is about to get its response. */
   #isGivingControl = false;
 
   constructor(params: LiveCallsParams) {
@@ -62,18 +61,18 @@ export class LiveCalls {
     this.#slots = new Semaphore(maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls);
   }
 
-  /** True while a call is under way that comes to an end by itself: one that listens to the client may not. */
+  /** True while a call runs that ends by itself: one that listens to the client may not. */
   get isBusy(): boolean {
     for (const { input } of this.#running) if (!input) return true;
     return false;
   }
 
-  /** True when a call was answered by which the agent gives control away. */
+  /** True when a call that gives control away got its response. */
   get isHandingOver(): boolean {
     return this.#isHandingOver;
   }
 
-  /** Runs calls, at most `maxParallelToolCalls` at once. None when the agent hands over: they are nobody's any more. */
+  /** Runs calls, at most `maxParallelToolCalls` at once. Does nothing when control has moved to another agent. */
   start({ calls, ...rest }: CallsToStart): void {
     if (this.#isHandingOver) return;
     for (const call of calls) {
@@ -84,13 +83,13 @@ export class LiveCalls {
     }
   }
 
-  /** Stops calls that the model takes back: nobody is told what came of them. */
+  /** Stops calls that the model cancelled: their results are dropped. */
   cancel(ids: readonly string[]): void {
     for (const { call, guard } of this.#running)
       if (ids.includes(call.id ?? '')) guard.abort(new DOMException('the model took the call back', 'AbortError'));
   }
 
-  /** Stops the calls of a tool that listens to the client. False when there are none. */
+  /** Stops the calls of a tool that listens to the client. Returns false when there are none. */
   stopStreaming(toolName: string): boolean {
     const streaming = [...this.#running].filter(({ call, input }) => input && call.name === toolName);
     for (const { guard, answers } of streaming) {
@@ -100,17 +99,17 @@ export class LiveCalls {
     return streaming.length > 0;
   }
 
-  /** Stops all calls, and waits until they are over. Those that have no response get one, so that a later run knows of it. */
+  /** Stops all calls and waits for their ends. A call without a response gets one, for later runs. */
   async stop(): Promise<void> {
-    this.#cutOff(() => true);
+    this.#interrupt(() => true);
     await Promise.all(this.#work);
   }
 
-  #cutOff(isMeant: (call: FunctionCall) => boolean): void {
+  #interrupt(isMeant: (call: FunctionCall) => boolean): void {
     for (const running of this.#running) {
       const { call, guard } = running;
       if (guard.signal.aborted || !isMeant(call)) continue;
-      running.isCutOff = true;
+      running.isInterrupted = true;
       guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
     }
   }
@@ -122,9 +121,9 @@ export class LiveCalls {
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? run.openInput(id) : undefined;
     const answers = new CallAnswers({ ...this.#params, context: step.context, call, tool });
-    const running: Running = { call, guard, input, answers, isCutOff: false };
+    const running: Running = { call, guard, input, answers, isInterrupted: false };
     this.#running.add(running);
-    // Calls that never end by themselves, that end such, and that speech waits for, wait for no others.
+    // Calls that do not end by themselves, calls that end those, and calls that the user's speech waits for are not limited.
     const isCounted = !input && call.name !== STOP_STREAMING && !givesControlAway(call, context);
     if (isCounted) await this.#slots.take();
     try {
@@ -141,19 +140,19 @@ export class LiveCalls {
       if (guard.signal.aborted || !event) return;
       const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, step.context);
       // Control goes to one agent.
-      running.isCutOff = givesControl && this.#isGivingControl;
-      if (running.isCutOff) return;
+      running.isInterrupted = givesControl && this.#isGivingControl;
+      if (running.isInterrupted) return;
       this.#isGivingControl ||= givesControl;
       await answers.emit(event);
       if (!givesControl) answers.result(event);
       else {
         this.#isHandingOver = true;
-        this.#cutOff((other) => givesControlAway(other, context));
+        this.#interrupt((other) => givesControlAway(other, context));
       }
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
-      if (running.isCutOff) await answers.cutOff().catch(this.#params.onFailure);
+      if (running.isInterrupted) await answers.interrupt().catch(this.#params.onFailure);
       if (isCounted) this.#slots.give();
       this.#running.delete(running);
       if (input) run.closeInput(id, input);
@@ -163,23 +162,23 @@ export class LiveCalls {
   }
 }
 
-/** A call that is under way. */
+/** A call that runs. */
 interface Running {
   readonly call: FunctionCall;
   readonly guard: AbortGuard;
-  /** What its tool hears of the client. */
+  /** The client's media for the tool. */
   readonly input: BaseLiveRequestQueue | undefined;
   readonly answers: CallAnswers;
-  /** Stopped by the runtime and not by the model. */
-  isCutOff: boolean;
+  /** True when the runtime stopped the call, and not the model. */
+  isInterrupted: boolean;
 }
 
-/** True for a call by which an agent of a sequence says that its part is done. An agent's own tool may have the name elsewhere. */
+/** True for a call that ends the part of an agent in a sequence. Elsewhere an agent may have its own tool of this name. */
 function isCompletion(call: FunctionCall, { extraTools }: InvocationContext): boolean {
   return call.name === TASK_COMPLETED && extraTools.some(({ name }) => name === TASK_COMPLETED);
 }
 
-/** True for a call after which another agent is to have the conversation, when it succeeds. */
+/** True for a call that moves control to another agent when it succeeds. */
 export function givesControlAway(call: FunctionCall, context: InvocationContext): boolean {
   return isTransfer(call) || isCompletion(call, context);
 }

@@ -1,9 +1,9 @@
 import { LiveConnectionError, RunAbortedError } from '@eventloom/core';
 
 /**
- * Why an agent speaks with a connection no longer: the client closed its queue, the agent handed over, a callback answered in the
- * model's place, another connection takes its place, the service's time for a session is over, the invocation is ended, another run takes the
- * session over, or nobody reads.
+ * The reasons for leaving a connection: the client closed its queue, control moved to another agent, a callback answered in the model's place,
+ * another connection replaces it, the service's time limit for a session was reached, the invocation was ended, another run takes the session,
+ * or the run has no reader.
  */
 export type Ending =
   | 'closed'
@@ -15,13 +15,13 @@ export type Ending =
   | 'takenOver'
   | 'stopped';
 
-/** How an agent's part of a live run ends: the first reason counts, and a failure is one. */
+/** The end of an agent's part of a live run: the first reason counts, and a failure is one. */
 export class LiveEnding {
   #reason: Ending | undefined;
   #failure: { readonly error: unknown } | undefined;
   readonly #onEnd: () => void;
 
-  /** @param onEnd told when a reason comes up to leave the connection */
+  /** @param onEnd called when there is a reason to leave the connection */
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
   }
@@ -34,12 +34,12 @@ export class LiveEnding {
     return this.#failure;
   }
 
-  /** True when no other connection is to be made. */
+  /** True when no other connection is made. */
   get isOver(): boolean {
     return this.#failure !== undefined || (this.#reason !== undefined && this.#reason !== 'reconnecting');
   }
 
-  /** True when the connection is to be left. */
+  /** True when the connection is left. */
   get isLeaving(): boolean {
     return this.#failure !== undefined || this.#reason !== undefined;
   }
@@ -56,13 +56,13 @@ export class LiveEnding {
     this.#onEnd();
   }
 
-  /** Fails, but for what a connection throws when it is lost: its reader gets that as well. */
+  /** Fails, except with the error of a lost connection, which its reader gets as well. */
   failUnlessLost(error: unknown): void {
     if (!LiveConnectionError.isInstance(error) && !RunAbortedError.isInstance(error)) this.fail(error);
   }
 
-  /** Another connection is being made. */
-  goOn(): void {
+  /** Withdraws the reason `reconnecting`: another connection is being opened. */
+  reconnect(): void {
     if (this.#reason === 'reconnecting') this.#reason = undefined;
   }
 }

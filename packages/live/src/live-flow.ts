@@ -55,7 +55,7 @@ export async function* runLiveFlow(
   if ((await running) === 'takenOver') await context.untilAborted(Promise.withResolvers<never>().promise);
 }
 
-/** One agent's part of a live run: its connections, one after the other, and what goes on around them. */
+/** One agent's part of a live run: its connections, one after the other, and the input, output and calls around them. */
 class LiveFlow {
   readonly #step: Step;
   readonly #context: InvocationContext;
@@ -70,7 +70,7 @@ class LiveFlow {
   readonly #ending: LiveEnding;
   readonly #closeTimeout: CloseTimeout;
   readonly #saveTimeout: CloseTimeout;
-  /** Aborted when no connection is to be made any more: waits for one end. */
+  /** Aborted when no further connection is opened: waits for a connection end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
 
@@ -133,7 +133,7 @@ class LiveFlow {
       onSettled: (call) => {
         this.#input.settled(call);
         if (!this.#calls.isHandingOver) this.#input.release(call);
-        // Who hangs up waits for no call.
+        // A client that hangs up waits for no call.
         else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
         this.#endIfDone();
       },
@@ -141,7 +141,7 @@ class LiveFlow {
     });
   }
 
-  /** Speaks until there is a reason to stop, and says which. @throws what the run fails with */
+  /** Converses until there is a reason to stop, and resolves to the reason. @throws the failure of the run */
   async run(): Promise<Ending | undefined> {
     const { abortSignal, progress } = this.#context;
     const hangUp = (): void => void this.#session.close();
@@ -160,12 +160,12 @@ class LiveFlow {
     }
   }
 
-  /** Ends the flow, whatever it is doing: nobody reads its events any more. */
+  /** Ends the flow at once, because its events have no reader. */
   stop(): void {
     this.#ending.end('stopped');
   }
 
-  /** Makes one connection after the other. */
+  /** Opens one connection after the other. */
   async #speak(): Promise<void> {
     let isLost = false;
     try {
@@ -182,7 +182,7 @@ class LiveFlow {
           if (this.#ending.isOver) break;
           this.#context.throwIfAborted();
           await this.#leave();
-          await this.#output.cutOff();
+          await this.#output.interrupt();
           isLost = isLoss(error);
           this.#input.watch(isLost);
           if (!this.#ending.isOver) await this.#policy.afterLoss(error);
@@ -191,46 +191,46 @@ class LiveFlow {
         }
       }
     } catch (error) {
-      if (this.#context.liveRequestQueue?.isClosed && isLoss(error)) await this.#tellLoss(error);
+      if (this.#context.liveRequestQueue?.isClosed && isLoss(error)) await this.#emitLoss(error);
       else this.#ending.fail(error);
     }
     await this.#calls.stop();
   }
 
-  /** Who hung up is told that there is no connection, and no more. What was written and not sent is stored. */
-  async #tellLoss(error: LiveConnectionError): Promise<void> {
+  /** Emits that there is no connection, after the client hung up, and stores written requests that were not sent. */
+  async #emitLoss(error: LiveConnectionError): Promise<void> {
     const { code, message, errorCode = code } = error;
     await this.#input.storeRest();
     await this.#emit(createErrorEvent(this.#context.createEvent(), errorCode, message));
     this.#ending.end('closed');
   }
 
-  /** Passes on what was said so far, whatever the end is. @throws what the run fails with */
+  /** Emits the words so far, whatever the end is. @throws the failure of the run */
   async #finish(): Promise<void> {
     const { reason, failure } = this.#ending;
     if (reason === 'stopped') return;
     if (failure) {
-      // What goes wrong here does not take the place of the failure.
-      if (!this.#context.abortSignal.aborted) await this.#tellRest(true).catch(() => undefined);
+      // An error here does not replace the failure.
+      if (!this.#context.abortSignal.aborted) await this.#emitRest(true).catch(() => undefined);
       throw failure.error;
     }
-    await this.#tellRest(reason === 'takenOver');
+    await this.#emitRest(reason === 'takenOver');
     if (reason !== 'timedOut') return;
     this.#context.endInvocation();
     const message = 'the service ended the session: its time is over, and runConfig.liveReconnect is false';
     await this.#emit(createErrorEvent(this.#context.createEvent(), SESSION_TIME_LIMIT, message));
   }
 
-  async #tellRest(isInterrupted: boolean): Promise<void> {
+  async #emitRest(isInterrupted: boolean): Promise<void> {
     await this.#output.flush(isInterrupted);
     await this.#recordings?.end();
   }
 
-  /** Makes a connection and reads it to its end. */
+  /** Opens a connection and reads it to its end. */
   async #runConnection(): Promise<void> {
     const { model, context } = this.#step;
     const { handle } = this.#session;
-    // A history is all that the connection knows: it holds what was said so far.
+    // Without a handle the connection knows only the history, which must hold the words so far.
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
     const { call, answer } = await connecting.until(
@@ -246,11 +246,11 @@ class LiveFlow {
     const { request } = call;
     this.#tools = request.toolsDict;
     context.countLlmCall();
-    this.#ending.goOn();
+    this.#ending.reconnect();
     this.#run.noteConnecting();
     const opening = model.connect(request, connecting.signal);
     const connection = await connecting.until(opening).catch((error: unknown) => {
-      // It may come when nobody waits for it any more.
+      // A connection that opens later is closed.
       void opening.then((late) => closeConnection(context, late)).catch(() => undefined);
       throw error;
     });
@@ -278,7 +278,7 @@ class LiveFlow {
     this.#calls.cancel(response.toolCallCancellation?.ids ?? []);
     await this.#output.take(response);
     this.#session.note(response);
-    // A turn is let come to its end; when the time does not suffice, the service ends the connection itself.
+    // A turn may finish first. If the time does not suffice, the service ends the connection itself.
     if (this.#policy.isLeaveDue && !this.#output.isSpeaking) this.#ending.end('reconnecting');
     this.#endIfDone();
   }
@@ -288,17 +288,17 @@ class LiveFlow {
     await this.#input.stop();
   }
 
-  /** True when the model is told nothing more: the invocation was ended, or the agent hands over. */
+  /** True when the model gets nothing more: the invocation was ended, or control moves to another agent. */
   get #isDone(): boolean {
     return this.#context.isEnded || this.#calls.isHandingOver;
   }
 
-  /** An invocation that was ended, and an agent that hands over, go on until the calls are over: what came of them is stored. */
+  /** Ends the flow after an ended invocation or a transfer, once the calls have ended and their results are stored. */
   #endIfDone(): void {
     if (this.#isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 
-  /** @throws RunAbortedError when nobody reads any more */
+  /** @throws RunAbortedError when the run has no reader */
   async #emit(event: Event): Promise<void> {
     if (!(await this.#emitted.emit(event))) throw new RunAbortedError('nobody reads the events of this run any more');
     this.#endIfDone();

@@ -18,30 +18,29 @@ import type { QueueLiveRun } from './queue-live-run.ts';
 import { type PumpOutcome, RequestPump } from './request-pump.ts';
 import type { ServiceSession } from './service-session.ts';
 import { isOnlyStreamed } from './streamed-events.ts';
-import { takeInWritten, type WrittenRequest } from './take-in-written.ts';
+import { acceptWritten, type WrittenRequest } from './accept-written.ts';
 
-/** What the input of a live run is made of. */
 export interface LiveInputParams {
   readonly context: InvocationContext;
   readonly run: QueueLiveRun;
   readonly session: ServiceSession;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;
-  /** Passes an event on; settles when it was committed. */
+  /** Emits an event; resolves when it is committed. */
   readonly emit: (event: Event) => Promise<void>;
-  /** What a client wrote is stored. */
+  /** Called with a written request, once it is stored. */
   readonly onWritten: (event: Event) => Promise<void>;
-  /** All is sent of what a client said who says no more. */
+  /** Called when the queue is closed and everything of it is sent. */
   readonly onEmpty: () => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What the model is sent: what the client says, and what comes of the model's calls. */
+/** Sends the model the client's requests and the responses to its calls. */
 export class LiveInput {
   /** Responses to the model's calls that wait to be sent. They outlive a connection, and come from the runtime, not from the client. */
   readonly answers = new Fifo<LiveRequest>();
   readonly #params: LiveInputParams;
-  /** Calls under way by which the agent gives control away: what is said meanwhile waits for the next agent. */
+  /** Running calls that give control away: the client's requests wait for the next agent meanwhile. */
   readonly #held = new Map<FunctionCall, () => void>();
   #isOn = false;
   #watching: AbortController | undefined;
@@ -53,9 +52,9 @@ export class LiveInput {
   }
 
   /**
-   * While there is no connection: whether the client hangs up. What it says waits.
-   * @param isLost a connection was lost, so that what was spoken at last is not waited for: nobody is there to hear an answer. What was written
-   * is to be sent all the same.
+   * Watches whether the client hangs up while there is no connection. Its requests wait.
+   * @param isLost a connection was lost: speech alone then does not keep the run from ending, because there is no client to hear an answer.
+   * Written requests are sent all the same.
    */
   watch(isLost: boolean): void {
     if (this.#watching || this.#held.size > 0) return;
@@ -78,7 +77,7 @@ export class LiveInput {
     this.#watching = undefined;
   }
 
-  /** Sends from now on. */
+  /** Starts to send. */
   start(): void {
     this.#stopWatching();
     this.#isOn = true;
@@ -86,7 +85,7 @@ export class LiveInput {
     if (this.#held.size === 0) this.#startClient();
   }
 
-  /** Settles when nothing reads the client's queue any more. */
+  /** Stops sending. Resolves when nothing reads the client's queue. */
   async stop(): Promise<void> {
     this.#isOn = false;
     this.#stopWatching();
@@ -96,7 +95,7 @@ export class LiveInput {
     this.#answerPump = undefined;
   }
 
-  /** The client is heard no more until the call is over. When it hangs up meanwhile, the call gets some seconds. */
+  /** Lets the client's requests wait until a call has ended. If the client hangs up meanwhile, the call gets some seconds. */
   hold(call: FunctionCall): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);
@@ -104,12 +103,12 @@ export class LiveInput {
     this.#params.closeTimeout.until(promise, `the call of ${call.name}`).catch(() => undefined);
   }
 
-  /** The call is over. */
+  /** Notes that a call has ended. */
   settled(call: FunctionCall): void {
     this.#held.get(call)?.();
   }
 
-  /** The call did not give control away: the agent goes on listening. */
+  /** Sends the client's requests again, after a call that did not give control away. */
   release(call: FunctionCall): void {
     if (!this.#held.delete(call) || this.#held.size > 0) return;
     const pump = this.#pump;
@@ -118,7 +117,7 @@ export class LiveInput {
     });
   }
 
-  /** Stores what was written and is not sent any more: the client hung up, and no connection could be made. */
+  /** Stores written requests that are not sent: the client hung up, and no connection could be opened. */
   async storeRest(): Promise<void> {
     const { context, run } = this.#params;
     const { queue } = run;
@@ -153,7 +152,7 @@ export class LiveInput {
   ): RequestPump {
     const { session, onEmpty, onFailure } = this.#params;
     const send = (request: LiveRequest) => session.send(request);
-    const onRefused = (error: EventloomError) => this.#tellRefusal(error);
+    const onRefused = (error: EventloomError) => this.#emitRefusal(error);
     const pump = new RequestPump({ source, send, onRefused, ...(prepare && { prepare }) });
     void pump.done.then((outcome: PumpOutcome) => {
       if (outcome === 'empty') onEmpty();
@@ -167,10 +166,9 @@ export class LiveInput {
     const { run, recordings } = this.#params;
     const known = run.accepted.get(request);
     if (known) return known.sent;
-    if ('content' in request || 'toolResponses' in request) return this.#takeIn(request);
+    if ('content' in request || 'toolResponses' in request) return this.#accept(request);
     run.accepted.set(request, { sent: request, isStored: false });
     if (!('blob' in request)) return request;
-    // Nothing was said.
     if (request.blob.data === '') return undefined;
     run.copyToTools(request.blob);
     try {
@@ -178,21 +176,21 @@ export class LiveInput {
     } catch (error) {
       if (!InvalidRequestError.isInstance(error)) throw error;
       run.accepted.set(request, { sent: undefined, isStored: false });
-      return this.#tellRefusal(error).then(() => undefined);
+      return this.#emitRefusal(error).then(() => undefined);
     }
   }
 
-  async #takeIn(request: WrittenRequest): Promise<LiveRequest | undefined> {
+  async #accept(request: WrittenRequest): Promise<LiveRequest | undefined> {
     const { context, run, closeTimeout, emit, onWritten } = this.#params;
-    const { event, sent } = await closeTimeout.until(takeInWritten(context, request), 'onUserMessageCallback');
+    const { event, sent } = await closeTimeout.until(acceptWritten(context, request), 'onUserMessageCallback');
     run.accepted.set(request, { sent, isStored: !isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);
     return sent;
   }
 
-  /** What cannot be taken is told and left out: the call goes on. */
-  async #tellRefusal({ code, message }: EventloomError): Promise<void> {
+  /** Emits an error event for a request that is refused. The run continues without it. */
+  async #emitRefusal({ code, message }: EventloomError): Promise<void> {
     await this.#params.emit(createErrorEvent(this.#params.context.createEvent(), code, message));
   }
 }

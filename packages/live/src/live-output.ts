@@ -15,25 +15,24 @@ import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
 
-/** What the output of a live run is made of. */
 export interface LiveOutputParams {
   readonly step: Step;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;
-  /** Passes an event on; settles when it was committed. */
+  /** Emits an event; resolves when it is committed. */
   readonly emit: (event: Event) => Promise<void>;
-  /** An event holds calls, and is about to be passed on. */
+  /** Called with the calls of an event that is about to be emitted. */
   readonly onCalls: (calls: readonly FunctionCall[]) => void;
-  /** The event with the calls is committed. */
+  /** Runs the calls of a committed event. */
   readonly run: (eventId: string, calls: readonly FunctionCall[]) => void;
 }
 
-/** What the model says, passed on as events. */
+/** Emits the model's responses as events. */
 export class LiveOutput {
   readonly #params: LiveOutputParams;
   readonly #context: InvocationContext;
   readonly #turn: LiveTurn;
-  /** The callbacks of the connection that is read. */
+  /** The callbacks of the open connection. */
   #call: ModelCall | undefined;
   #tools: LlmRequest['toolsDict'] = {};
 
@@ -52,25 +51,25 @@ export class LiveOutput {
     return this.#turn.isSpeaking;
   }
 
-  /** A connection is about to be made. The answer of a callback, when it is to be used instead. */
+  /** Calls `beforeModelCallback` for a connection that is about to be opened. Returns its answer, which replaces the connection. */
   async begin(call: ModelCall): Promise<LlmResponse | undefined> {
     this.#call = call;
     const answer = await call.before();
     this.#tools = call.request.toolsDict;
-    if (!answer) await this.#tellChanges();
+    if (!answer) await this.#emitChanges();
     return answer;
   }
 
-  /** Passes on what a callback said in the model's place. */
+  /** Emits the answer of a callback in place of the model's. */
   async answer(response: LlmResponse): Promise<void> {
     const reply = new ModelReply(this.#params.step, {});
     await this.#params.emit(reply.whole(response, this.#call?.actions ?? createEventActions()));
   }
 
-  /** Passes on what a response tells, and runs what it calls. */
+  /** Emits the events of a response and runs its calls. */
   async take(raw: LiveLlmResponse): Promise<void> {
     const { recordings, onCalls, run } = this.#params;
-    const response = this.#call?.asksAfter && saysSomething(raw) ? await this.#asCallbacksWant(raw, this.#call) : raw;
+    const response = this.#call?.asksAfter && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
     for (const event of this.#turn.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
       if (calls.length > 0) onCalls(calls);
@@ -81,18 +80,18 @@ export class LiveOutput {
     if (response.generationComplete === true) await recordings?.completed();
   }
 
-  /** Passes on what was said so far of a turn that ends here, because its connection or the run does. */
+  /** Emits the words so far of a turn that ends with its connection or with the run. */
   async flush(isInterrupted: boolean): Promise<void> {
     for (const event of this.#turn.flush(isInterrupted)) await this.#pass(event);
   }
 
-  /** Passes on what was said so far of a turn that does not go on: what another connection says is another turn. */
-  async cutOff(): Promise<void> {
-    for (const event of this.#turn.cutOff()) await this.#pass(event);
+  /** Emits the words so far of a turn that was interrupted: another connection starts another turn. */
+  async interrupt(): Promise<void> {
+    for (const event of this.#turn.interrupt()) await this.#pass(event);
     await this.#params.recordings?.completed();
   }
 
-  /** Passes an event on; what the agent said as a whole is kept under its output key. */
+  /** Emits an event. Keeps whole texts of the agent under its output key. */
   #pass(event: Event): Promise<void> {
     const { step, emit } = this.#params;
     if (step.agent.outputKey !== undefined && event.partial !== true && event.author !== 'user') {
@@ -102,11 +101,11 @@ export class LiveOutput {
     return emit(event);
   }
 
-  /** Callbacks say what the model said, and not what the service says of the connection and of the turn. */
-  async #asCallbacksWant(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
+  /** Lets callbacks replace what the model said, but not what the service reports about the connection and the turn. */
+  async #afterCallbacks(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
     const { interrupted, turnComplete, generationComplete } = raw;
     const said = await this.#params.closeTimeout.until(call.after(raw), 'afterModelCallback');
-    await this.#tellChanges();
+    await this.#emitChanges();
     if (said === raw) return raw;
     return {
       ...said,
@@ -116,8 +115,8 @@ export class LiveOutput {
     };
   }
 
-  /** What callbacks wrote goes out by itself: an event of what the model says may never come. */
-  async #tellChanges(): Promise<void> {
+  /** Emits state changes of callbacks in an event of their own: an event of the model may never follow. */
+  async #emitChanges(): Promise<void> {
     const call = this.#call;
     if (!call || isEmptyActions(call.actions)) return;
     const { actions } = call;
@@ -126,7 +125,7 @@ export class LiveOutput {
   }
 }
 
-/** True for what the model says, of which there may be none in what the service says. */
+/** True for a response with words, media or an error of the model, and not only reports of the service. */
 function saysSomething({ content, inputTranscription, outputTranscription, errorCode }: LiveLlmResponse): boolean {
   return (content ?? inputTranscription ?? outputTranscription ?? errorCode) !== undefined;
 }

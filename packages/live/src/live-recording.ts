@@ -9,20 +9,20 @@ import {
 } from '@eventloom/core';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
-/** What is kept in memory of one side: more becomes a file at once. */
+/** The most audio of one side that is kept in memory, in seconds: more becomes a file at once. */
 const MAX_SECONDS = 120;
-/** The same where nothing says how long it lasts, and for the highest of rates. */
+/** The same in bytes, for audio of unknown length and for the highest rates. */
 const MAX_BYTES = 6 * 1024 * 1024;
 const BYTES_PER_SAMPLE = 2;
 
-/** What a file holds all through. */
+/** The format of a file. */
 interface Format {
   readonly mimeType: string;
-  /** In hertz; undefined for what is no raw samples. */
+  /** In hertz; undefined for audio that is not raw samples. */
   readonly sampleRate: number | undefined;
 }
 
-/** Keeps the audio of one side of a live run, and makes files of it. Each is an artifact, and an event that refers to it. */
+/** Records the audio of one side of a live run. Each file is an artifact and an event that refers to it. */
 export class LiveRecording {
   readonly #context: InvocationContext;
   readonly #side: 'input' | 'output';
@@ -36,9 +36,9 @@ export class LiveRecording {
   }
 
   /**
-   * Takes a piece; what is no audio is not recorded. The file that is due, if one is: there is so much by now, or the piece is of another
-   * type or rate than what is kept, and begins the next file.
-   * @throws InvalidRequestError for what is no base64
+   * Adds a piece; other media than audio is ignored. Returns a file if one is due: because of its size, or because the piece has another
+   * type or rate and starts the next file.
+   * @throws InvalidRequestError for data that is not base64
    */
   add({ data = '', mimeType = '' }: Blob): Promise<Event> | undefined {
     if (data === '' || !/^audio\//i.test(mimeType)) return undefined;
@@ -52,7 +52,7 @@ export class LiveRecording {
     return file ?? (this.#bytes >= maxBytes(format) ? this.flush() : undefined);
   }
 
-  /** Saves what was said since the last time; undefined when nothing was. @throws ConfigurationError without an artifact service */
+  /** Saves the audio since the last file; undefined when there is none. @throws ConfigurationError without an artifact service */
   flush(): Promise<Event> | undefined {
     const format = this.#format;
     const pieces = this.#pieces;
@@ -82,7 +82,7 @@ export class LiveRecording {
   }
 
   #formatOf(mimeType: string): Format {
-    // Samples whose rate is not said have the one that live models take them for.
+    // Without a rate, samples have the one that live models assume.
     const usual = this.#side === 'input' ? 16_000 : 24_000;
     return { mimeType, sampleRate: isPcm(mimeType) ? (sampleRateOf(mimeType) ?? usual) : undefined };
   }
@@ -92,7 +92,7 @@ function maxBytes({ sampleRate = Infinity }: Format): number {
   return Math.min(MAX_SECONDS * sampleRate * BYTES_PER_SAMPLE, MAX_BYTES);
 }
 
-/** Samples are told apart by their rate, however their type is written. */
+/** Raw samples differ by their rate, however their type is written. */
 function isSame(one: Format, other: Format): boolean {
   if (one.sampleRate !== other.sampleRate) return false;
   return one.sampleRate !== undefined || one.mimeType === other.mimeType;

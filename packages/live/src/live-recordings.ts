@@ -9,25 +9,24 @@ import {
 import type { CloseTimeout } from './close-timeout.ts';
 import { LiveRecording } from './live-recording.ts';
 
-/** The code of the event that tells of audio that is lost because the store of artifacts failed. */
+/** The code of the error event for audio that is lost because the artifact service failed. */
 const AUDIO_NOT_SAVED = 'AUDIO_NOT_SAVED';
 
-/** Files that may be on their way to the store; whoever has another one waits. */
+/** The most files that are saved at a time; a further one waits. */
 const MAX_SAVING = 4;
 
-/** What recordings are made with. */
 export interface LiveRecordingsParams {
   readonly context: InvocationContext;
-  /** Passes an event on; settles when it was committed. */
+  /** Emits an event; resolves when it is committed. */
   readonly emit: (event: Event) => Promise<void>;
   readonly closeTimeout: CloseTimeout;
-  /** Told of what is no failure of the store. */
+  /** Called with a failure that is not the artifact service's. */
   readonly fail: (error: unknown) => void;
 }
 
 /**
- * The audio of both sides of a live run, made files of as the turns go. They are saved beside the conversation, one after the other: only
- * the end of a turn waits for them, so that who reads to there has all of it.
+ * Records the audio of both sides of a live run, in files that end with the turns. Files are saved beside the conversation, one after the
+ * other: only the end of a turn waits for them, so that a reader who has it has all files of the turn.
  */
 export class LiveRecordings {
   readonly #params: LiveRecordingsParams;
@@ -42,24 +41,24 @@ export class LiveRecordings {
     this.#output = new LiveRecording(params.context, 'output');
   }
 
-  /** Keeps what the client says. A promise when too much is on its way. @throws InvalidRequestError for what is no base64 */
+  /** Records a piece of the client's. Returns a promise to wait for when too many files are being saved. @throws InvalidRequestError for data that is not base64 */
   heard(blob: Blob): Promise<void> | undefined {
-    return this.#tell(this.#input.add(blob), this.#input);
+    return this.#emitFile(this.#input.add(blob), this.#input);
   }
 
-  /** Keeps the model's audio, and saves what is kept where an event ends it. A promise when that is to be waited for. */
+  /** Records the model's audio, and saves it when the event ends it. Returns a promise when the event is to wait for the files. */
   said({ content, author, turnComplete, interrupted, outputTranscription }: Event): Promise<void> | undefined {
     let isFull: Promise<void> | undefined;
     if (author !== 'user') {
       for (const { inlineData } of content?.parts ?? [])
-        if (inlineData) isFull = this.#tell(this.#heardFrom(inlineData), this.#output) ?? isFull;
+        if (inlineData) isFull = this.#emitFile(this.#heardFrom(inlineData), this.#output) ?? isFull;
     }
     const isEnd = turnComplete === true || (interrupted === true && !content && !outputTranscription);
     if (isEnd) isFull = this.completed() ?? isFull;
     return turnComplete === true ? this.end() : isFull;
   }
 
-  /** What the model says that is no base64 is no reason to end the call. */
+  /** Audio of the model that is not base64 does not end the run. */
   #heardFrom(blob: Blob): Promise<Event> | undefined {
     try {
       return this.#output.add(blob);
@@ -68,37 +67,37 @@ export class LiveRecordings {
     }
   }
 
-  /** The model has said all of its reply. A promise when too much is on its way. */
+  /** Saves the model's audio at the end of its reply. Returns a promise to wait for when too many files are being saved. */
   completed(): Promise<void> | undefined {
-    return this.#tell(this.#output.flush(), this.#output);
+    return this.#emitFile(this.#output.flush(), this.#output);
   }
 
-  /** Saves what is left of both sides, and waits for it. */
+  /** Saves the rest of both sides, and waits for all files. */
   async end(): Promise<void> {
     void this.completed();
-    void this.#tell(this.#input.flush(), this.#input);
+    void this.#emitFile(this.#input.flush(), this.#input);
     await this.#saved;
   }
 
-  /** Passes a file's event on when it is saved, after those before it. */
-  #tell(file: Promise<Event> | undefined, recording: LiveRecording): Promise<void> | undefined {
+  /** Emits the event of a file when it is saved, after the files before it. */
+  #emitFile(file: Promise<Event> | undefined, recording: LiveRecording): Promise<void> | undefined {
     if (!file) return undefined;
     const { closeTimeout, emit, fail } = this.#params;
-    const told = closeTimeout
-      .until(file, 'the store of artifacts')
+    const saved = closeTimeout
+      .until(file, 'the artifact service')
       .catch((error: unknown) => this.#notSaved(error, recording));
     const before = this.#saved;
     this.#saving++;
     this.#saved = before
-      .then(async () => emit(await told))
+      .then(async () => emit(await saved))
       .catch(fail)
       .then(() => void this.#saving--);
-    // It is waited for in its turn.
-    told.catch(() => undefined);
+    // Awaited in its turn.
+    saved.catch(() => undefined);
     return this.#saving > MAX_SAVING ? before : undefined;
   }
 
-  /** A file is worth less than the call: when it cannot be saved, that is told, and the call goes on. */
+  /** Returns the error event for a file that could not be saved. The run continues. */
   #notSaved(error: unknown, recording: LiveRecording): Event {
     if (RunAbortedError.isInstance(error)) throw error;
     const side = recording === this.#input ? "the user's" : "the model's";
@@ -107,7 +106,7 @@ export class LiveRecordings {
   }
 }
 
-/** The recordings of a run that asks for them. */
+/** Records a run that asks for it with `saveLiveBlob`. */
 export function recordingsOf(params: LiveRecordingsParams): LiveRecordings | undefined {
   return params.context.runConfig.saveLiveBlob ? new LiveRecordings(params) : undefined;
 }

@@ -11,12 +11,12 @@ import {
   type Transcription,
 } from '@eventloom/core';
 
-/** Makes the event of a model's calls. */
+/** Creates the event of a model's calls. */
 export type CallEventMaker = (content: Content) => Event;
 
 /**
- * Turns what a live connection gives into events, each with one thing to tell: pieces of text and speech as they come, the whole
- * of them where they end, audio, calls, counts of tokens, errors, and the signs that end a turn, each after what it ends.
+ * Turns the responses of a live connection into events, each with one piece of information: chunks of text and speech as they come, the whole
+ * text at its end, audio, calls, token counts, errors, and the signs that end a turn, after everything of the turn.
  */
 export class LiveTurn {
   readonly #context: InvocationContext;
@@ -34,12 +34,12 @@ export class LiveTurn {
     this.#spoken = new LiveSpeech(context, 'outputTranscription');
   }
 
-  /** True while the model has begun a turn and not ended it. */
+  /** True while a turn of the model has begun and not ended. */
   get isSpeaking(): boolean {
     return this.#isSpeaking;
   }
 
-  /** The events of one response, in the order in which they are told. */
+  /** Yields the events of one response, in order. */
   *take(response: LiveLlmResponse): Generator<Event, void, void> {
     const { content, inputTranscription, outputTranscription, turnComplete, interrupted, generationComplete } =
       response;
@@ -52,19 +52,19 @@ export class LiveTurn {
       yield* this.#heard.flush();
       yield* this.#flushText(interrupted === true);
     }
-    yield* this.#told(response);
+    yield* this.#reports(response);
     if (turnComplete === true || interrupted === true) yield* this.#ended(response);
   }
 
-  /** What was said so far of a turn that ends here, because its connection or the run does. */
+  /** Yields the words so far of a turn that ends with its connection or with the run. */
   *flush(isInterrupted: boolean): Generator<Event, void, void> {
     yield* this.#heard.flush();
     yield* this.#flushText(isInterrupted);
     yield* this.#spoken.flush(isInterrupted);
   }
 
-  /** What was said so far of a turn that does not go on, because its connection is lost. */
-  cutOff(): Generator<Event, void, void> {
+  /** Yields the words so far of a turn that a lost connection interrupts. */
+  interrupt(): Generator<Event, void, void> {
     this.#isSpeaking = false;
     return this.flush(true);
   }
@@ -108,8 +108,8 @@ export class LiveTurn {
     return this.#context.createEvent({ ...authorOf(role), content: { role, parts } });
   }
 
-  /** What the service tells beside what is said. */
-  *#told(response: LiveLlmResponse): Generator<Event, void, void> {
+  /** Yields the reports of the service: handles, token counts, grounding, errors. */
+  *#reports(response: LiveLlmResponse): Generator<Event, void, void> {
     const { usageMetadata, groundingMetadata, citationMetadata, errorCode, errorMessage } = response;
     const { liveSessionResumptionUpdate: update } = response;
     if (update?.newHandle !== undefined || update?.resumable !== undefined)
@@ -125,7 +125,7 @@ export class LiveTurn {
       yield createErrorEvent(this.#context.createEvent(), errorCode, errorMessage ?? `the model failed: ${errorCode}`);
   }
 
-  /** The end of a turn, as an event of its own: both signs together are one end. */
+  /** Yields the end of a turn as an event of its own: both signs together are one end. */
   *#ended({ turnComplete, interrupted, finishReason }: LiveLlmResponse): Generator<Event, void, void> {
     yield* this.#spoken.flush(interrupted === true);
     yield this.#context.createEvent({
@@ -140,12 +140,12 @@ function isText(part: Part): boolean {
   return part.text !== undefined && !part.inlineData && !part.functionCall;
 }
 
-/** What is said in the user's role is the user's. */
+/** Content in the user's role has the user as its author. */
 function authorOf(role: string): Pick<EventParams, 'author'> {
   return role === 'user' ? { author: 'user' } : {};
 }
 
-/** Speech of one side as text: a partial event for each piece, and one with all of it at the end. */
+/** The transcription of one side: a partial event for each piece, and an event of the whole at the end. */
 class LiveSpeech {
   readonly #context: InvocationContext;
   readonly #field: 'inputTranscription' | 'outputTranscription';
@@ -156,7 +156,7 @@ class LiveSpeech {
     this.#field = field;
   }
 
-  /** The event of a piece; with the last one also the event of the whole. */
+  /** Yields the event of a piece, and after the last piece the event of the whole. */
   *take({ text, finished }: Transcription): Generator<Event, void, void> {
     if (text) {
       this.#text += text;
@@ -165,7 +165,7 @@ class LiveSpeech {
     if (finished === true) yield* this.flush();
   }
 
-  /** The event of the whole, when anything was said since the last one. */
+  /** Yields the event of the whole, if there were words since the last one. */
   *flush(isInterrupted = false): Generator<Event, void, void> {
     if (this.#text === '') return;
     const text = this.#text;

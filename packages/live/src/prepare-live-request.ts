@@ -12,7 +12,7 @@ import { prepareRequest, type Step } from '@eventloom/llm-agent/internal';
 import type { LiveCalls } from './live-calls.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
 
-/** What a run config says of live runs and the setup of a connection takes as it is. */
+/** The options of a run config that are passed to the service as they are. */
 const PASSED_ON = [
   'speechConfig',
   'inputAudioTranscription',
@@ -24,8 +24,8 @@ const PASSED_ON = [
 ] as const;
 
 /**
- * The request that a live connection is set up with, made as every request of the agent is. Without a handle its contents are the
- * history; with one the service has the history.
+ * Prepares the request that opens a live connection, as every request of the agent is prepared. Its contents are the history; with a handle
+ * they are empty, because the service has the history.
  */
 export async function prepareLiveRequest(
   step: Step,
@@ -54,14 +54,14 @@ export async function prepareLiveRequest(
 
 const SCHEDULINGS: ReadonlySet<string> = new Set<ResponseScheduling>(['SILENT', 'WHEN_IDLE', 'INTERRUPT']);
 
-/** An entry of a request's tools: such as the runtime makes, or another of the vendor's. */
+/** An entry of a request's tools: one of the runtime's, or one of the vendor's. */
 interface Tool {
   readonly functionDeclarations?: readonly FunctionDeclaration[];
 }
 
 /**
- * Says of tools that their calls do not keep the model from speaking. Only live models know of that.
- * @throws ConfigurationError for a scheduling that there is not
+ * Declares tools as non-blocking, which only live models know.
+ * @throws ConfigurationError for an unknown scheduling
  */
 function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
   for (const { name, responseScheduling } of Object.values(toolsDict)) {
@@ -78,13 +78,13 @@ function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
   );
 }
 
-/** As the run asks for it, with this handle, or none: the one that the run was given is for its first connection. */
+/** Returns the option with this handle or without one: the handle in the run config is for the first connection. */
 function withHandle(sessionResumption: { readonly handle?: unknown }, handle: string | undefined): object {
   const { handle: _, ...asked } = sessionResumption;
   return handle === undefined ? asked : { ...asked, handle };
 }
 
-/** The handle of an earlier session that the run is to go on with. */
+/** The handle in the run config: the run resumes that session of the service. */
 export function givenHandle(sessionResumption: object | undefined): string | undefined {
   if (!sessionResumption || !('handle' in sessionResumption)) return undefined;
   return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;

@@ -2,36 +2,35 @@ import { type AbortGuard, type InvocationContext, LiveConnectionError, type Live
 import type { LiveEnding } from './live-ending.ts';
 import type { ServiceSession } from './service-session.ts';
 
-/** Connections in a row that may fail. */
+/** The most connections in a row that may fail. */
 const MAX_ATTEMPTS = 5;
-/** As many when the client hung up: what it wrote is worth another one. */
+/** The same after the client hung up, for written requests that are not sent yet. */
 const MAX_ATTEMPTS_WHEN_CLOSED = 1;
 const FIRST_DELAY_MS = 250;
-/** A connection that lasted so long was good, also when nobody had anything to say. */
+/** A connection that lasted this long was good, also without a word. */
 const GOOD_MS = 10_000;
 
-/** What decides about connections. */
 export interface ReconnectPolicyParams {
   readonly context: InvocationContext;
   readonly session: ServiceSession;
   readonly ending: LiveEnding;
-  /** Ends waits. */
+  /** Aborts waits. */
   readonly waiting: AbortGuard;
-  /** True when the model is told nothing more, and only calls are waited for. */
+  /** True when the model gets nothing more, and only calls are awaited. */
   readonly isDone: () => boolean;
 }
 
 /**
- * Says whether a connection is made anew, and when: at once after one that lasted, then later and later. A connection on which the model said
- * something was good, so the count begins anew; but when it did not last, the next one waits, or a service that says a word and closes would be
- * connected to without end.
+ * Decides whether and when another connection is opened: at once after one that lasted, then with growing delays. A connection on which the
+ * model said something resets the count of failures. If it did not last, the next one still waits: otherwise a service that says a word and
+ * closes would be connected to in a tight loop.
  */
 export class ReconnectPolicy {
   readonly #params: ReconnectPolicyParams;
   readonly #canReconnect: boolean;
   #failures = 0;
   #connectedAtMs: number | undefined;
-  /** True while another connection was not yet made at once. */
+  /** True while no connection was opened without a delay yet. */
   #isAtOnce = true;
   #isTimeShort = false;
 
@@ -40,50 +39,50 @@ export class ReconnectPolicy {
     this.#canReconnect = params.context.runConfig.liveReconnect !== false;
   }
 
-  /** True when the connection is to be left as soon as nobody is interrupted by that. */
+  /** True when the connection is to be left between two turns. */
   get isLeaveDue(): boolean {
     return this.#isTimeShort && this.#canReconnect;
   }
 
-  /** A connection is made. */
+  /** Notes that a connection is open. */
   connected(): void {
     this.#connectedAtMs = this.#params.context.platform.now();
     this.#isTimeShort = false;
   }
 
-  /** The connection gave a response. What the service says of itself, and of what went wrong, makes it no good one. */
+  /** Notes a response. Reports of the service and errors do not make the connection a good one. */
   heard({ content, outputTranscription, errorCode, goAway }: LiveLlmResponse): void {
     if ((content ?? outputTranscription) && errorCode === undefined) this.#failures = 0;
     if (goAway) this.#isTimeShort = true;
   }
 
   /**
-   * Settles when the next connection is to be made after one that was left because its time was over.
-   * @throws LiveConnectionError when all are over as soon as they are made @throws RunAbortedError when the wait is ended
+   * Resolves when the next connection may be opened, after one that was left because of the service's time limit.
+   * @throws LiveConnectionError when connections end as soon as they are open @throws RunAbortedError when the wait is aborted
    */
   afterLeave(): Promise<void> {
-    const message = 'the service takes leave of connections as soon as they are made';
-    return this.#anew(new LiveConnectionError(message, { isRetryable: true }));
+    const message = 'the service announces the end of connections as soon as they are open';
+    return this.#reconnect(new LiveConnectionError(message, { isRetryable: true }));
   }
 
   /**
-   * Settles when the next connection is to be made after one that failed, or none is.
+   * Resolves when the next connection may be opened, or none will be, after one that failed.
    * @throws the error when it ends the run @throws RunAbortedError when the wait is ended
    */
   async afterLoss(error: unknown): Promise<void> {
     const { session, ending } = this.#params;
     const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
-    if (this.#params.isDone()) await this.#anew(error);
+    if (this.#params.isDone()) await this.#reconnect(error);
     else if (isHandleRefused && session.handle !== undefined) session.giveUpHandle();
     else if (this.#isTimeShort && !this.#canReconnect) ending.end('timedOut');
-    else await this.#anew(error);
+    else await this.#reconnect(error);
   }
 
-  async #anew(error: unknown): Promise<void> {
+  async #reconnect(error: unknown): Promise<void> {
     const { context, waiting, isDone } = this.#params;
     const { platform } = context;
     if (!isLoss(error) || (!this.#canReconnect && !isDone())) throw error;
-    // Who hands over needs no connection any more: the wait is ended with the agent's part.
+    // An agent that hands over needs no connection: the wait is aborted with the agent's part.
     if (isDone()) await waiting.until(Promise.withResolvers<never>().promise);
     if (this.#connectedAtMs !== undefined && platform.now() - this.#connectedAtMs >= GOOD_MS) {
       this.#failures = 0;
@@ -108,7 +107,7 @@ export class ReconnectPolicy {
   }
 }
 
-/** True for a connection that was lost, not refused: another one may succeed. */
+/** True for the error of a connection that was lost, not refused: another one may succeed. */
 export function isLoss(error: unknown): error is LiveConnectionError {
   return LiveConnectionError.isInstance(error) && error.isRetryable;
 }

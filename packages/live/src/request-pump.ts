@@ -1,32 +1,31 @@
 import { InvalidMessageError, type LiveRequest } from '@eventloom/core';
 
-/** Where requests wait until they are sent. For one reader at a time. */
+/** A queue of requests that wait to be sent. For one reader at a time. */
 export interface RequestSource {
-  /** The oldest, which stays until `shift`; undefined when none will ever come. @throws when the signal fires before there is one */
+  /** Resolves to the oldest request, which stays until `shift`, or to undefined when none will come. @throws when the signal fires first */
   peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined>;
   shift(): void;
 }
 
-/** What a pump is made of. */
 export interface RequestPumpParams {
   readonly source: RequestSource;
-  /** What is sent in a request's place; nothing when undefined. Asked again when it is sent anew. */
+  /** Returns the request to send in place of one; undefined sends nothing. Called again when the request is sent again. */
   readonly prepare?: (request: LiveRequest) => LiveRequest | undefined | Promise<LiveRequest | undefined>;
-  /** Settles when it was taken. */
+  /** Resolves when the connection took the request. */
   readonly send: (request: LiveRequest) => Promise<void>;
-  /** Told of what cannot be sent on any connection: it is left out. */
+  /** Called for a request that no connection can send: it is left out. */
   readonly onRefused: (error: InvalidMessageError) => Promise<void>;
 }
 
-/** How a pump came to its end: it was stopped, its source is closed and empty, or what it was thrown. */
+/** The end of a pump: it was stopped, its source is closed and empty, or it failed. */
 export type PumpOutcome = 'stopped' | 'empty' | { readonly error: unknown };
 
 /**
- * Sends what waits until the source is closed and empty. A request leaves its source when the connection has taken it, so what a lost
- * connection did not take is there for the next.
+ * Sends the requests of a source until it is closed and empty. A request leaves its source when the connection has taken it, so that a
+ * request which a lost connection did not take is there for the next one.
  */
 export class RequestPump {
-  /** Settles when it reads its source no more; never rejects. */
+  /** Resolves when the pump no longer reads its source; never rejects. */
   readonly done: Promise<PumpOutcome>;
   readonly #stopping = new AbortController();
 
@@ -34,7 +33,7 @@ export class RequestPump {
     this.done = this.#run(params);
   }
 
-  /** Sends nothing more, but for what is on its way. */
+  /** Stops after the request that is being sent. */
   stop(): Promise<PumpOutcome> {
     this.#stopping.abort();
     return this.done;

@@ -15,16 +15,16 @@ import { givenHandle } from './prepare-live-request.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
 
-/** The service's side of one agent's part of a live run, which goes on over several connections: what it knows, and what it is sent. */
+/** The session with the model service during one agent's part of a live run, over several connections: what the service knows and is sent. */
 export class ServiceSession {
   readonly #context: InvocationContext;
   readonly #calls: KnownCalls;
   readonly #unconsumed = new UnconsumedRequests();
-  /** Calls of its session that it was sent the one response to that it takes. */
+  /** Calls of the session whose one response was sent. */
   #answered = new WeakSet<FunctionCall>();
   readonly #run: QueueLiveRun;
   #handle: string | undefined;
-  /** Whether the handle stands for a session in which the client speaks. */
+  /** True when the client was speaking at the point that the handle stands for. */
   #isActiveInHandle = false;
   #connection: BaseLlmConnection | undefined;
   #closing: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class ServiceSession {
     if (!this.#run.hasServiceSession) this.#handle = givenHandle(context.runConfig.sessionResumption);
   }
 
-  /** What it can go on with; undefined when it is to be told the history. */
+  /** The handle to resume with; undefined when the next connection starts from the history. */
   get handle(): string | undefined {
     return this.#handle;
   }
@@ -46,12 +46,12 @@ export class ServiceSession {
     this.#run.hasServiceSession = true;
   }
 
-  /** True when a call that does not keep the model from speaking can be answered in several responses. */
+  /** True when a non-blocking call can get several responses. */
   get takesInterimResponses(): boolean {
     return this.#connection?.takesInterimResponses === true;
   }
 
-  /** It begins on a connection, told the history. What was spoken and no history tells of is said again. */
+  /** Starts on a connection with the history. Speech that the history does not hold is sent again. */
   async begin(connection: BaseLlmConnection, history: readonly Content[]): Promise<void> {
     this.#connection = connection;
     this.#closing = undefined;
@@ -66,7 +66,7 @@ export class ServiceSession {
     await this.#sendAgain();
   }
 
-  /** Resumes on a new connection, by its handle. */
+  /** Resumes on a new connection with the handle. */
   async resume(connection: BaseLlmConnection): Promise<void> {
     this.#connection = connection;
     this.#closing = undefined;
@@ -84,14 +84,14 @@ export class ServiceSession {
     }
   }
 
-  /** A response is there: what it tells of what was sent until now. */
+  /** Notes a response when it arrives: what it says about the requests that were sent. */
   arrived(response: LiveLlmResponse): void {
     const { inputTranscription, consumedSends } = response;
-    if (inputTranscription?.text) this.#unconsumed.spokenIsTold();
-    const isTelling = this.#connection?.tellsConsumed === true;
-    if (!isTelling) this.#noteAnswer(response);
+    if (inputTranscription?.text) this.#unconsumed.speechTranscribed();
+    const tellsConsumed = this.#connection?.tellsConsumed === true;
+    if (!tellsConsumed) this.#noteAnswer(response);
     if (this.#handleIn(response) === undefined) return;
-    if (!isTelling) this.#unconsumed.spokenIsKept();
+    if (!tellsConsumed) this.#unconsumed.handleGiven();
     else if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
     this.#isActiveInHandle = this.#unconsumed.wasActive(this.#run.isClientActive);
   }
@@ -101,7 +101,7 @@ export class ServiceSession {
     else if (turnComplete === true || interrupted === true) this.#unconsumed.turnEnded();
   }
 
-  /** The events of a response are stored: what it tells of the session. */
+  /** Notes a response whose events are stored: what it says about the session. */
   note(response: LiveLlmResponse): void {
     const handle = this.#handleIn(response);
     if (response.liveSessionResumptionUpdate?.resumable === false) return this.#calls.noteNotResumable();
@@ -110,7 +110,7 @@ export class ServiceSession {
     this.#calls.noteHandle();
   }
 
-  /** The handle in a response. Ignored unless sessionResumption is on: the next connection would not be asked to resume with it. */
+  /** The handle in a response. Ignored unless sessionResumption is on, because the next connection would not resume with it. */
   #handleIn({ liveSessionResumptionUpdate: update }: LiveLlmResponse): string | undefined {
     if (!this.#context.runConfig.sessionResumption || update?.resumable === false) return undefined;
     return update?.newHandle || undefined;
@@ -124,8 +124,8 @@ export class ServiceSession {
       const found = id === undefined ? undefined : this.#calls.find(id);
       const wire = withoutClientId({ functionResponse: response }).functionResponse ?? response;
       if (found && !this.#isTaken(found, wire)) {
-        const told = inWords(response, found, this.#context.agent.name);
-        if (told) await this.#deliver(told);
+        const text = inWords(response, found, this.#context.agent.name);
+        if (text) await this.#deliver(text);
         continue;
       }
       await this.#deliver({ toolResponses: [wire] });
@@ -133,7 +133,7 @@ export class ServiceSession {
     }
   }
 
-  /** What answered calls is lost, and sent again. */
+  /** Forgets responses that were lost and are sent again. */
   #forgetAnswers(request: LiveRequest): void {
     for (const { id } of 'toolResponses' in request ? request.toolResponses : []) {
       const found = id === undefined ? undefined : this.#calls.find(id);
@@ -141,7 +141,7 @@ export class ServiceSession {
     }
   }
 
-  /** True where a response can be one: to a call that the session made, can be told by its name, and was not answered before. */
+  /** True when the service takes a response to the call: the session made it, can identify it, and got no response before. */
   #isTaken({ call, isKnown }: FoundCall, wire: FunctionResponse): boolean {
     const isNamed = wire.id !== undefined || this.#connection?.needsCallIds !== true;
     return isKnown && isNamed && !this.#answered.has(call);
@@ -161,14 +161,14 @@ export class ServiceSession {
     if ('activityEnd' in request) this.#run.isClientActive = false;
   }
 
-  /** Ends the connection; what is known of the session stays. */
+  /** Ends the connection and keeps what is known of the session. */
   async hangUp(): Promise<void> {
     const closing = this.close();
     this.#connection = undefined;
     await closing;
   }
 
-  /** Closes the connection, once, which ends what it says; it is the session's until that hangs up. */
+  /** Closes the connection, once, which ends its responses. It stays the session's until `hangUp`. */
   close(): Promise<void> {
     return (this.#closing ??= closeConnection(this.#context, this.#connection));
   }
@@ -181,7 +181,7 @@ function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<v
   return 'activityStart' in request ? connection.sendActivityStart() : connection.sendActivityEnd();
 }
 
-/** What came of a call that is not to be answered by a response. Nothing, when only the end of its responses is told. */
+/** The result of a call as text, for a service that takes no response to it. Undefined when there is only the end of its responses. */
 function inWords(
   { name, response = {} }: FunctionResponse,
   { call, author }: FoundCall,

@@ -4,11 +4,11 @@ export const STOP_STREAMING = 'stop_streaming';
 
 const FUNCTION_NAME = 'function_name';
 
-/** By this tool a model ends its calls of a tool that listens to the client. */
+/** Lets the model end its calls of a tool that listens to the client. */
 export class StopStreamingTool extends BaseTool {
   readonly #stop: (toolName: string) => boolean;
 
-  /** @param stop stops the calls of the tool with this name; false when there are none */
+  /** @param stop stops the calls of the tool with this name; returns false when there are none */
   constructor(stop: (toolName: string) => boolean) {
     super({
       name: STOP_STREAMING,

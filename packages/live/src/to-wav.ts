@@ -1,18 +1,18 @@
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
 
-/** The sample rate that a type names (`audio/pcm;rate=24000`), in hertz; undefined when it names none. */
+/** The sample rate in a MIME type (`audio/pcm;rate=24000`), in hertz; undefined when there is none. */
 export function sampleRateOf(mimeType: string): number | undefined {
   const rate = /;\s*rate=(\d+)/i.exec(mimeType)?.[1];
   return rate === undefined || Number(rate) === 0 ? undefined : Number(rate);
 }
 
-/** True for raw samples, as live models speak and hear them: 16 bits, little-endian, one channel. */
+/** True for raw samples, as live models send and take them: 16 bits, little-endian, one channel. */
 export function isPcm(mimeType: string): boolean {
   return /^audio\/(?:pcm|l16)\b/i.test(mimeType);
 }
 
-/** Raw samples as a WAV file that lasts exactly as long as they do. Half a sample at the end is left out. */
+/** Converts raw samples to a WAV file of the same length. Half a sample at the end is left out. */
 export function toWav(pieces: readonly Uint8Array[], sampleRate: number): Uint8Array<ArrayBuffer> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const size = length - (length % BYTES_PER_SAMPLE);

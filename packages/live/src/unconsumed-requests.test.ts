@@ -76,7 +76,7 @@ test('an end that comes after the words of its turn ends nothing where these are
   const requests = new UnconsumedRequests();
   requests.add({ activityStart: true });
   requests.add(blob('A'));
-  requests.spokenIsTold();
+  requests.speechTranscribed();
   requests.add({ activityEnd: true });
   requests.begin(false);
   expect(readAll(requests)).toEqual([]);
@@ -96,7 +96,7 @@ test('what is dropped when a handle comes makes room for as much again', () => {
   const requests = new UnconsumedRequests();
   const second = 'A'.repeat(1024 * 1024);
   for (let count = 0; count < 3; count++) requests.add(blob(second));
-  requests.spokenIsKept();
+  requests.handleGiven();
   for (let count = 0; count < 3; count++) requests.add(blob(`${count}${second}`));
   requests.resume(false, false);
   expect(readAll(requests)).toHaveLength(3);

@@ -1,20 +1,20 @@
 import type { LiveRequest } from '@eventloom/core';
 
-/** What is kept, in characters: a minute and a half of speech. Older audio is not sent again after a reconnect. */
+/** The most that is kept, in characters: a minute and a half of speech. Older audio is not sent again after a reconnect. */
 const MAX_CHARS = 4 * 1024 * 1024;
-/** What a request counts for beside what it says. */
+/** Counted for each request beside its data. */
 const OVERHEAD_CHARS = 64;
 
-/** A request, and how many sends on its connection came before it. */
+/** A request, and the number of sends on its connection before it. */
 interface Sent {
   readonly request: LiveRequest;
   at: number;
 }
 
 /**
- * What a connection was sent and the service is not known to have consumed, in order: the next connection is sent it again. A service that
- * tells what it consumed is sent again all of the rest. Of another it is taken that it consumed all when the model says something, and that
- * a handle stands for all that was spoken before it. When there is too much, the oldest audio and pictures go first, and nothing else does.
+ * The requests that were sent and that the service may not have consumed, in order: they are sent again on the next connection. A service that
+ * reports what it consumed gets all of the rest again. For another service, all counts as consumed when the model says something, and a handle
+ * covers all speech before it. Over the limit the oldest audio and pictures are dropped, and nothing else.
  */
 export class UnconsumedRequests {
   #sent: Sent[] = [];
@@ -22,30 +22,30 @@ export class UnconsumedRequests {
   #count = 0;
   #chars = 0;
   #again: LiveRequest[] = [];
-  /** What was spoken before words of it were heard: a history has these. */
-  readonly #told = new WeakSet<LiveRequest>();
+  /** Speech that was transcribed after it was sent: the history holds its words. */
+  readonly #transcribed = new WeakSet<LiveRequest>();
 
   /**
-   * Another connection goes on with the session: what the one before was sent comes first.
-   * @param isActiveInSession whether the client, who says so itself, speaks in the session as it is taken up
-   * @param isActive whether it speaks now
+   * Starts on a connection that resumes the session: the requests of the one before come first.
+   * @param isActiveInSession whether the client, which signals its activity itself, is speaking in the resumed session
+   * @param isActive whether it is speaking now
    */
   resume(isActiveInSession: boolean, isActive: boolean): void {
     this.#startOver(this.#all(), isActiveInSession, isActive);
   }
 
-  /** Another connection is told a history, which has what was written and what is known of what was said. */
+  /** Starts on a connection with the history, which holds written requests and transcribed speech. */
   begin(isActive: boolean): void {
-    const untold = this.#all().filter((request) => isSpoken(request) && !this.#told.has(request));
-    this.#startOver(untold, false, isActive);
+    const missing = this.#all().filter((request) => isSpoken(request) && !this.#transcribed.has(request));
+    this.#startOver(missing, false, isActive);
   }
 
-  /** True when the client, who says so itself, spoke before the oldest that is kept. */
+  /** True when the client, which signals its activity itself, was speaking before the oldest request that is kept. */
   wasActive(isActive: boolean): boolean {
     return wasActiveBefore(this.#all(), isActive);
   }
 
-  /** The oldest that is to be sent again, which stays until `shift`. */
+  /** The oldest request to send again, which stays until `shift`. */
   peek(): LiveRequest | undefined {
     return this.#again[0];
   }
@@ -54,7 +54,7 @@ export class UnconsumedRequests {
     this.#again.shift();
   }
 
-  /** Notes a send, when it is made. */
+  /** Notes a request that is being sent. */
   add(request: LiveRequest): void {
     this.#sent.push({ request, at: this.#count++ });
     this.#chars += charsOf(request);
@@ -65,12 +65,12 @@ export class UnconsumedRequests {
     }
   }
 
-  /** Notes a send that is never made again. */
+  /** Notes a send that is never repeated. */
   skip(): void {
     this.#count++;
   }
 
-  /** Takes back the note of a send that was not made. */
+  /** Forgets a request that could not be sent. */
   remove(request: LiveRequest): void {
     const index = this.#sent.findLastIndex((sent) => sent.request === request);
     if (index < 0) return;
@@ -79,27 +79,27 @@ export class UnconsumedRequests {
     for (const later of this.#sent.slice(index)) later.at--;
   }
 
-  /** The model said something: it consumed what it was sent. */
+  /** Notes that the model said something: it consumed all requests. */
   answered(): void {
     this.consumed(Infinity);
   }
 
-  /** A turn ended: what was written is not answered any more. What was spoken may be what ended it. */
+  /** Notes the end of a turn: written requests get no further answer. Speech may be what ended the turn, and is kept. */
   turnEnded(): void {
     this.#keep(isSpoken);
   }
 
-  /** The service gave a handle for what was spoken so far. */
-  spokenIsKept(): void {
+  /** Notes a handle, which covers all speech so far. */
+  handleGiven(): void {
     this.#keep((request) => !isSpoken(request));
   }
 
-  /** Words were heard of what was spoken so far. */
-  spokenIsTold(): void {
-    for (const { request } of this.#sent) this.#told.add(request);
+  /** Notes that the speech so far was transcribed. */
+  speechTranscribed(): void {
+    for (const { request } of this.#sent) this.#transcribed.add(request);
   }
 
-  /** The service consumed so many sends on this connection, from its first. */
+  /** Notes that the service consumed this many sends of the connection, from its first. */
   consumed(count: number): void {
     const rest = this.#sent.findIndex(({ at }) => at >= count);
     for (const { request } of this.#sent.splice(0, rest < 0 ? this.#sent.length : rest))
@@ -127,7 +127,7 @@ export class UnconsumedRequests {
   }
 }
 
-/** True for what is not written: audio, pictures, and signs of when the client speaks. */
+/** True for audio, pictures and signs of activity: everything that is not written. */
 function isSpoken(request: LiveRequest): boolean {
   return 'blob' in request || isSign(request);
 }
@@ -136,18 +136,18 @@ function isSign(request: LiveRequest): boolean {
   return 'activityStart' in request || 'activityEnd' in request;
 }
 
-/** What begins with an end was begun before. */
+/** True when the client was speaking before these requests: they start with an end of activity. */
 function wasActiveBefore(requests: readonly LiveRequest[], isActive: boolean): boolean {
   const first = requests.find(isSign);
   return first ? 'activityEnd' in first : isActive;
 }
 
-/** What is sent to a session in which the client speaks or does not, so that it speaks there when it did. */
+/** Adds or drops signs of activity so that they fit the session that the requests are sent to. */
 function withSigns(requests: LiveRequest[], isActiveInSession: boolean, isActive: boolean): LiveRequest[] {
   const isActiveBefore = wasActiveBefore(requests, isActive);
   if (isActiveBefore === isActiveInSession) return requests;
   if (!isActiveBefore) return [{ activityEnd: true }, ...requests];
-  // An end of which the speech is no more ends nothing.
+  // Drops an end whose speech is gone.
   const first = requests.find(isSpoken);
   if (first && 'activityEnd' in first) return requests.filter((request) => request !== first);
   return [{ activityStart: true }, ...requests];

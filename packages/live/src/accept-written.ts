@@ -9,25 +9,24 @@ import {
 } from '@eventloom/core';
 import { isFrameworkPart } from '@eventloom/llm-agent/internal';
 
-/** What a client writes: a turn, or answers to calls. */
+/** A written request: a turn, or responses to calls. */
 export type WrittenRequest = Extract<LiveRequest, { readonly content: unknown } | { readonly toolResponses: unknown }>;
 
-/** What comes of what a client wrote. */
-export interface TakenIn {
-  /** What is stored of it, or an error event that says why it was not taken. */
+export interface AcceptedMessage {
+  /** The event to store, or an error event that says why the request is refused. */
   readonly event: Event;
-  /** What the model is told; undefined when it was not for the model. */
+  /** The request as the model gets it; undefined when it is not for the model. */
   readonly sent: LiveRequest | undefined;
 }
 
-/** What a client wrote, checked. What cannot be taken is told and left out: the call goes on. */
-export async function takeInWritten(context: InvocationContext, request: WrittenRequest): Promise<TakenIn> {
+/** Checks a written request of the client. A request that is refused becomes an error event. */
+export async function acceptWritten(context: InvocationContext, request: WrittenRequest): Promise<AcceptedMessage> {
   const given: Content =
     'content' in request
       ? request.content
       : { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) };
   try {
-    const content = await accept(context, given);
+    const content = await checkMessage(context, given);
     return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content) };
   } catch (error) {
     if (!InvalidMessageError.isInstance(error)) throw error;
@@ -35,8 +34,8 @@ export async function takeInWritten(context: InvocationContext, request: Written
   }
 }
 
-/** What a client says as it is stored: as plugins want it, and without the credentials in it. */
-async function accept(invocationContext: InvocationContext, given: Content): Promise<Content> {
+/** Returns the message as it is stored: as plugins replace it, and without credentials. */
+async function checkMessage(invocationContext: InvocationContext, given: Content): Promise<Content> {
   const { invocation, plugins, session } = invocationContext;
   let read = await invocation.readMessage?.(given);
   const userMessage = read?.message ?? given;
@@ -46,7 +45,7 @@ async function accept(invocationContext: InvocationContext, given: Content): Pro
   return read?.message ?? replaced ?? given;
 }
 
-/** Answers to what a person was asked are for the runtime. */
+/** Returns the message as the model gets it. Answers to requests to a person are for the runtime alone. */
 function toModelRequest({ role = 'user', parts = [] }: Content): LiveRequest | undefined {
   if (!parts.some((part) => part.functionResponse)) return { content: { role, parts } };
   const toolResponses = parts.flatMap((part) =>
