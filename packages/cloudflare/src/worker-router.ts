@@ -11,7 +11,7 @@ import {
   type Call,
   checkAppName,
   checkServerOptions,
-  confine,
+  requireSameUser,
   type FrontContext,
   guardOf,
   guardRequest,
@@ -113,7 +113,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       guardRequest(request, this.#guard);
       const user = await this.#identify(request);
       const key = live.sessionKeyOf(request);
-      confine(user, key.userId);
+      requireSameUser(user, key.userId);
       return await this.#send({ ...key, appName: checkAppName(this.#front, key.appName) }, request, user);
     } catch (error) {
       this.#report(error);

@@ -2,7 +2,7 @@
 
 export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';
-export { checkId } from './http/check-id.ts';
+export { checkId } from './http/check-names.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 export type {

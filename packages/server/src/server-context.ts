@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
-import type { CountLimits } from './http/check-counts.ts';
+import type { CountLimits } from './http/request-body.ts';
 import type { LiveHost } from './live-endpoint.ts';
 import type { RunRegistry } from './runs/run-registry.ts';
 import type { ServerLimits } from './server-limits.ts';

@@ -10,7 +10,7 @@ import {
   ServerBusyError,
 } from '@eventloom/server';
 import {
-  confine,
+  requireSameUser,
   errorBody,
   GRACE_MS,
   Heartbeat,
@@ -54,7 +54,7 @@ export class HostedLiveRuns implements LiveHost {
     try {
       const user = await identify();
       const query = parseLiveQuery(new URL(request.url).searchParams);
-      confine(user, query.key.userId);
+      requireSameUser(user, query.key.userId);
       const runner = runnerOf(this.#server, query.key.appName);
       checkAgainst(runner, query);
       return {

@@ -4,13 +4,9 @@ import type { Context } from 'hono';
 import { ForbiddenError } from '../errors.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
-import { quotedName } from './quoted-name.ts';
-import { readBytes, readJson } from './read-json-body.ts';
-import { checkAppName } from './check-app-name.ts';
-import { checkCounts } from './check-counts.ts';
-import { checkId } from './check-id.ts';
-import { confine } from './confine.ts';
-import { runnerOf } from './runner-of.ts';
+import { quotedName, checkAppName, checkId, runnerOf } from './check-names.ts';
+import { readBytes, readJson, checkCounts } from './request-body.ts';
+import { requireSameUser } from './authentication.ts';
 import type { BodySpec } from './route.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
@@ -102,7 +98,7 @@ export class Call<Server extends FrontContext = ServerContext> {
   userId(): string {
     const userId = this.param('userId');
     checkId('userId', userId);
-    this.confine(userId);
+    this.requireSameUser(userId);
     return userId;
   }
 
@@ -114,13 +110,13 @@ export class Call<Server extends FrontContext = ServerContext> {
     return { appName: this.appName(), userId, sessionId };
   }
 
-  /** @throws ForbiddenError when the request comes from another user than this one */
-  confine(userId: string): void {
-    confine(this.#user, userId);
+  /** @throws ForbiddenError if the request comes from another user */
+  requireSameUser(userId: string): void {
+    requireSameUser(this.#user, userId);
   }
 
-  /** @throws ForbiddenError when one of the keys is shared by all users of the app, and the request's user may not write those */
-  confineState(field: string, keys: Iterable<string>): void {
+  /** @throws ForbiddenError if a key is shared by all users of the app and the request's user may not write those */
+  checkStateAccess(field: string, keys: Iterable<string>): void {
     if (!this.#user || this.#user.mayWriteAppState === true) return;
     for (const key of keys) {
       if (stateScopeOf(key) !== 'app') continue;

@@ -1,7 +1,14 @@
 import * as core from '@eventloom/core';
+import { AgentError, type BaseAgent, BaseLlm, type LlmResponse } from '@eventloom/core';
+import { END, START, StateGraph } from '@eventloom/graph';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
 import * as server from '../index.ts';
-import { errorStatus } from './error-response.ts';
+import { errorStatus, errorBody } from './error-response.ts';
 
 const errors = Object.values({ ...core, ...server }).filter(
   (value): value is typeof core.EventloomError =>
@@ -19,4 +26,62 @@ test('every error of the core and of the server was given a status on purpose', 
 
 test('a code that nobody knows is the fault of the server', () => {
   expect([errorStatus('NOPE'), errorStatus('__proto__'), errorStatus('toString')]).toEqual([500, 500, 500]);
+});
+
+const SECRET = 'connect ECONNREFUSED postgres://root:hunter2@db/x';
+const fail = (): never => {
+  throw new Error(SECRET);
+};
+
+class BrokenModel extends BaseLlm {
+  constructor() {
+    super({ model: 'broken' });
+  }
+
+  // eslint-disable-next-line require-yield
+  override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+    await Promise.resolve();
+    fail();
+  }
+}
+
+const model = new ScriptedModel([]);
+const AGENTS: readonly (readonly [string, string, BaseAgent, string])[] = [
+  ['a callback', 'AGENT', new LlmAgent({ name: 'helper', model, beforeAgentCallback: fail }), 'agent "helper"'],
+  ['a model', 'AGENT', new LlmAgent({ name: 'helper', model: new BrokenModel() }), 'agent "helper"'],
+  [
+    'a node of a graph',
+    'NODE',
+    new StateGraph({ name: 'graph' }).addNode('fetch', fail).addEdge(START, 'fetch').addEdge('fetch', END).compile(),
+    'node "fetch"',
+  ],
+];
+
+test.each(AGENTS)('what %s threw is told to the program and not to clients, nor to the session', async (...of) => {
+  const [, code, agent, who] = of;
+  const sessionService = new InMemorySessionService();
+  const reported: unknown[] = [];
+  const server = createServer({
+    runners: [new Runner({ appName: 'app', agent, sessionService })],
+    onError: (error) => reported.push(error),
+  });
+  const post = async (path: string, body: object) => {
+    const request = new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(body) });
+    const response = await server.fetch(request);
+    return { status: response.status, text: await response.text() };
+  };
+  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+  await post('/apps/app/users/ann/sessions/s', {});
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const { status, text } = await post('/run', { ...key, newMessage });
+  expect([status, JSON.parse(text)]).toEqual([500, { error: expect.stringContaining(who), code }]);
+  const stream = await post('/run_sse', { ...key, newMessage, streaming: true });
+  const stored = JSON.stringify(await sessionService.getSession(key));
+  expect(stored).toContain('errorMessage');
+  expect(`${text}${stream.text}${stored}`).not.toContain('hunter2');
+  expect(reported).toMatchObject([{ code, cause: { message: SECRET } }, { cause: { message: SECRET } }]);
+});
+
+test('the words of an error that is thrown on purpose are for clients', () => {
+  expect(errorBody(new AgentError('no such order'))).toEqual({ error: 'no such order', code: 'AGENT' });
 });

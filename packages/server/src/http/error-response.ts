@@ -1,6 +1,6 @@
 import { EventloomError, ShuttingDownError } from '@eventloom/core';
+import type { ErrorBody } from '@eventloom/core/wire';
 import { RateLimitedError } from '../errors.ts';
-import { errorBody } from './error-body.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
 const RETRY_AFTER_S = 1;
@@ -87,4 +87,51 @@ export function createReporter(
     }
     onError(error);
   };
+}
+
+/** The longest error message, in characters: runs store their failure in a row of a table. */
+const MAX_MESSAGE_CHARS = 64 * 1024;
+
+/**
+ * The error as the client sees it. Of an unexpected error it sees only that it happened, and in which agent or node. A very long
+ * message is cut.
+ */
+export function errorBody(error: unknown): ErrorBody {
+  if (EventloomError.isInstance(error))
+    return { error: error.publicMessage.slice(0, MAX_MESSAGE_CHARS), code: error.code };
+  return { error: 'the server failed to answer; its log says why', code: 'INTERNAL' };
+}
+
+/** The code and the reason that a WebSocket is closed with. */
+export interface SocketClose {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** Close codes for certain errors. The first is the ADK's. */
+const CODES: Readonly<Record<string, number>> = {
+  SESSION_NOT_FOUND: 1002,
+  BODY_TOO_LARGE: 1009,
+  SHUTTING_DOWN: 1012,
+  SERVER_BUSY: 1013,
+  SESSION_BUSY: 1013,
+  RATE_LIMITED: 1013,
+};
+
+/** The longest reason, in bytes of UTF-8. (RFC 6455, 5.5.) */
+const MAX_REASON_BYTES = 123;
+
+/**
+ * The close of a live run that an error ended. 1002: no such session; 1008: the client is refused or broke a rule; 1009: a frame
+ * is too large; 1011: the server or the model failed; 1012: the server restarts; 1013: try again later.
+ */
+export function socketCloseOf(error: unknown): SocketClose {
+  const { error: message, code } = errorBody(error);
+  const closeCode = Object.hasOwn(CODES, code) ? CODES[code] : undefined;
+  return { code: closeCode ?? (errorStatus(code) < 500 ? 1008 : 1011), reason: cut(`${code}: ${message}`) };
+}
+
+function cut(text: string): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_REASON_BYTES));
+  return text.slice(0, read);
 }

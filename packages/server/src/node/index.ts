@@ -1,6 +1,5 @@
 // Listens on a port with node's own HTTP server. Node only.
 
 export type { NodeServer, ServeOptions } from './serve.ts';
-export { isLoopbackHost } from './is-loopback-host.ts';
-export { serve } from './serve.ts';
+export { isLoopbackHost, serve } from './serve.ts';
 export { shutDownOnSignal } from './shut-down-on-signal.ts';

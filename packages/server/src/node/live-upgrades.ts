@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 import { InvalidRequestError } from '@eventloom/core';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import type { LiveGate } from '../create-server.ts';
+import { errorBody } from '../http/error-response.ts';
 import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
-import { rawAnswer } from './raw-answer.ts';
 
 /** How long a client gets to take the end of what it was sent, and to close its side. */
 const CLOSE_TIMEOUT_MS = 5000;
@@ -79,4 +79,11 @@ function toRequest({ headers, url = '' }: IncomingMessage): Request {
   if (!URL.canParse(address)) throw new InvalidRequestError('the request line or its Host header is malformed');
   const given = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
   return new Request(address, { headers: given });
+}
+
+/** The bytes of a response to a connection that did not become a request of the HTTP server. They end the connection. */
+export function rawAnswer(status: string, error: unknown): string {
+  const body = JSON.stringify(errorBody(error));
+  const length = Buffer.byteLength(body);
+  return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`;
 }

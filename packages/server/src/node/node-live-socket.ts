@@ -1,8 +1,7 @@
 import { type EventloomError, InvalidRequestError } from '@eventloom/core';
 import { WebSocket } from 'ws';
 import { BodyTooLargeError } from '../errors.ts';
-import { errorBody } from '../http/error-body.ts';
-import { socketCloseOf } from '../http/web-socket-close.ts';
+import { errorBody, socketCloseOf } from '../http/error-response.ts';
 import type { LiveAdmission, LiveSocket } from '../live-endpoint.ts';
 
 /** What may wait to go out before pings of the client are left without an answer. */

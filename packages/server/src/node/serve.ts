@@ -1,14 +1,11 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
+import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer } from '../create-server.ts';
-import { errorBody } from '../http/error-body.ts';
-import { errorResponse } from '../http/error-response.ts';
+import { errorBody, errorResponse } from '../http/error-response.ts';
 import { checkRequestTarget } from '../http/request-guard.ts';
-import { isLoopbackHost } from './is-loopback-host.ts';
-import { isLiveUpgrade, LiveUpgrades } from './live-upgrades.ts';
-import { rawAnswer } from './raw-answer.ts';
+import { isLiveUpgrade, LiveUpgrades, rawAnswer } from './live-upgrades.ts';
 
 /** Where and how to listen. */
 export interface ServeOptions {
@@ -136,4 +133,11 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
   socket.end(rawAnswer(status, new InvalidRequestError(`not an HTTP request: ${error.message}`)));
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
+
+/** True for a host that only this machine reaches: where `serve` listens without asking who anybody is. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK.test(host);
 }

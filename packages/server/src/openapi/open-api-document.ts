@@ -1,6 +1,8 @@
 import { type WireSchema, wireSchemas } from '@eventloom/core/wire';
-import type { CountLimits } from '../http/check-counts.ts';
-import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec } from '../http/route.ts';
+import type { CountLimits } from '../http/request-body.ts';
+import { jsonTextResponse } from '../http/responses.ts';
+import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, Route } from '../http/route.ts';
+import type { FrontContext } from '../server-context.ts';
 
 /** Error statuses of every route. A route that is not public has 401 too. */
 const COMMON_ERRORS = [400, 403, 405, 500];
@@ -23,7 +25,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */
-export function openApiDocument(routes: readonly RouteSpec[], version: string, limits: CountLimits): object {
+function openApiDocument(routes: readonly RouteSpec[], version: string, limits: CountLimits): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
   return {
@@ -167,4 +169,18 @@ function inputOf(schema: object, required: readonly string[], description: strin
 function withProperties(schema: object, properties: Schema): Schema {
   const own = 'properties' in schema && typeof schema.properties === 'object' ? schema.properties : {};
   return { ...schema, properties: { ...own, ...properties } };
+}
+
+/** The route of the OpenAPI document, which describes these routes and itself. The document is built at the first request. */
+export function openApiRoute(routes: readonly RouteSpec[], version: string, limits: CountLimits): Route<FrontContext> {
+  let text: string | undefined;
+  const route: Route<FrontContext> = {
+    method: 'get',
+    path: '/openapi.json',
+    operationId: 'openApi',
+    summary: 'This document',
+    answer: { schema: { type: 'object' } },
+    handle: () => jsonTextResponse((text ??= JSON.stringify(openApiDocument([...routes, route], version, limits)))),
+  };
+  return route;
 }

@@ -4,15 +4,17 @@ import {
   type SessionKey,
   SessionNotFoundError,
   StreamingMode,
+  InvalidRequestError,
 } from '@eventloom/core';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
+import { checkId } from '../http/check-names.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
-import { readRunBody } from '../http/read-run-body.ts';
 import type { HostedRun } from '../runs/hosted-run.ts';
+import type { FrontContext } from '../server-context.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
 
@@ -130,3 +132,23 @@ export const runRoutes: readonly Route[] = [
     handle: runSse,
   },
 ];
+
+/**
+ * Reads and checks the body of a request for a run: the app exists, and the request's user may start the run.
+ * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws AppNotFoundError
+ */
+export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunRequest> {
+  const json = await call.json();
+  if (json === undefined) throw new InvalidRequestError('body: is missing');
+  const body = readRunRequest(call.counted(json));
+  if (body.newMessage === undefined && body.invocationId === undefined)
+    throw new InvalidRequestError(
+      'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
+    );
+  checkId('userId', body.userId);
+  checkId('sessionId', body.sessionId);
+  call.requireSameUser(body.userId);
+  call.checkStateAccess('stateDelta', Object.keys(body.stateDelta ?? {}));
+  call.appName(body.appName);
+  return body;
+}

@@ -16,7 +16,7 @@ import {
 import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { Call } from '../http/call.ts';
-import { checkId } from '../http/check-id.ts';
+import { checkId } from '../http/check-names.ts';
 import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import {
@@ -43,7 +43,7 @@ async function create(call: Call): Promise<Response> {
   const runner = call.runner();
   const { sessionId, state, events } = await call.body(CREATE);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
-  confineStart(call, state, events);
+  checkStartAccess(call, state, events);
   const session = await createSession(runner, server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
@@ -57,17 +57,17 @@ async function createWithId(call: Call): Promise<Response> {
     );
   }
   const { state, events } = body;
-  confineStart(call, state, events);
+  checkStartAccess(call, state, events);
   const session = await createSession(call.runner(), call.server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 
 /** What a session starts with is written like any other state. @throws ForbiddenError */
-function confineStart(call: Call, state: object = {}, events: readonly Event[] = []): void {
-  call.confineState('state', Object.keys(state));
+function checkStartAccess(call: Call, state: object = {}, events: readonly Event[] = []): void {
+  call.checkStateAccess('state', Object.keys(state));
   for (const [index, { actions }] of events.entries()) {
     const { stateDelta, removedState = [] } = actions;
-    call.confineState(`events[${index}].actions`, [...Object.keys(stateDelta), ...removedState]);
+    call.checkStateAccess(`events[${index}].actions`, [...Object.keys(stateDelta), ...removedState]);
   }
 }
 
@@ -105,7 +105,7 @@ async function get(call: Call): Promise<Response> {
 async function patch(call: Call): Promise<Response> {
   const key = call.sessionKey();
   const { stateDelta } = await call.body(PATCH);
-  call.confineState('stateDelta', Object.keys(stateDelta));
+  call.checkStateAccess('stateDelta', Object.keys(stateDelta));
   await patchState(call.runner(), key, stateDelta);
   return sessionResponse(sourceOf(call, key));
 }

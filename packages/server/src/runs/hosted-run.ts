@@ -8,7 +8,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { RunGoesOnError } from '../errors.ts';
-import { errorBody } from '../http/error-body.ts';
+import { errorBody } from '../http/error-response.ts';
 import { FollowedRun, type RunFollower } from './followed-run.ts';
 import { RunBuffer } from './run-buffer.ts';
 import type { NumberedEvent, RunPublication } from './run-relay.ts';

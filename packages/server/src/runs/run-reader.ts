@@ -1,5 +1,5 @@
 import type { EventloomError } from '@eventloom/core';
-import { errorBody } from '../http/error-body.ts';
+import { errorBody } from '../http/error-response.ts';
 import { SlowReaderError } from '../errors.ts';
 import { seqInAttempt } from './attempt-numbers.ts';
 import type { FollowedRun, RunFollower } from './followed-run.ts';

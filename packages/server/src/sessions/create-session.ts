@@ -16,8 +16,7 @@ import {
 import { type Call, Calls } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
-import { hasControlCharacter } from '../http/check-id.ts';
-import { quotedName } from '../http/quoted-name.ts';
+import { hasControlCharacter, quotedName } from '../http/check-names.ts';
 import type { ServerContext } from '../server-context.ts';
 
 /** The time to write the events of a session, milliseconds. */

@@ -1,10 +1,10 @@
 import { ConfigurationError } from '@eventloom/core';
-import { UnauthenticatedError } from '../errors.ts';
+import { UnauthenticatedError, ForbiddenError } from '../errors.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 
 /**
- * Who a request comes from; undefined where nobody is asked.
- * @throws UnauthenticatedError when the hook knows nobody, ConfigurationError when its answer is no user
+ * Authenticates a request with the `authenticate` hook. Undefined without a hook.
+ * @throws UnauthenticatedError if the hook returns no user, ConfigurationError if it returns anything else than a user
  */
 export async function identify(
   request: Request,
@@ -19,8 +19,15 @@ export async function identify(
   throw new ConfigurationError('authenticate must answer { userId } with a text that is not empty, or undefined');
 }
 
-/** A hook in JavaScript answers what it likes, and a mistake of it must let nobody in. */
+/** True for a user. A hook written in JavaScript may return anything, and its mistakes must let nobody in. */
 export function isUser(value: unknown): value is AuthenticatedUser {
   if (typeof value !== 'object' || value === null || !('userId' in value)) return false;
   return typeof value.userId === 'string' && value.userId !== '';
+}
+
+/** @throws ForbiddenError if an authenticated request names another user */
+export function requireSameUser(user: AuthenticatedUser | undefined, userId: string): void {
+  if (user && user.userId !== userId) {
+    throw new ForbiddenError(`the request comes from user ${JSON.stringify(user.userId)} and names another one`);
+  }
 }
