@@ -5,37 +5,38 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, END, START, StateGraph } from './index.ts';
-import { llm, setUp, texts } from './fixtures/graph-agent-run.ts';
+import { linesOf } from './fixtures/read-output.ts';
+import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 
 test('agents in nodes are told the output before them, and say their last words once', async () => {
   const model = new ScriptedModel(['a poem']);
   const agent = new StateGraph({ name: 'g' })
     .addNode('topic', (input: string) => `about ${input}`)
     .addNode('writer', new LlmAgent({ name: 'writer', model }))
-    .addNode('critic', llm('critic', ['not bad']))
+    .addNode('critic', scripted('critic', ['not bad']))
     .addEdge(START, 'topic')
     .addEdge('topic', 'writer')
     .addEdge('writer', 'critic')
     .addEdge('critic', END)
     .compile();
-  const { say, session } = await setUp(agent);
-  const events = await say('rain');
+  const { run, session } = await scenario({ agent });
+  const events = await run('rain');
   expect(model.requests[0]?.request.contents.at(-1)).toEqual({ role: 'user', parts: [{ text: 'about rain' }] });
-  expect(texts(events)).toEqual(['writer: a poem', 'critic: not bad']);
+  expect(linesOf(events)).toEqual(['writer: a poem', 'critic: not bad']);
   // Outside of the nodes it stands in the history once as well.
-  const outside = (await session())?.events.filter(({ branch }) => branch === undefined) ?? [];
-  expect(texts(outside)).toEqual(['user: rain', 'writer: a poem', 'critic: not bad']);
+  const outside = (await session()).events.filter(({ branch }) => branch === undefined) ?? [];
+  expect(linesOf(outside)).toEqual(['user: rain', 'writer: a poem', 'critic: not bad']);
 });
 
 test('chunks of an agent in a node come as they are made, and merge into what the node says', async () => {
-  const { say } = await setUp(
-    new StateGraph({ name: 'g' })
-      .addNode('writer', llm('writer', [{ chunks: ['a ', 'poem'] }]))
+  const { run } = await scenario({
+    agent: new StateGraph({ name: 'g' })
+      .addNode('writer', scripted('writer', [{ chunks: ['a ', 'poem'] }]))
       .addEdge(START, 'writer')
       .addEdge('writer', END)
       .compile(),
-  );
-  const spoken = (await say('rain', 'sse')).filter(({ content }) => content);
+  });
+  const spoken = (await run('rain', { runConfig: { streamingMode: 'sse' } })).filter(({ content }) => content);
   expect(spoken.map(({ partial, content }) => [partial, contentText(content)])).toEqual([
     [true, 'a '],
     [true, 'poem'],
@@ -47,32 +48,35 @@ test('chunks of an agent in a node come as they are made, and merge into what th
 test('what an agent in a node says while it calls tools is passed on, and its state counts', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ seen: 1 }) });
   const agent = new StateGraph({ name: 'g' })
-    .addNode('writer', llm('writer', [{ calls: [{ name: 'look' }] }, 'done'], { tools: [look], outputKey: 'draft' }))
+    .addNode(
+      'writer',
+      scripted('writer', [{ calls: [{ name: 'look' }] }, 'done'], { tools: [look], outputKey: 'draft' }),
+    )
     .addEdge(START, 'writer')
     .addEdge('writer', END)
     .compile();
-  const { say, session } = await setUp(agent);
-  const events = await say('x');
+  const { run, session } = await scenario({ agent });
+  const events = await run('x');
   expect(events.flatMap(getFunctionResponses).map(({ name }) => name)).toEqual(['look']);
   expect(events.some(({ actions }) => actions.stateDelta['draft'] === 'done')).toBe(true);
-  expect((await session())?.state).toEqual({ draft: 'done' });
+  expect((await session()).state).toEqual({ draft: 'done' });
 });
 
 test('an agent with an output schema gives a value', async () => {
   const agent = new StateGraph({ name: 'g' })
-    .addNode('judge', llm('judge', ['{"score":7}'], { outputSchema: z.object({ score: z.number() }) }))
+    .addNode('judge', scripted('judge', ['{"score":7}'], { outputSchema: z.object({ score: z.number() }) }))
     .addNode('double', (input: { score: number }) => input.score * 2)
     .addEdge(START, 'judge')
     .addEdge('judge', 'double')
     .addEdge('double', END)
     .compile();
-  const { say } = await setUp(agent);
-  expect(texts(await say('x')).at(-1)).toBe('g: 14');
+  const { run } = await scenario({ agent });
+  expect(linesOf(await run('x')).at(-1)).toBe('g: 14');
 });
 
 test('an agent in a node hands over below it, and the one that ends gives the output', async () => {
-  const expert = llm('expert', ['expert answer']);
-  const front = llm('front', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'expert' } }] }], {
+  const expert = scripted('expert', ['expert answer']);
+  const front = scripted('front', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'expert' } }] }], {
     subAgents: [expert],
   });
   const graph = new StateGraph({ name: 'flow' })
@@ -82,19 +86,19 @@ test('an agent in a node hands over below it, and the one that ends gives the ou
     .addEdge('front', 'tell')
     .addEdge('tell', END)
     .compile();
-  const { say } = await setUp(graph);
-  expect(texts(await say('x')).at(-1)).toBe('flow: <expert answer>');
+  const { run } = await scenario({ agent: graph });
+  expect(linesOf(await run('x')).at(-1)).toBe('flow: <expert answer>');
 });
 
 test('an agent that fails in a node fails the graph, or is tried again', async () => {
   const agent = (retry?: { maxAttempts: number; initialDelayMs: number }) =>
     new StateGraph({ name: 'g' })
-      .addNode('writer', llm('writer', [new TypeError('no model'), 'second time']), retry ? { retry } : {})
+      .addNode('writer', scripted('writer', [new TypeError('no model'), 'second time']), retry ? { retry } : {})
       .addEdge(START, 'writer')
       .addEdge('writer', END)
       .compile();
-  await expect((await setUp(agent())).say('x')).rejects.toThrow(/no model/);
-  expect(texts(await (await setUp(agent({ maxAttempts: 2, initialDelayMs: 0 }))).say('x')).at(-1)).toBe(
+  await expect((await scenario({ agent: agent() })).run('x')).rejects.toThrow(/no model/);
+  expect(linesOf(await (await scenario({ agent: agent({ maxAttempts: 2, initialDelayMs: 0 }) })).run('x')).at(-1)).toBe(
     'writer: second time',
   );
 });
@@ -123,7 +127,10 @@ test.each([
       { on: END },
     )
     .compile();
-  await expect((await setUp(agent)).say('x')).rejects.toMatchObject({ code: 'NODE', message: 'node "add": broken' });
+  await expect((await scenario({ agent })).run('x')).rejects.toMatchObject({
+    code: 'NODE',
+    message: 'node "add": broken',
+  });
 });
 
 test('an answer that was cut off is no answer: the node failed', async () => {
@@ -138,7 +145,7 @@ test('an answer that was cut off is no answer: the node failed', async () => {
     .addEdge(START, 'writer')
     .addEdge('writer', END)
     .compile();
-  await expect((await setUp(agent)).say('x')).rejects.toMatchObject({
+  await expect((await scenario({ agent })).run('x')).rejects.toMatchObject({
     code: 'NODE',
     message: 'node "writer": too long',
   });

@@ -5,12 +5,11 @@ import {
   type InvocationContext,
   RunAbortedError,
 } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { END, NodeError, START, StateGraph, StepLimitError } from './index.ts';
 import { nodeTimer } from './fixtures/node-timer.ts';
-import { answerOf, IDS, setUp } from './fixtures/attempted-graph.ts';
+import { answerOf, setUp } from './fixtures/attempted-graph.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test('a node that fails is tried again, after waits that grow, and no longer than they may', async () => {
   const { run, platform } = await setUp(
@@ -63,16 +62,14 @@ test('a node without retry, and a failure that is not worth it, are tried once',
 });
 
 test('a loop that has no end comes to the bound of the graph', async () => {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
   let rounds = 0;
   const agent = new StateGraph({ name: 'g' })
     .addNode('round', () => ++rounds)
     .addEdge(START, 'round')
     .addConditionalEdges('round', () => 'again', { again: 'round', out: END })
     .compile({ maxSteps: 7 });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  const { run } = await scenario({ agent });
+  const running = run();
   const error: unknown = await running.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StepLimitError);
   expect((error as Error).message).toMatch(/"g".*7 steps.*"round"/);

@@ -1,13 +1,11 @@
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { append, channel, END, START, stateAfter, StateGraph } from './index.ts';
-import { IDS, KEY } from './fixtures/review-graph.ts';
 import { waiting } from './fixtures/waiting-run.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test.each([undefined, 'items'])(
   'a history grows as the run does, whatever the channels hold, under the stateKey %s',
@@ -66,11 +64,9 @@ test('a history has what others wrote and removed under the key of a channel', a
     .addEdge('keep', 'remove')
     .addEdge('remove', END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
-  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
-  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const { run: start, stored } = await scenario({ agent });
+  await start('x');
+  const events = await stored();
   const [run] = agent.history({ events, invocationId: events[0]?.invocationId ?? '' });
   expect(run?.steps.map(({ changed, added, removed }) => ({ changed, added, removed }))).toEqual([
     { changed: { k: ['agent'] }, added: {}, removed: undefined },
@@ -107,11 +103,9 @@ test('a list that is added to, replaced and added to again is in a history what 
     .addEdge('both', 'c')
     .addEdge('c', END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
-  await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
-  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const { run: start, stored } = await scenario({ agent });
+  await start('x');
+  const events = await stored();
   const [run] = agent.history({ events, invocationId: events[0]?.invocationId ?? '' });
   expect(run?.steps.map(({ changed, added }) => ({ changed, added }))).toEqual([
     { changed: { l: ['a'] }, added: {} },

@@ -2,7 +2,8 @@ import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, END, START, StateGraph } from './index.ts';
-import { outputOf, setUp } from './fixtures/channel-run.ts';
+import { outputOf } from './fixtures/read-output.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test.each([undefined, 'shared'])('null is a value like any other, under the stateKey %s', async (stateKey) => {
   const seen: unknown[] = [];
@@ -36,7 +37,7 @@ test.each([undefined, 'shared'])('null is a value like any other, under the stat
     )
     .addEdge('twice', END)
     .compile();
-  await (await setUp(agent)).send();
+  await (await scenario({ agent, resumable: true })).run();
   expect(seen).toEqual([
     ['reducer', 'old'],
     ['router', null],
@@ -53,7 +54,7 @@ test('a default that is null is one', async () => {
     .addEdge(START, 'read')
     .addEdge('read', END)
     .compile();
-  expect(outputOf(await (await setUp(agent)).send())).toEqual({ maybe: null });
+  expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toEqual({ maybe: null });
 });
 
 test('a default does not take the place of what the session holds', async () => {
@@ -70,10 +71,10 @@ test('a default does not take the place of what the session holds', async () => 
     .addEdge(START, 'count')
     .addEdge('count', END)
     .compile();
-  const { send, stored } = await setUp(agent);
-  expect([outputOf(await send()), outputOf(await send())]).toEqual([0, 1]);
-  expect((await stored())?.state).toMatchObject({ 'user:count': 2 });
-  expect(outputOf(await (await setUp(agent, { 'user:count': 7 })).send())).toBe(7);
+  const { run, session } = await scenario({ agent, resumable: true });
+  expect([outputOf(await run()), outputOf(await run())]).toEqual([0, 1]);
+  expect((await session()).state).toMatchObject({ 'user:count': 2 });
+  expect(outputOf(await (await scenario({ agent, state: { 'user:count': 7 }, resumable: true })).run())).toBe(7);
 });
 
 test.each([undefined, 'shared'])('what a node reads it cannot change, under the stateKey %s', async (stateKey) => {
@@ -92,11 +93,11 @@ test.each([undefined, 'shared'])('what a node reads it cannot change, under the 
     .addEdge('bad', END)
     .addEdge('read', END)
     .compile();
-  const { send, stored } = await setUp(agent);
-  expect(outputOf(await send())).toEqual({ bad: null, read: ['a'] });
+  const { run, session } = await scenario({ agent, resumable: true });
+  expect(outputOf(await run())).toEqual({ bad: null, read: ['a'] });
   expect(thrown).toBeInstanceOf(TypeError);
   // Nor is the session's own state made unchangeable.
-  expect(Object.isFrozen((await stored())?.state['shared'] ?? [])).toBe(false);
+  expect(Object.isFrozen((await session()).state['shared'] ?? [])).toBe(false);
 });
 
 test('a node reads what the step found also when it is run again with an answer', async () => {
@@ -126,9 +127,9 @@ test('a node reads what the step found also when it is run again with an answer'
     .addEdge('asks', 'all')
     .addEdge('all', END)
     .compile();
-  const { send } = await setUp(agent, { theirs: 'old' });
-  const id = (await send()).flatMap(({ longRunningToolIds = [] }) => longRunningToolIds)[0] ?? '';
-  const answered = await send([{ functionResponse: { id, response: { result: 1 } } }]);
+  const { run } = await scenario({ agent, state: { theirs: 'old' }, resumable: true });
+  const id = (await run()).flatMap(({ longRunningToolIds = [] }) => longRunningToolIds)[0] ?? '';
+  const answered = await run([{ functionResponse: { id, response: { result: 1 } } }]);
   const old = { own: 'old', shared: 'old', theirs: 'old' };
   expect(outputOf(answered)).toEqual([old, { own: 'new', shared: 'new', theirs: 'new' }]);
 });

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { append, channel, END, node, START, stateAfter, StateGraph } from './index.ts';
-import { outputOf, setUp } from './fixtures/channel-run.ts';
+import { outputOf } from './fixtures/read-output.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test('a channel without a reducer that is written by two runs of a step is an error that names the node', async () => {
   for (const stateKey of [undefined, 'shared']) {
@@ -15,7 +16,9 @@ test('a channel without a reducer that is written by two runs of a step is an er
       .addEdge('b', 'each')
       .addEdge('each', END)
       .compile();
-    await expect((await setUp(agent)).send()).rejects.toThrow(/node "each": writes the channel "last".*reducer/);
+    await expect((await scenario({ agent, resumable: true })).run()).rejects.toThrow(
+      /node "each": writes the channel "last".*reducer/,
+    );
   }
 });
 
@@ -42,7 +45,7 @@ test('one run may write a channel without a reducer several times, and so may th
     })
     .addEdge('read', END)
     .compile();
-  expect(outputOf(await (await setUp(agent)).send())).toBe(8);
+  expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toBe(8);
 });
 
 test('a function writes the key of a channel by update, and not by the state of the session', async () => {
@@ -52,7 +55,9 @@ test('a function writes the key of a channel by update, and not by the state of 
     .addEdge(START, 'bad')
     .addEdge('bad', END)
     .compile();
-  await expect((await setUp(agent)).send()).rejects.toThrow(/node "bad": wrote "mine", which is the channel "mine"/);
+  await expect((await scenario({ agent, resumable: true })).run()).rejects.toThrow(
+    /node "bad": wrote "mine", which is the channel "mine"/,
+  );
 });
 
 test('a list that grows round by round stores what is added, and is whole in the history and for who goes on', async () => {
@@ -87,16 +92,16 @@ test('a list that grows round by round stores what is added, and is whole in the
     .addEdge('ask', 'cut')
     .addEdge('cut', END)
     .compile();
-  const { send, stored } = await setUp(agent);
-  const asked = await send();
+  const { run, session } = await scenario({ agent, resumable: true });
+  const asked = await run();
   const sizes = asked.map(({ actions }) => JSON.stringify(actions).length);
   expect(Math.max(...sizes.slice(0, -1))).toBeLessThan(200);
   const id = asked.at(-1)?.longRunningToolIds?.[0] ?? '';
-  const events = await send([{ functionResponse: { id, response: { result: 1 } } }]);
+  const events = await run([{ functionResponse: { id, response: { result: 1 } } }]);
   const whole = Array.from({ length: ROUNDS }, (_, index) => ({ round: index + 1 }));
   expect(outputOf(events)).toEqual([whole, whole]);
   const [history] = agent.history({
-    events: (await stored())?.events ?? [],
+    events: (await session()).events ?? [],
     invocationId: asked[0]?.invocationId ?? '',
   });
   expect(history?.steps[2]).toMatchObject({ changed: {}, added: { log: [{ round: 3 }] } });
@@ -119,7 +124,7 @@ test('what becomes of a list otherwise is stored whole', async () => {
     .addEdge(START, 'next')
     .addConditionalEdges('next', (_output, { step }) => (step < 5 ? 'again' : 'out'), { again: 'next', out: END })
     .compile({ maxSteps: 9 });
-  const events = await (await setUp(agent)).send();
+  const events = await (await scenario({ agent, resumable: true })).run();
   const held = events.flatMap(({ author, actions }) => (author === 'next' ? [actions.agentState?.['output']] : []));
   expect(held).toEqual([[1, 2], [2, 1, 3], [2], [], [7]]);
 });
@@ -131,7 +136,9 @@ test('with a reducer, a schema that changes what it made itself is an error at t
     .addEdge(START, 'say')
     .addEdge('say', END)
     .compile();
-  await expect((await setUp(agent)).send()).rejects.toThrow(/node "say": the channel "all" has a schema that changes/);
+  await expect((await scenario({ agent, resumable: true })).run()).rejects.toThrow(
+    /node "say": the channel "all" has a schema that changes/,
+  );
 });
 
 test('a schema fills in and cleans what is written: once where there is no reducer, and as it is read with one', async () => {
@@ -160,7 +167,7 @@ test('a schema fills in and cleans what is written: once where there is no reduc
     { text: 'x', size: 1 },
     { text: 'y', size: 1 },
   ];
-  expect(outputOf(await (await setUp(agent)).send())).toEqual({ last: 'x!', all });
+  expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toEqual({ last: 'x!', all });
 });
 
 test('a schema that makes another type of what it takes has a default and is written as it takes it', async () => {
@@ -182,5 +189,5 @@ test('a schema that makes another type of what it takes has a default and is wri
     .addEdge('say', 'read')
     .addEdge('read', END)
     .compile();
-  expect(outputOf(await (await setUp(agent)).send())).toEqual([4, 6]);
+  expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toEqual([4, 6]);
 });

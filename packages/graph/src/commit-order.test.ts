@@ -5,8 +5,9 @@ import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
-import { HI, KEY, play } from './fixtures/played-graph.ts';
+import { play } from './fixtures/played-graph.ts';
 import { Talker } from './fixtures/talker.ts';
+import { KEY, saying, scenario } from '../../runner/src/fixtures/scenario.ts';
 
 /** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -120,12 +121,10 @@ test('where nodes fail it is in one order too what the others commit, whatever t
   };
   const outcomes = new Set<string>();
   for (let seed = 1; seed <= 40; seed++) {
-    const sessionService = new InMemorySessionService();
-    await sessionService.createSession(KEY);
     const agent = wideAndBroken(seed);
-    const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
-    const error: unknown = await runner.run(HI).catch((thrown: unknown) => thrown);
-    const events = (await sessionService.getSession(KEY))?.events ?? [];
+    const { runner, stored } = await scenario({ agent });
+    const error: unknown = await runner.run(saying()).catch((thrown: unknown) => thrown);
+    const events = await stored();
     outcomes.add([String(error), ...said(events)].join('\n'));
   }
   expect([...outcomes]).toHaveLength(1);
@@ -182,6 +181,6 @@ test('what a node commits is one event after the other, whoever in it says it', 
     .addEdge('other', END)
     .compile();
   const runner = new Runner({ appName: 'app', agent, sessionService: watched, platform: fixedPlatform() });
-  await runner.run(HI);
+  await runner.run(saying());
   expect(most).toBe(1);
 });

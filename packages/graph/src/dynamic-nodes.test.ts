@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { node } from './index.ts';
-import { outputOf, runsIn, setUp } from './fixtures/dynamic-run.ts';
+import { setUp } from './fixtures/dynamic-run.ts';
+import { outputOf, runsIn } from './fixtures/read-output.ts';
 
 test('runs are told apart by the names of their nodes and any keys', async () => {
   const p = node('p', (input: string) => `p:${input}`);
   const n = node('n', async (input: string, context) => [input, await context.runNode(p, input, { key: '0' })]);
   const ab = node('a-b', () => 'a-b');
   const a = node('a', () => 'a');
-  const { send } = await setUp(async (context) => [
+  const { run } = await setUp(async (context) => [
     await context.runNode(n, 'outer', { key: 'x' }),
     await context.runNode(n, 'leaf', { key: 'x~p-0' }),
     await context.runNode(a, 1, { key: 'b-0' }),
@@ -15,27 +16,27 @@ test('runs are told apart by the names of their nodes and any keys', async () =>
     await context.runNode(a, 1, { key: 'b+0' }),
     await context.runNode(a, 1, { key: 'b/0' }),
   ]);
-  const events = await send();
+  const events = await run();
   expect(outputOf(events)).toEqual([['outer', 'p:outer'], ['leaf', 'p:leaf'], 'a', 'a-b', 'a', 'a']);
   expect(new Set(runsIn(events)).size).toBe(events.length);
 });
 
 test('a key that is given twice is an error that names both nodes', async () => {
   const leaf = node('leaf', () => 1);
-  const { send } = await setUp((context) =>
+  const { run } = await setUp((context) =>
     Promise.all([context.runNode(leaf, 1, { key: 'x' }), context.runNode(leaf, 2, { key: 'x' })]),
   );
-  await expect(send()).rejects.toThrow(/node "outer": runs "leaf" twice with the key "x"/);
+  await expect(run()).rejects.toThrow(/node "outer": runs "leaf" twice with the key "x"/);
 });
 
 test('a run that is done is not taken for one with another input', async () => {
   let order = [1, 2];
   const leaf = node('leaf', (input: number) => `leaf ${input}`);
-  const { send, answer } = await setUp(async (context) => {
+  const { run, answer } = await setUp(async (context) => {
     const outputs = await Promise.all(order.map((each) => context.runNode(leaf, each)));
     return [outputs, await context.requestInput()];
   });
-  const asked = await send();
+  const asked = await run();
   order = [2, 1];
   await expect(answer(asked, 'yes')).rejects.toThrow(/node "leaf".*another input/);
 });
@@ -47,42 +48,42 @@ test('with keys the order of the calls does not matter to what is done', async (
     ran.push(input);
     return `leaf ${input}`;
   });
-  const { send, answer } = await setUp(async (context) => {
+  const { run, answer } = await setUp(async (context) => {
     const outputs = await Promise.all(
       order.map(async (each) => context.runNode(leaf, { each, by: 'key' } as never, { key: `k${each}` })),
     );
     return [outputs.length, await context.requestInput()];
   });
-  const asked = await send();
+  const asked = await run();
   order = [2, 1];
   expect(outputOf(await answer(asked, 'yes'))).toEqual([2, 'yes']);
   expect(ran).toHaveLength(2);
 });
 
 test('a question is known by its number when it has no key', async () => {
-  const { send, answer } = await setUp(async (context) => [
+  const { run, answer } = await setUp(async (context) => [
     await context.requestInput({ message: 'Your name?' }),
     await context.requestInput({ message: 'Your town?' }),
   ]);
-  const first = await answer(await send(), 'Bob');
+  const first = await answer(await run(), 'Bob');
   expect(outputOf(first)).toBeUndefined();
   expect(outputOf(await answer(first, 'Rome'))).toEqual(['Bob', 'Rome']);
 });
 
 test('a key that is asked with twice is an error', async () => {
-  const { send } = await setUp((context) =>
+  const { run } = await setUp((context) =>
     Promise.all([context.requestInput({ key: 'x' }), context.requestInput({ key: 'x' })]),
   );
-  await expect(send()).rejects.toThrow(/node "outer": asks twice with the key "x"/);
+  await expect(run()).rejects.toThrow(/node "outer": asks twice with the key "x"/);
 });
 
 test('a node that asked for several things is run again when all are answered', async () => {
   let runs = 0;
-  const { send, answer } = await setUp((context) => {
+  const { run, answer } = await setUp((context) => {
     runs++;
     return Promise.all([context.requestInput(), context.requestInput()]);
   });
-  const asked = await send();
+  const asked = await run();
   expect(outputOf(await answer(asked, 1))).toBeUndefined();
   expect(runs).toBe(1);
   expect(outputOf(await answer(asked, 2, 1))).toEqual([1, 2]);
@@ -92,10 +93,10 @@ test('a node that asked for several things is run again when all are answered', 
 test('the same input is the same whatever the order of its keys, which storage may change', async () => {
   const ran: string[] = [];
   const inner = node('inner', (input: object) => void ran.push(Object.keys(input).join()));
-  const { send, answer } = await setUp(async (context) => {
+  const { run, answer } = await setUp(async (context) => {
     await context.runNode(inner, ran.length === 0 ? { a: 1, b: { c: 2, d: 3 } } : { b: { d: 3, c: 2 }, a: 1 });
     return context.requestInput();
   });
-  expect(outputOf(await answer(await send(), 'yes'))).toBe('yes');
+  expect(outputOf(await answer(await run(), 'yes'))).toBe('yes');
   expect(ran).toEqual(['a,b']);
 });

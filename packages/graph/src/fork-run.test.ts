@@ -7,36 +7,30 @@ import {
   type SaveArtifactRequest,
 } from '@eventloom/core';
 import { LoopAgent } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, END, START, StateGraph } from './index.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const FORK = { ...KEY, sessionId: 'fork' };
 
 /** Runs an agent to its end. */
 async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = [], savedBefore: readonly string[] = []) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  const artifactService = new InMemoryArtifactService({ platform });
-  await sessionService.createSession(KEY);
+  const artifactService = new InMemoryArtifactService();
   for (const filename of deletedBefore) {
     await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'gone' } });
     await artifactService.deleteArtifact({ ...KEY, filename });
   }
   for (const filename of savedBefore)
     await artifactService.saveArtifact({ ...KEY, filename, artifact: { text: 'before' } });
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform, resumable: true });
-  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
+  const { runner, start, stored, sessionService } = await scenario({ agent, artifactService, resumable: true });
+  const stream = start('x');
   for await (const _ of stream);
   const { invocationId } = stream;
-  const events = async () => (await sessionService.getSession(KEY))?.events ?? [];
   const goOn = () => runner.run({ userId: 'u', sessionId: 'fork', invocationId });
   const params = { sessionService, ...KEY, invocationId, newSessionId: 'fork' };
-  return { sessionService, artifactService, params, events, goOn };
+  return { sessionService, artifactService, params, events: stored, goOn };
 }
 
 test('each run of a graph is forked, the last one where none is named', async () => {

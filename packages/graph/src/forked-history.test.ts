@@ -1,14 +1,13 @@
 import { getFunctionCalls, InvalidRequestError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END, START, stateAfter, StateGraph } from './index.ts';
-import { IDS, KEY, reviewGraph, setUp } from './fixtures/review-graph.ts';
+import { reviewGraph, setUp } from './fixtures/review-graph.ts';
 import { askingGraph, waiting } from './fixtures/waiting-run.ts';
+import { KEY, scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test('a session is forked at a step and goes on differently, and what was before is not run again', async () => {
   const ran: string[] = [];
@@ -75,10 +74,8 @@ test('a tool that ran after the step of a fork runs again there, one before it d
     .addEdge('one' as never, 'two' as never)
     .addEdge('two' as never, END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const { runner, run, sessionService } = await scenario({ agent, resumable: true });
+  const [first] = await run('x');
   const invocationId = first?.invocationId ?? '';
   await agent.fork({ sessionService, ...KEY, invocationId, step: 2, newSessionId: 'fork' });
   await runner.run({ userId: 'u', sessionId: 'fork', invocationId });
@@ -115,10 +112,8 @@ test('a fork has no state that was removed before the step, and has what is remo
     .addEdge('one', 'two')
     .addEdge('two', END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ ...KEY, state: { first: 1, second: 2 } });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const { run, sessionService } = await scenario({ agent, resumable: true, state: { first: 1, second: 2 } });
+  const [begin] = await run('x');
   const invocationId = begin?.invocationId ?? '';
   const fork = await agent.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
   expect(fork.state).toEqual({ second: 2 });
@@ -130,10 +125,8 @@ test('a run that cannot be resumed is not forked', async () => {
     .addEdge(START, 'n')
     .addEdge('n', END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent: simple, sessionService });
-  const [begin] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const { run, sessionService } = await scenario({ agent: simple });
+  const [begin] = await run('x');
   const fork = simple.fork({
     sessionService,
     ...KEY,

@@ -4,7 +4,8 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, END, type GraphAgent, START, StateGraph } from './index.ts';
-import { llm, setUp, texts } from './fixtures/graph-agent-run.ts';
+import { linesOf } from './fixtures/read-output.ts';
+import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 
 /** A graph of one function. */
 function single(name: string, work: (input: string) => unknown): GraphAgent {
@@ -25,8 +26,8 @@ test('a graph stands in sequences, loops and beside others', async () => {
       new LoopAgent({ name: 'loop', maxIterations: 2, subAgents: [single('four', () => ++rounds)] }),
     ],
   });
-  const { say } = await setUp(agent);
-  expect(texts(await say('x')).toSorted()).toEqual(['four: 1', 'four: 2', 'one: 1', 'three: 3', 'two: 2']);
+  const { run } = await scenario({ agent });
+  expect(linesOf(await run('x')).toSorted()).toEqual(['four: 1', 'four: 2', 'one: 1', 'three: 3', 'two: 2']);
 });
 
 test('a graph is called as a tool, with arguments by its schema', async () => {
@@ -39,11 +40,11 @@ test('a graph is called as a tool, with arguments by its schema', async () => {
     .addEdge(START, 'add')
     .addEdge('add', END)
     .compile();
-  const root = llm('root', [{ calls: [{ name: 'adder', args: { a: 2, b: 3 } }] }, 'it is five'], {
+  const root = scripted('root', [{ calls: [{ name: 'adder', args: { a: 2, b: 3 } }] }, 'it is five'], {
     tools: [new AgentTool({ agent: graph })],
   });
-  const { say } = await setUp(root);
-  const events = await say('2 and 3');
+  const { run } = await scenario({ agent: root });
+  const events = await run('2 and 3');
   expect(events.flatMap(getFunctionResponses)[0]?.response).toEqual({ sum: 5 });
 });
 
@@ -53,12 +54,12 @@ test('an input that does not fit the graph is refused', async () => {
     .addEdge(START, 'n')
     .addEdge('n', END)
     .compile();
-  const { say } = await setUp(graph);
-  await expect(say('{"a":"x"}')).rejects.toThrow(/graph "g": its input does not fit/);
+  const { run } = await scenario({ agent: graph });
+  await expect(run('{"a":"x"}')).rejects.toThrow(/graph "g": its input does not fit/);
 });
 
 test('a model hands over to a graph, and a node of a graph to an agent', async () => {
-  const helper = llm('helper', ['helped']);
+  const helper = scripted('helper', ['helped']);
   const graph = new StateGraph({ name: 'flow', subAgents: [helper] })
     .addNode('decide', (_: string, context) => {
       context.callbackContext.actions.transferToAgent = 'helper';
@@ -68,12 +69,12 @@ test('a model hands over to a graph, and a node of a graph to an agent', async (
     .addEdge('decide', 'never')
     .addEdge('never', END)
     .compile();
-  const root = llm('root', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'flow' } }] }], {
+  const root = scripted('root', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'flow' } }] }], {
     subAgents: [graph],
   });
-  const { say } = await setUp(root);
-  const events = await say('x');
-  expect(texts(events).at(-1)).toBe('helper: helped');
+  const { run } = await scenario({ agent: root });
+  const events = await run('x');
+  expect(linesOf(events).at(-1)).toBe('helper: helped');
   expect(events.some(({ author }) => author === 'never')).toBe(false);
 });
 
@@ -90,8 +91,8 @@ test('a sub-graph has channels of its own, and several runs of it side by side d
     .addEdge(START, 'all')
     .addEdge('all', END)
     .compile();
-  const { say } = await setUp(agent);
-  expect(texts(await say('x')).at(-1)).toBe('g: ["a","b","c"]');
+  const { run } = await scenario({ agent });
+  expect(linesOf(await run('x')).at(-1)).toBe('g: ["a","b","c"]');
 });
 
 test('closing a graph closes what its nodes hold, all that can be', async () => {

@@ -1,12 +1,12 @@
 import { getFunctionCalls, InvalidRequestError, createEvent, type Event } from '@eventloom/core';
 import { LoopAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
-import { IDS, KEY, setUp } from './fixtures/review-graph.ts';
+import { setUp } from './fixtures/review-graph.ts';
 import { askingGraph, waiting } from './fixtures/waiting-run.ts';
 import { openQuestions } from './graph-history.ts';
 import { END, node, START, stateAfter, StateGraph } from './index.ts';
+import { IDS, KEY, scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test('the steps of a run are listed, with what nodes took and gave, and the state after each', async () => {
   const { history, asked, answer } = await setUp();
@@ -55,11 +55,9 @@ test('a run of a sub-graph is in the node that it is', async () => {
     .addEdge('in', END)
     .compile();
   const agent = new StateGraph({ name: 'g' }).addNode('sub', sub).addEdge(START, 'sub').addEdge('sub', END).compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const [first] = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
-  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const { run, stored } = await scenario({ agent });
+  const [first] = await run('x');
+  const events = await stored();
   const [history] = agent.history({ events, invocationId: first?.invocationId ?? '' });
   expect(history?.steps[0]?.nodes[0]).toMatchObject({
     node: 'sub',
@@ -139,15 +137,13 @@ test('a run that failed is told to have failed', async () => {
     .addEdge('fine', 'bad')
     .addEdge('bad', END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
   for (const resumable of [false, true]) {
-    const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
-    const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+    const { runner, start, stored, sessionService } = await scenario({ agent, resumable });
+    const stream = start('x');
     await expect(async () => {
       for await (const _ of stream);
     }).rejects.toThrow('node "bad": no');
-    const events = (await sessionService.getSession(KEY))?.events ?? [];
+    const events = await stored();
     const [history] = agent.history({ events, invocationId: stream.invocationId });
     expect(history).toMatchObject({
       status: 'failed',
@@ -190,14 +186,12 @@ test('what a run that failed asked is no open question any more', async () => {
     .addEdge('ask', END)
     .addEdge('bad', END)
     .compile();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'x' }] } });
+  const { start, stored } = await scenario({ agent, resumable: true });
+  const stream = start('x');
   await expect(async () => {
     for await (const _ of stream);
   }).rejects.toThrow('node "bad": no');
-  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const events = await stored();
   expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
   const [history] = agent.history({ events, invocationId: stream.invocationId });
   expect(history).toMatchObject({ status: 'failed', questions: [] });

@@ -1,18 +1,12 @@
 import { type Event, type Part } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { append, channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
-
-const IDS = { userId: 'u', sessionId: 's' };
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 async function play(agent: GraphAgent, text = 'hi', resumable = false): Promise<Event[]> {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform(), resumable });
-  return runner.run({ ...IDS, newMessage: { parts: [{ text }] } });
+  const { run } = await scenario({ agent, resumable });
+  return run(text);
 }
 
 const textOf = ({ content }: Event): string | undefined => content?.parts?.map(({ text }: Part) => text).join('');

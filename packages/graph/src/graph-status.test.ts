@@ -1,21 +1,16 @@
 import { BaseAgent, createErrorEvent, type Event, type InvocationContext } from '@eventloom/core';
 import { LoopAgent } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, type GraphAgent, START, StateGraph } from './index.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 /** Runs an agent in a session, in which `graph` is looked for. */
 async function setUp(graph: GraphAgent, agent: BaseAgent = graph) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const stream = runner.runAsync({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const { start, stored } = await scenario({ agent, resumable: true });
+  const stream = start();
   const { invocationId } = stream;
-  const query = async () => ({ invocationId, events: (await sessionService.getSession(KEY))?.events ?? [] });
+  const query = async () => ({ invocationId, events: await stored() });
   const run = async () => {
     for await (const _ of stream);
   };

@@ -1,17 +1,12 @@
 import { ConfigurationError, type Event } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AnyChannel, channel, END, NodeError, START, StateGraph } from './index.ts';
-
-const IDS = { userId: 'u', sessionId: 's' };
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 /** Runs a graph in a session with this state: a tool that writes `written` to it, and a function that reads the channel. */
 async function run(held: AnyChannel, state: object, written?: unknown): Promise<Event[]> {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS, state: { ...state } });
   const tool = new FunctionTool({
     name: 'write',
     description: '',
@@ -29,7 +24,7 @@ async function run(held: AnyChannel, state: object, written?: unknown): Promise<
     .addEdge('write', 'read')
     .addEdge('read', END)
     .compile();
-  return new Runner({ appName: 'app', agent, sessionService }).run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  return (await scenario({ agent, state: { ...state } })).run();
 }
 
 const answerOf = (events: readonly Event[]) => events.at(-1)?.content?.parts?.[0]?.text;
@@ -67,12 +62,7 @@ test('a schema that changes what it made itself is refused where the session kee
       .addEdge('write', 'read')
       .addEdge('read', END)
       .compile();
-    const sessionService = new InMemorySessionService();
-    return sessionService
-      .createSession({ appName: 'app', ...IDS })
-      .then(() =>
-        new Runner({ appName: 'app', agent, sessionService }).run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }),
-      );
+    return scenario({ agent }).then(({ run: start }) => start());
   };
   expect(answerOf(await writing({}))).toBe('hi!');
   const running = writing({ stateKey: 'tone' });

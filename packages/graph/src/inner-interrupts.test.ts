@@ -4,7 +4,8 @@ import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, node, START, StateGraph } from './index.ts';
-import { answerOf, fanOut, questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { fanOut, questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { outputOf } from './fixtures/read-output.ts';
 
 test('a node in a sub-graph asks, and so does one that another node runs; neither does again what was done', async () => {
   const ran: string[] = [];
@@ -37,7 +38,7 @@ test('a node in a sub-graph asks, and so does one that another node runs; neithe
   for (const { id, args } of questions.slice(0, 1)) await answer([id, { result: args?.['message'] }]);
   const [, last] = questions;
   const events = await answer([last?.id, { result: last?.args?.['message'] }]);
-  expect(answerOf(events)).toEqual({ sub: 'sub', runs: 'inner' });
+  expect(outputOf(events)).toEqual({ sub: 'sub', runs: 'inner' });
   expect(ran.toSorted()).toEqual(['plain', 'sub first']);
 });
 

@@ -3,7 +3,9 @@ import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { node, NodeTimeoutError } from './index.ts';
 import { nodeTimer, settled } from './fixtures/node-timer.ts';
-import { IDS, outputOf, runsIn, setUp } from './fixtures/dynamic-run.ts';
+import { setUp } from './fixtures/dynamic-run.ts';
+import { outputOf, runsIn } from './fixtures/read-output.ts';
+import { IDS } from '../../runner/src/fixtures/scenario.ts';
 
 test('the time of a node bounds the nodes that it runs: they are stopped with it', async () => {
   const stopped: string[] = [];
@@ -13,8 +15,8 @@ test('the time of a node bounds the nodes that it runs: they are stopped with it
     return working.pass();
   });
   const middle = node('middle', (_: unknown, context) => context.runNode(leaf, 1));
-  const { send, platform } = await setUp((context) => context.runNode(middle, 1), { timeoutMs: 50 });
-  const running = send().catch((error: unknown) => error);
+  const { run, platform } = await setUp((context) => context.runNode(middle, 1), { timeoutMs: 50 });
+  const running = run().catch((error: unknown) => error);
   expect(await nodeTimer(platform)).toBe(50);
   await working.reached;
   platform.advance(50);
@@ -31,7 +33,7 @@ test('an attempt that took too long counts for nothing any more, whatever it sti
     ran.push(input);
     return input;
   });
-  const { send, stored, platform } = await setUp(
+  const { run, stored, platform } = await setUp(
     async (context) => {
       if (context.attempt === 1) {
         await gate.pass();
@@ -52,7 +54,7 @@ test('an attempt that took too long counts for nothing any more, whatever it sti
     },
     { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
   );
-  const running = send();
+  const running = run();
   await gate.reached;
   expect(await nodeTimer(platform)).toBe(50);
   platform.advance(50);
@@ -79,14 +81,14 @@ test('what is done and waits for its turn is not done again when who runs it tak
     await done.pass();
     return ran.push('quick');
   });
-  const { send, platform } = await setUp(
+  const { run, platform } = await setUp(
     (context) => {
       attempts++;
       return Promise.all([context.runNode(slow, 1), context.runNode(quick, 1)]);
     },
     { timeoutMs: 50, retry: { maxAttempts: 2, initialDelayMs: 7 } },
   );
-  const running = send();
+  const running = run();
   expect(await nodeTimer(platform)).toBe(50);
   await done.reached;
   await settled(platform);
@@ -127,11 +129,11 @@ test('a node that does not wait for those that it runs is done when they are', a
     await gate.pass();
     ran.push('slow');
   });
-  const { send, platform } = await setUp((context) => {
+  const { run, platform } = await setUp((context) => {
     void context.runNode(slow, 1);
     return 'done';
   });
-  const running = send();
+  const running = run();
   await gate.reached;
   await settled(platform);
   gate.open();
@@ -142,7 +144,7 @@ test('a node that does not wait for those that it runs is done when they are', a
 
 test('attempts are counted on behind an answer', async () => {
   const attempts: number[] = [];
-  const { send, answer, platform } = await setUp(
+  const { run, answer, platform } = await setUp(
     async (context) => {
       attempts.push(context.attempt);
       if (context.attempt === 1) throw new TypeError('once');
@@ -151,7 +153,7 @@ test('attempts are counted on behind an answer', async () => {
     },
     { retry: { maxAttempts: 3, initialDelayMs: 7 } },
   );
-  const running = send();
+  const running = run();
   expect(await nodeTimer(platform)).toBe(7);
   platform.advance(7);
   const answered = answer(await running, 'yes').catch((error: unknown) => error);

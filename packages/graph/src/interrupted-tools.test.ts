@@ -5,7 +5,9 @@ import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END, type GraphAgent, node, START, StateGraph } from './index.ts';
-import { answerOf, KEY, questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { outputOf } from './fixtures/read-output.ts';
+import { KEY } from '../../runner/src/fixtures/scenario.ts';
 
 test('a tool that must be confirmed is run when it is, and answers that it was rejected when it is not', async () => {
   let paid = 0;
@@ -32,7 +34,7 @@ test('a tool that must be confirmed is run when it is, and answers that it was r
       args: { originalFunctionCall: { name: 'pay', args: { amount: 3 } } },
     });
     const events = await answer([question?.id, { confirmed }]);
-    expect(answerOf(events)).toEqual(confirmed ? { paid: 1 } : { error: 'This tool call is rejected.' });
+    expect(outputOf(events)).toEqual(confirmed ? { paid: 1 } : { error: 'This tool call is rejected.' });
     expect(paid).toBe(confirmed ? 1 : 0);
   }
 });
@@ -75,7 +77,7 @@ test('a tool whose user gives no credential is not run again, as under a model',
     const response = isLate ? { ...AUTH, exchangedAuthCredential: AUTH.rawAuthCredential } : {};
     const events = await send([{ functionResponse: { id: question?.id ?? '', response } }], options);
     const why = isLate ? 'it was answered too late' : 'no credential was given';
-    expect(answerOf(events)).toEqual({ error: `This tool call was not run: ${why}.` });
+    expect(outputOf(events)).toEqual({ error: `This tool call was not run: ${why}.` });
   }
   expect(ran).toEqual(['pay', 'pay']);
 });
@@ -146,7 +148,7 @@ test('a tool asks for input, and an agent in a node confirms its tools', async (
       name === 'adk_request_input' ? { result: 'XL' } : { confirmed: true },
     ]),
   );
-  expect(answerOf(events)).toEqual({ size: 'XL', actor: 'did it' });
+  expect(outputOf(events)).toEqual({ size: 'XL', actor: 'did it' });
 });
 
 test('in a run that cannot be resumed a tool that waits is an error too', async () => {

@@ -3,7 +3,9 @@ import { Runner } from '@eventloom/runner';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { END, type NodeContext, START, StateGraph } from './index.ts';
-import { answerOf, fanOut, IDS, questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { fanOut, questionsIn, setUp } from './fixtures/interrupted-run.ts';
+import { outputOf } from './fixtures/read-output.ts';
+import { IDS } from '../../runner/src/fixtures/scenario.ts';
 
 test('a node asks with a schema, and the answer goes on with the run in another process', async () => {
   const ran: string[] = [];
@@ -31,7 +33,7 @@ test('a node asks with a schema, and the answer goes on with the run in another 
   await expect(answer([question?.id, { approved: 'maybe' }])).rejects.toThrow(InvalidMessageError);
   const events = await answer([question?.id, { approved: true }]);
   expect(events[0]?.invocationId).toBe(asked[0]?.invocationId);
-  expect(answerOf(events)).toMatchObject({ a: { approved: true, by: 'nobody' } });
+  expect(outputOf(events)).toMatchObject({ a: { approved: true, by: 'nobody' } });
   // What was done is not done again; the node that asked begins anew.
   expect(ran).toEqual(['before', 'a begins', 'b', 'a begins']);
 });
@@ -44,7 +46,7 @@ test('several nodes ask at once, and are answered together', async () => {
   const { ask, answer } = await setUp(fanOut(works));
   const [a, b] = questionsIn(await ask());
   expect(a?.id).not.toBe(b?.id);
-  expect(answerOf(await answer([b?.id, { result: 'for b' }], [a?.id, { result: 'for a' }]))).toEqual({
+  expect(outputOf(await answer([b?.id, { result: 'for b' }], [a?.id, { result: 'for a' }]))).toEqual({
     a: 'for a',
     b: 'for b',
   });
@@ -62,10 +64,10 @@ test('several nodes ask at once, and are answered one after the other: each goes
   const { ask, answer } = await setUp(fanOut({ a: asks('a'), b: asks('b'), c: asks('c') }));
   const [a, b, c] = questionsIn(await ask());
   const second = await answer([b?.id, { result: 2 }]);
-  expect([ran, questionsIn(second), answerOf(second)]).toEqual([['b'], [], undefined]);
+  expect([ran, questionsIn(second), outputOf(second)]).toEqual([['b'], [], undefined]);
   const third = await answer([a?.id, { result: 1 }]);
-  expect([ran, questionsIn(third), answerOf(third)]).toEqual([['b', 'a'], [], undefined]);
-  expect(answerOf(await answer([c?.id, { result: 3 }]))).toEqual({ a: 1, b: 2, c: 3 });
+  expect([ran, questionsIn(third), outputOf(third)]).toEqual([['b', 'a'], [], undefined]);
+  expect(outputOf(await answer([c?.id, { result: 3 }]))).toEqual({ a: 1, b: 2, c: 3 });
   // Nobody is run again for the answer of another.
   expect(begun).toEqual(['a', 'b', 'c', 'b', 'a', 'c']);
 });
@@ -85,7 +87,7 @@ test('a node asks for several things, at once and one after the other, each unde
   const next = await answer([x?.id, { result: 1 }], [y?.id, { result: 2 }]);
   const [z] = questionsIn(next);
   expect(z?.args?.['key']).toBe('z');
-  expect(answerOf(await answer([z?.id, { result: 3 }]))).toEqual({ a: [1, 2, 3], b: 'b' });
+  expect(outputOf(await answer([z?.id, { result: 3 }]))).toEqual({ a: [1, 2, 3], b: 'b' });
 });
 
 test('a node that handles what stops it waits all the same', async () => {
@@ -93,8 +95,8 @@ test('a node that handles what stops it waits all the same', async () => {
     fanOut({ a: (_, context) => context.requestInput().catch(() => 'nobody'), b: () => 'b' }),
   );
   const asked = await ask();
-  expect(answerOf(asked)).toBeUndefined();
-  expect(answerOf(await answer([questionsIn(asked)[0]?.id, { result: 'me' }]))).toEqual({ a: 'me', b: 'b' });
+  expect(outputOf(asked)).toBeUndefined();
+  expect(outputOf(await answer([questionsIn(asked)[0]?.id, { result: 'me' }]))).toEqual({ a: 'me', b: 'b' });
 });
 
 test('an answer that comes too late is none: the node asks anew', async () => {
@@ -109,7 +111,7 @@ test('an answer that comes too late is none: the node asks anew', async () => {
   const events = await send([{ functionResponse: { id: second?.id ?? '', response: { result: 'in time' } } }], {
     requestTtlMs: 1000,
   });
-  expect(answerOf(events)).toEqual({ a: 'in time', b: 'b' });
+  expect(outputOf(events)).toEqual({ a: 'in time', b: 'b' });
 });
 
 test('in a loop each round asks anew', async () => {
@@ -125,7 +127,7 @@ test('in a loop each round asks anew', async () => {
     expect(questionsIn(events)).toHaveLength(1);
     events = await answer([questionsIn(events)[0]?.id, { result }]);
   }
-  expect(answerOf(events)).toBe('stop');
+  expect(outputOf(events)).toBe('stop');
 });
 
 test('in a run that cannot be resumed nobody can be asked, and the error says what to do', async () => {

@@ -6,7 +6,8 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { append, channel, END, type GraphAgent, START, StateGraph } from './index.ts';
-import { HI, IDS, KEY } from './fixtures/killed-run.ts';
+import { HI } from './fixtures/killed-run.ts';
+import { IDS, KEY } from '../../runner/src/fixtures/scenario.ts';
 
 test('a function that is done and waits for its turn is not run again, nor its channels written twice', async () => {
   const platform = fixedPlatform();

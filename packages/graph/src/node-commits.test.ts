@@ -1,15 +1,10 @@
 import type { Event } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { END, NodeError, type NodeContext, START, StateGraph } from './index.ts';
-
-const IDS = { userId: 'u', sessionId: 's' };
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 /** Runs a graph of `a`, whose router answers `routes`, and of `b`, which both of them lead to. */
 async function run(work: (context: NodeContext) => unknown, routes: readonly ('x' | 'y')[]): Promise<Event[]> {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
   const agent = new StateGraph({ name: 'g' })
     .addNode('a', (_: string, context) => work(context as unknown as NodeContext))
     .addNode('b', () => 'done')
@@ -17,7 +12,7 @@ async function run(work: (context: NodeContext) => unknown, routes: readonly ('x
     .addConditionalEdges('a', () => routes, { x: 'b', y: ['b', END] })
     .addEdge('b', END)
     .compile();
-  return new Runner({ appName: 'app', agent, sessionService }).run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  return (await scenario({ agent })).run();
 }
 
 test('a node that two routes lead to is run once', async () => {

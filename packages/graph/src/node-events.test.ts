@@ -1,24 +1,21 @@
 import { type Event, InvalidEventError, type NodeEvent } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate } from '@eventloom/testing';
+import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, type CompileOptions, END, type NodeContext, node, START, StateGraph } from './index.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
 /** Runs a graph of one node, `work`. */
 async function setUp(work: (context: NodeContext) => unknown, options: CompileOptions = {}) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
   const agent = new StateGraph({ name: 'g' })
     .addNode('work', (_: string, context) => work(context as unknown as NodeContext))
     .addEdge(START, 'work')
     .addEdge('work', END)
     .compile(options);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
-  const stream = () => runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  const { start, sessionService } = await scenario({ agent });
+  const stream = () => start();
   const stored = async () => await sessionService.getSession({ appName: 'app', ...IDS });
   return { stream, stored };
 }
@@ -133,10 +130,8 @@ test('a node that waits for an answer is not told to be complete', async () => {
     .addEdge(START, 'ask')
     .addEdge('ask', END)
     .compile({ nodeLifecycleEvents: true });
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const events = await all(runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }));
+  const { start } = await scenario({ agent, resumable: true });
+  const events = await all(start());
   expect(events.flatMap(({ object, nodeEvent }) => (nodeEvent ? [object] : []))).toEqual(['graph.node.start']);
 });
 
@@ -191,13 +186,10 @@ test('what a router or a reducer throws is told as an error of the node as well'
     .addEdge(START, 'work')
     .addEdge('work', END)
     .compile({ nodeLifecycleEvents: true });
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const { start } = await scenario({ agent });
   const told: unknown[] = [];
   await expect(async () => {
-    for await (const { object, nodeEvent } of runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }))
-      if (nodeEvent) told.push([object, nodeEvent.message]);
+    for await (const { object, nodeEvent } of start()) if (nodeEvent) told.push([object, nodeEvent.message]);
   }).rejects.toThrow('node "work": no sum');
   expect(told).toEqual([
     ['graph.node.start', undefined],

@@ -1,11 +1,10 @@
 import { BaseAgent as Base, type Event, type InvocationContext } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate } from '@eventloom/testing';
+import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, NodeTimeoutError, START, StateGraph } from './index.ts';
 import { nodeTimer, settled } from './fixtures/node-timer.ts';
-import { answerOf, IDS, setUp } from './fixtures/attempted-graph.ts';
+import { answerOf, setUp } from './fixtures/attempted-graph.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 /** Says nothing before it is stopped. */
 class Slow extends Base {
@@ -75,9 +74,6 @@ test('an agent that takes too long and does not listen is not waited for', async
 });
 
 test('time that a node waits for its turn is not its own', async () => {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
   const gate = new Gate();
   const talker = new Talker({ name: 'talker' });
   const agent = new StateGraph({ name: 'g' })
@@ -87,8 +83,8 @@ test('time that a node waits for its turn is not its own', async () => {
     .addEdge('slow', END)
     .addEdge('talker', END)
     .compile();
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  const { run, platform } = await scenario({ agent });
+  const running = run();
   await gate.reached;
   await settled(platform);
   platform.advance(500);
@@ -97,9 +93,6 @@ test('time that a node waits for its turn is not its own', async () => {
 });
 
 test('time that a node used before it waited for its turn is its own', async () => {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
   const working = new Gate();
   const turn = new Gate();
   const after = new Gate();
@@ -124,8 +117,8 @@ test('time that a node used before it waited for its turn is its own', async () 
     .addEdge('slow', END)
     .addEdge('worker', END)
     .compile();
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const running = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } }).catch((error: unknown) => error);
+  const { run, platform } = await scenario({ agent });
+  const running = run().catch((error: unknown) => error);
   await working.reached;
   platform.advance(30);
   working.open();

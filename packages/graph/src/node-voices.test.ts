@@ -1,10 +1,8 @@
 import { AgentTool } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate } from '@eventloom/testing';
+import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, START, StateGraph } from './index.ts';
-import { IDS, KEY, llm, setUp } from './fixtures/graph-agent-run.ts';
+import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 
 test.each([false, true])('what nodes tell is told at once under a tool too, streamInner: %s', async (streamInner) => {
   const gate = new Gate();
@@ -19,19 +17,17 @@ test.each([false, true])('what nodes tell is told at once under a tool too, stre
     .addEdge('work', END)
     .compile({ nodeLifecycleEvents: true });
   const tools = [new AgentTool({ agent: graph, streamInner })];
-  const agent = llm('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  const agent = scripted('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
+  const { start, stored } = await scenario({ agent });
   const told: unknown[] = [];
-  for await (const { author, nodeEvent } of runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } })) {
+  for await (const { author, nodeEvent } of start()) {
     if (nodeEvent) told.push([author, nodeEvent.eventType]);
     // The node waits: what it told is here before it is done.
     if (nodeEvent?.progress === 40) gate.open();
   }
   expect(told).toEqual(['start', 'progress', 'complete'].map((type) => ['work', type]));
   expect(taken).toEqual([true]);
-  expect((await sessionService.getSession(KEY))?.events.some(({ nodeEvent }) => nodeEvent)).toBe(false);
+  expect((await stored()).some(({ nodeEvent }) => nodeEvent)).toBe(false);
 });
 
 test('what nodes of a graph tell that is a tool of a node is told as well', async () => {
@@ -47,14 +43,14 @@ test('what nodes of a graph tell that is a tool of a node is told as well', asyn
     .addEdge('ask', 'told')
     .addEdge('told', END)
     .compile();
-  const events = await (await setUp(agent)).say('x');
+  const events = await (await scenario({ agent })).run('x');
   expect(events.flatMap(({ nodeEvent }) => nodeEvent?.message ?? [])).toEqual(['so far']);
 });
 
 test('what a node tells does not wait for what may be the last words of an agent before it', async () => {
   const gate = new Gate();
   const graph = new StateGraph({ name: 'graph' })
-    .addNode('writer', llm('writer', [{ chunks: ['a ', 'poem'] }]))
+    .addNode('writer', scripted('writer', [{ chunks: ['a ', 'poem'] }]))
     .addNode('after', async (_: unknown, context) => {
       void context.emitText('reading it');
       await gate.pass();
@@ -65,13 +61,11 @@ test('what a node tells does not wait for what may be the last words of an agent
     .addEdge('after', END)
     .compile();
   const tools = [new AgentTool({ agent: graph, streamInner: true })];
-  const agent = llm('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform: fixedPlatform() });
+  const agent = scripted('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
+  const { start } = await scenario({ agent });
   const runConfig = { streamingMode: 'sse' } as const;
   let told = 0;
-  for await (const { nodeEvent } of runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'hi' }] }, runConfig })) {
+  for await (const { nodeEvent } of start('hi', { runConfig })) {
     if (!nodeEvent) continue;
     told++;
     gate.open();

@@ -3,7 +3,8 @@ import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { append, channel, DEFAULT_ROUTE, END, node, type NodeContext, START, StateGraph } from './index.ts';
-import { setUp, texts } from './fixtures/graph-agent-run.ts';
+import { linesOf } from './fixtures/read-output.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test('a channel with a key of the session is what the session has, and instructions can name it', async () => {
   const model = new ScriptedModel(['ok']);
@@ -21,10 +22,10 @@ test('a channel with a key of the session is what the session has, and instructi
     .addEdge('note', 'writer')
     .addEdge('writer', END)
     .compile();
-  const { say, session } = await setUp(agent, { mood: 'bad' });
-  await say('x');
+  const { run, session } = await scenario({ agent, state: { mood: 'bad' } });
+  await run('x');
   expect(JSON.stringify(model.requests[0]?.request.config)).toContain('Mood: bad, then good. Own: .');
-  expect((await session())?.state).toEqual({ mood: 'bad, then good' });
+  expect((await session()).state).toEqual({ mood: 'bad, then good' });
 });
 
 test('channels begin at their default in each run of the graph', async () => {
@@ -35,8 +36,8 @@ test('channels begin at their default in each run of the graph', async () => {
     .addEdge('add', 'tell')
     .addEdge('tell', END)
     .compile();
-  const { say } = await setUp(agent);
-  expect([texts(await say('x')), texts(await say('x'))]).toEqual([['g: 6'], ['g: 6']]);
+  const { run } = await scenario({ agent });
+  expect([linesOf(await run('x')), linesOf(await run('x'))]).toEqual([['g: 6'], ['g: 6']]);
 });
 
 test('what a channel does not take is an error that names the node, and what nodes read cannot be changed', async () => {
@@ -57,8 +58,8 @@ test('what a channel does not take is an error that names the node, and what nod
     .addEdge(START, 'bad')
     .addEdge('bad', END)
     .compile();
-  const { say } = await setUp(agent);
-  await expect(say('x')).rejects.toThrow(/node "bad": the channel "list"/);
+  const { run } = await scenario({ agent });
+  await expect(run('x')).rejects.toThrow(/node "bad": the channel "list"/);
   expect(errors).toMatchObject([{ name: 'TypeError' }]);
 });
 
@@ -68,8 +69,8 @@ test('a node that writes a channel that it does not name is an error that says s
     .addEdge(START, 'bad')
     .addEdge('bad', END)
     .compile();
-  const { say } = await setUp(agent);
-  await expect(say('x')).rejects.toThrow(/node "bad".*"list".*writes/);
+  const { run } = await scenario({ agent });
+  await expect(run('x')).rejects.toThrow(/node "bad".*"list".*writes/);
 });
 
 test('routes are taken as the node sets them, and the default one when it sets another', async () => {
@@ -89,8 +90,8 @@ test('routes are taken as the node sets them, and the default one when it sets a
       .addEdge('left', END)
       .addEdge('other', END)
       .compile();
-    const { say } = await setUp(agent);
-    expect(texts(await say(text || '-'))).toEqual([`g: ${expected}`]);
+    const { run } = await scenario({ agent });
+    expect(linesOf(await run(text || '-'))).toEqual([`g: ${expected}`]);
   }
 });
 
@@ -100,8 +101,8 @@ test('a route that there is not is an error that names the node', async () => {
     .addEdge(START, 'a')
     .addConditionalEdges('a', () => 'up' as never, { left: END, right: END })
     .compile();
-  const { say } = await setUp(agent);
-  await expect(say('x')).rejects.toThrow(/node "a".*"up".*left, right/);
+  const { run } = await scenario({ agent });
+  await expect(run('x')).rejects.toThrow(/node "a".*"up".*left, right/);
 });
 
 test('a node that another one runs writes the channels that this one may write', async () => {
@@ -121,8 +122,8 @@ test('a node that another one runs writes the channels that this one may write',
       .addEdge('outer', 'tell')
       .addEdge('tell', END)
       .compile();
-  expect(texts(await (await setUp(graph(['log']))).say('x'))).toEqual(['g: ["a","b"]']);
-  await expect((await setUp(graph([]))).say('x')).rejects.toThrow(/node "inner".*"log"/);
+  expect(linesOf(await (await scenario({ agent: graph(['log']) })).run('x'))).toEqual(['g: ["a","b"]']);
+  await expect((await scenario({ agent: graph([]) })).run('x')).rejects.toThrow(/node "inner".*"log"/);
 });
 
 test('a node that is run twice with one key is an error that says so', async () => {
@@ -135,5 +136,7 @@ test('a node that is run twice with one key is an error that says so', async () 
     .addEdge(START, 'outer')
     .addEdge('outer', END)
     .compile();
-  await expect((await setUp(graph)).say('x')).rejects.toThrow(/node "outer": runs "inner" twice with the key "k"/);
+  await expect((await scenario({ agent: graph })).run('x')).rejects.toThrow(
+    /node "outer": runs "inner" twice with the key "k"/,
+  );
 });

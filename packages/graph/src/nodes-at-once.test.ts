@@ -4,8 +4,9 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type AnyNodes, type Channels, END, node, START, StateGraph } from './index.ts';
-import { answerOf, HI, KEY, play } from './fixtures/played-graph.ts';
+import { answerOf, play } from './fixtures/played-graph.ts';
 import { Talker } from './fixtures/talker.ts';
+import { KEY, saying } from '../../runner/src/fixtures/scenario.ts';
 
 test('agents side by side take turns: neither waits for the other to be done', async () => {
   const now = (): Promise<void> => Promise.resolve();
@@ -116,6 +117,6 @@ test('nodes are stopped when who runs the graph goes on without it', async () =>
     }
   }
   const outer = new Impatient({ name: 'impatient', subAgents: [agent] });
-  await new Runner({ appName: 'app', agent: outer, sessionService, platform: fixedPlatform() }).run(HI);
+  await new Runner({ appName: 'app', agent: outer, sessionService, platform: fixedPlatform() }).run(saying());
   expect(stopped).toEqual(['waits', 'and on']);
 });

@@ -1,10 +1,9 @@
 import { BasePlugin, BaseTool, type Event, RunAbortedError, type RunAsyncToolRequest } from '@eventloom/core';
 import { AgentTool } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, START, StateGraph } from './index.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
@@ -24,8 +23,6 @@ class Deaf extends BaseTool {
 
 /** Runs a graph of one node, a tool, until `hasBegun`, and stops it there. */
 async function stopped(tool: BaseTool, hasBegun: Promise<unknown>) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
   const agent = new StateGraph({ name: 'g' })
     .addNode('args', () => ({}))
     .addNode('pay', tool)
@@ -33,9 +30,9 @@ async function stopped(tool: BaseTool, hasBegun: Promise<unknown>) {
     .addEdge('args', 'pay')
     .addEdge('pay', END)
     .compile();
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const { runner, start, sessionService } = await scenario({ agent, resumable: true });
   const abort = new AbortController();
-  const stream = runner.runAsync({ ...KEY, newMessage: { parts: [{ text: 'hi' }] }, abortSignal: abort.signal });
+  const stream = start('hi', { abortSignal: abort.signal });
   const events: Event[] = [];
   const running = (async () => {
     for await (const event of stream) events.push(event);
@@ -87,10 +84,8 @@ test('a plugin may change what it is given of a tool that is a graph', async () 
       result['extra'] = 1;
     }
   }
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, plugins: [new Adds('adds')] });
-  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
+  const { run } = await scenario({ agent, plugins: [new Adds('adds')] });
+  const events = await run('x');
   expect(events.some(({ errorCode }) => errorCode !== undefined)).toBe(false);
   expect(events.at(-1)?.actions.agentState?.['run']).toBe('end');
 });

@@ -1,17 +1,14 @@
 import { type Event, getFunctionCalls } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, END, type GraphAgent, node, START, StateGraph } from './index.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
 async function setUp(agent: GraphAgent) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', ...IDS });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const { runner } = await scenario({ agent, resumable: true });
   return (parts: object[] = [{ text: 'hi' }]) => runner.run({ ...IDS, newMessage: { parts } });
 }
 

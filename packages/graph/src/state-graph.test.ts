@@ -1,9 +1,8 @@
 import { ConfigurationError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { type AnyNodes, type Channels, DEFAULT_ROUTE, END, type GraphAgent, START, StateGraph } from './index.ts';
+import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 const same = (input: unknown): unknown => input;
 
@@ -50,10 +49,8 @@ test('routes from what sets none are fine where one of them is the default', () 
 });
 
 async function answerOf(agent: GraphAgent): Promise<unknown> {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  const { run } = await scenario({ agent });
+  const events = await run();
   return JSON.parse(events.at(-1)?.content?.parts?.[0]?.text ?? '');
 }
 
