@@ -1,4 +1,4 @@
-import type { FunctionCall } from '../content/content.ts';
+import type { FunctionCall, Part } from '../content/content.ts';
 import { enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
@@ -103,20 +103,20 @@ export class Calls {
   /** Reads the next event, which must not be a rewind, and returns its calls. A partial event counts for nothing. */
   add(event: Event): readonly Call[] {
     const position = this.#size++;
-    if (event.partial === true) return [];
+    if (event.partial === true) return NO_CALLS;
     if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
     else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
-    const inReply: Call[] = [];
-    const answered: Call[] = [];
-    for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
-      if (functionCall) inReply.push(this.#addCall(functionCall, event, position, inReply));
+    let inReply: Call[] | undefined;
+    let answered: Call[] | undefined;
+    for (const { functionCall, functionResponse } of event.content?.parts ?? NO_PARTS) {
+      if (functionCall) (inReply ??= []).push(this.#addCall(functionCall, event, position, inReply));
       const call = functionResponse && this.#find(idOf(functionResponse), event);
       if (!call) continue;
       call.responses.push({ event, position, response: functionResponse.response ?? {} });
-      answered.push(call);
+      (answered ??= []).push(call);
     }
-    if (answered.length > 0) this.#answeredIn.set(event, answered);
-    return inReply;
+    if (answered) this.#answeredIn.set(event, answered);
+    return inReply ?? NO_CALLS;
   }
 
   #addCall(call: FunctionCall, event: Event, position: number, inReply: readonly Call[]): Call {
@@ -157,7 +157,7 @@ export class Calls {
 
   /** The calls with this id, oldest first. */
   named(id: string): readonly Call[] {
-    return this.#byId.get(id) ?? [];
+    return this.#byId.get(id) ?? NO_CALLS;
   }
 
   /** The newest call with this id on this branch. */
@@ -167,7 +167,7 @@ export class Calls {
 
   /** The calls that the responses in an event belong to, in the order of the responses. */
   answeredIn(event: Event): readonly Call[] {
-    return this.#answeredIn.get(event) ?? [];
+    return this.#answeredIn.get(event) ?? NO_CALLS;
   }
 
   /** Calls that their run made and did not answer, oldest first: without requests to people, and without calls that it repeated. */
@@ -223,6 +223,9 @@ export class Calls {
 export function isSettled({ about, position, responses }: Call): boolean {
   return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;
 }
+
+const NO_CALLS: readonly Call[] = [];
+const NO_PARTS: readonly Part[] = [];
 
 /** No agent has this name. */
 const ANY_BRANCH = '*';

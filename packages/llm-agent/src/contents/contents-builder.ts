@@ -2,7 +2,6 @@ import {
   callsToRun,
   type Content,
   type Event,
-  type FunctionCall,
   type FunctionResponse,
   INTERRUPTED_CALL,
   isOutputMismatch,
@@ -10,6 +9,7 @@ import {
   isVisibleOn,
   type Part,
 } from '@eventloom/core';
+import { type Call, Calls } from '@eventloom/core/internal';
 import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import {
@@ -26,12 +26,12 @@ const PENDING = { status: 'pending', message: 'There is no result yet.' };
 
 /** The calls of one content and what they were answered, kept together whenever the answers came. */
 interface CallGroup {
-  /** Where the calls stand in the contents; their responses stand right behind. */
+  /** The index of the calls in the contents. Their responses are right behind. */
   readonly index: number;
-  readonly calls: readonly FunctionCall[];
-  /** Those whose answers come later. */
-  readonly pendingIds: readonly string[];
-  readonly responses: Map<string, Part>;
+  readonly calls: readonly Call[];
+  /** True if the calls still run: those without a response will have one. */
+  readonly isUnderWay: boolean;
+  readonly responses: Map<Call, Part>;
   placed: boolean;
 }
 
@@ -49,7 +49,9 @@ export class ContentsBuilder {
   readonly #codeStyle: CodeStyle | undefined;
   readonly #underWay: string | undefined;
   #contents: Content[] = [];
-  #groups = new Map<string, CallGroup>();
+  #calls = new Calls();
+  /** By the calls of the reply. */
+  #groups = new Map<readonly Call[], CallGroup>();
   /** The newest calls while nothing stands behind them. */
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event answers; empty when the newest event is something else. */
@@ -99,6 +101,7 @@ export class ContentsBuilder {
 
   #reset(): void {
     this.#contents = [];
+    this.#calls = new Calls();
     this.#groups = new Map();
     this.#unanswered = undefined;
     this.#newestAnswered = [];
@@ -138,6 +141,7 @@ export class ContentsBuilder {
 
   #addEvent(event: Event): void {
     if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
+    const inReply = this.#calls.add(event);
     const spoken = transcriptionOf(event);
     if (spoken) {
       this.#newestAnswered = [];
@@ -149,7 +153,7 @@ export class ContentsBuilder {
     if (content?.role !== 'model' && content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
     else if (content) {
       this.#newestAnswered = [];
-      this.#addSaid(event, content);
+      this.#addSaid(event, content, inReply);
     }
     if (isOutputMismatch(event) && event.author === this.#agentName) {
       this.#newestAnswered = [];
@@ -173,18 +177,16 @@ export class ContentsBuilder {
     this.#push({ role: 'user', parts: [{ text }] });
   }
 
-  #addSaid(event: Event, content: Content): void {
-    // The ids are the event's own: those of the content were stripped where the runtime made them.
-    const called = event.author === this.#agentName ? callsToRun(event.content?.parts) : NO_CALLS;
-    const calls = called.every(isForModel) ? called : called.filter(isForModel);
+  /** @param inReply the calls of the event */
+  #addSaid(event: Event, content: Content, inReply: readonly Call[]): void {
+    const calls = event.author === this.#agentName ? callsForModel(event, inReply) : [];
     if (calls.length > 0) this.#tellUnanswered();
     this.#push(content);
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
-    const pendingIds =
-      event.invocationId === this.#underWay ? calls.map(({ id = '' }) => id) : (event.longRunningToolIds ?? []);
-    const group: CallGroup = { index, calls, pendingIds, responses: new Map(), placed: false };
-    for (const { id = '' } of calls) this.#groups.set(id, group);
+    const isUnderWay = event.invocationId === this.#underWay;
+    const group: CallGroup = { index, calls, isUnderWay, responses: new Map(), placed: false };
+    this.#groups.set(inReply, group);
     this.#unanswered = group;
   }
 
@@ -196,6 +198,7 @@ export class ContentsBuilder {
   #addResponses(event: Event): void {
     const rest: Part[] = [];
     const answered = new Set<CallGroup>();
+    const calls = this.#calls.answeredIn(event);
     for (const part of event.content?.parts ?? []) {
       if (isFrameworkPart(part)) continue;
       const response = part.functionResponse;
@@ -203,14 +206,14 @@ export class ContentsBuilder {
         rest.push(part);
         continue;
       }
-      const id = response.id ?? '';
-      const group = this.#groups.get(id);
-      if (!group) {
+      const call = calls.find(({ id }) => id === (response.id ?? response.name));
+      const group = call && this.#groups.get(call.inReply);
+      if (!call || !group?.calls.includes(call)) {
         // Its call may be one that a summary tells of: what is answered late is told, and never lost.
         if (this.#summaries.size > 0) rest.push(toldResponse(response));
         continue;
       }
-      group.responses.set(id, withoutClientId(part));
+      group.responses.set(call, withoutClientId(part));
       answered.add(group);
     }
     for (const group of answered) this.#placeResponses(group);
@@ -222,7 +225,7 @@ export class ContentsBuilder {
 
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
-    const parts = group.calls.map((call) => group.responses.get(call.id ?? '') ?? toldOpen(call, group));
+    const parts = group.calls.map((call) => group.responses.get(call) ?? toldOpen(call, group));
     const content: Content = { role: 'user', parts };
     const at = group.index + 1;
     if (group.placed) {
@@ -245,15 +248,16 @@ export function endsWithPending(contents: readonly Content[]): boolean {
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
 }
 
-function isForModel(call: FunctionCall): boolean {
-  return !isPersonRequest(call);
+/** The calls that the model gets responses to: not those that its service ran, and no requests to people. */
+function callsForModel(event: Event, inReply: readonly Call[]): readonly Call[] {
+  if (inReply.length === 0) return inReply;
+  const toRun = callsToRun(event.content?.parts);
+  return inReply.filter(({ call }) => toRun.includes(call) && !isPersonRequest(call));
 }
 
-const NO_CALLS: readonly FunctionCall[] = [];
-
-function toldOpen({ id = '', name = '' }: FunctionCall, { pendingIds }: CallGroup): Part {
-  const response = pendingIds.includes(id) ? PENDING : INTERRUPTED_CALL;
-  return withoutClientId({ functionResponse: { id, name, response } });
+function toldOpen({ call, isLongRunning }: Call, { isUnderWay }: CallGroup): Part {
+  const response = isUnderWay || isLongRunning ? PENDING : INTERRUPTED_CALL;
+  return withoutClientId({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
 }
 
 /** A response without its call, as text: services refuse it as a part. */
