@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { call, user } from './fixtures/live-messages.ts';
 import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-import { told } from './fixtures/told-event.ts';
+import { summaryOf } from './fixtures/event-summary.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 interface Setup {
@@ -50,5 +50,5 @@ test('an abort ends the run while it connects, and while a tool runs that does n
   await reached.reached;
   calling.abort.abort();
   await expect(second).rejects.toMatchObject({ code: 'RUN_ABORTED' });
-  expect((await calling.stored()).map(told)).toEqual(['user: go', 'bot: deaf()']);
+  expect((await calling.stored()).map(summaryOf)).toEqual(['user: go', 'bot: deaf()']);
 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { call, user } from './fixtures/live-messages.ts';
 import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-import { told } from './fixtures/told-event.ts';
+import { summaryOf } from './fixtures/event-summary.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { userId: 'u', sessionId: 's' };
@@ -54,7 +54,7 @@ test('what was said so far is stored before another run takes the session over',
   })();
   await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
   expect(await next).toEqual([]);
-  expect((await stored()).map((event) => told(event).replace(/,"message.*/, ''))).toEqual([
+  expect((await stored()).map((event) => summaryOf(event).replace(/,"message.*/, ''))).toEqual([
     'user: hi',
     'bot: slow()',
     'bot: slow={"error":"interrupted"',
@@ -76,7 +76,7 @@ test('what was said so far is stored before a rewind takes the session over', as
   })();
   await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
   expect((await rewound)?.actions.rewindBeforeInvocationId).toBe(stream.invocationId);
-  expect((await stored()).map(told).slice(0, 3)).toEqual([
+  expect((await stored()).map(summaryOf).slice(0, 3)).toEqual([
     'user: hi',
     'user: hears I live at ',
     'bot: speaks Noted,  interrupted',

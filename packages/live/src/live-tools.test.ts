@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { call, END, user } from './fixtures/live-messages.ts';
 import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-import { told } from './fixtures/told-event.ts';
+import { summaryOf } from './fixtures/event-summary.ts';
 
 interface Setup {
   readonly agent?: Partial<LlmAgentConfig>;
@@ -35,10 +35,10 @@ test('a tool runs while the model speaks on, and its response is stored and sent
   const events: Event[] = [];
   for await (const event of stream) {
     events.push(event);
-    if (told(event) === 'bot~ Wait') gate.open();
+    if (summaryOf(event) === 'bot~ Wait') gate.open();
     if (event.turnComplete) queue.close();
   }
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summaryOf)).toEqual([
     'user: go',
     'bot: slow()',
     'bot: slow={"done":true}',
@@ -82,7 +82,7 @@ test('a call that the model takes back is stopped, and nobody is told of it', as
   );
   queue.sendContent(user('go'));
   await readTurns(stream, queue);
-  expect((await stored()).map(told)).toEqual(['user: go', 'bot: endless()', 'bot: Well', 'bot: end']);
+  expect((await stored()).map(summaryOf)).toEqual(['user: go', 'bot: endless()', 'bot: Well', 'bot: end']);
   expect(model.connections[0]?.sent).toHaveLength(1);
 });
 
@@ -129,7 +129,7 @@ test('a tool with an input stream hears the client, tells the model what it find
     if (event.turnComplete) queue.close();
   }
   expect(await ended.promise).toEqual(['AA==', 'BB==']);
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summaryOf)).toEqual([
     'user: watch',
     'bot: watch()',
     'bot: watch={"status":"under way; what it finds is told as it comes"}',
@@ -202,7 +202,7 @@ test('the result of a long-running call comes by the queue, and what cannot be t
     }
     if (event.turnComplete) queue.close();
   }
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summaryOf)).toEqual([
     'user: order',
     'bot: order()',
     'bot: INVALID_MESSAGE',
@@ -226,7 +226,7 @@ test('a tool that ends the invocation ends the run, and its connection, without 
   });
   queue.sendContent(user('go'));
   for await (const _ of stream);
-  expect((await stored()).map(told).slice(0, 2)).toEqual(['user: go', 'bot: stop()']);
+  expect((await stored()).map(summaryOf).slice(0, 2)).toEqual(['user: go', 'bot: stop()']);
   expect((await stored()).at(-1)?.errorCode).toBeUndefined();
   await model.connections[0]?.over;
 });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { END, user } from './fixtures/live-messages.ts';
 import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-import { told } from './fixtures/told-event.ts';
+import { summaryOf } from './fixtures/event-summary.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
 const KEY = { userId: 'u', sessionId: 's' };
@@ -29,8 +29,8 @@ test('a text turn: what the user typed, each piece, the merged text, and the end
   });
   queue.sendContent(user('hi'));
   const events = await readTurns(stream, queue);
-  expect(events.map(told)).toEqual(['user: hi', 'bot~ Hel', 'bot~ lo', 'bot: Hello', 'bot: end']);
-  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Hello', 'bot: end']);
+  expect(events.map(summaryOf)).toEqual(['user: hi', 'bot~ Hel', 'bot~ lo', 'bot: Hello', 'bot: end']);
+  expect((await stored()).map(summaryOf)).toEqual(['user: hi', 'bot: Hello', 'bot: end']);
   expect(new Set(events.map(({ invocationId }) => invocationId))).toEqual(new Set([stream.invocationId]));
   expect(new Set(events.slice(1, 4).map(({ responseId }) => responseId)).size).toBe(1);
   expect(model.connections[0]?.sent).toEqual([{ content: user('hi') }]);
@@ -54,7 +54,7 @@ test('an audio turn: audio and pieces of speech are streamed, the words of both 
   ]);
   queue.sendRealtime({ data: 'CCCC', mimeType: 'audio/pcm;rate=16000' });
   const events = await readTurns(stream, queue);
-  expect(events.map(told)).toEqual([
+  expect(events.map(summaryOf)).toEqual([
     'user~ hears Good ',
     'user~ hears day',
     'bot: <AAAA>',
@@ -66,7 +66,12 @@ test('an audio turn: audio and pieces of speech are streamed, the words of both 
     'bot: speaks And you',
     'bot: end',
   ]);
-  expect((await stored()).map(told)).toEqual(['user: hears Good day', 'bot: usage', 'bot: speaks And you', 'bot: end']);
+  expect((await stored()).map(summaryOf)).toEqual([
+    'user: hears Good day',
+    'bot: usage',
+    'bot: speaks And you',
+    'bot: end',
+  ]);
   expect(model.connections[0]?.request.config.responseModalities).toEqual(['AUDIO']);
 });
 
@@ -76,7 +81,7 @@ test('text that the user cut off is stored as far as it was said, and marked', a
   ]);
   queue.sendContent(user('count'));
   await readTurns(stream, queue);
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summaryOf)).toEqual([
     'user: count',
     'bot: One, two interrupted',
     'bot: interrupted',
@@ -93,8 +98,8 @@ test('closing the queue sends what is in it, flushes what was said, and ends the
     events.push(event);
     if (event.partial) queue.close();
   }
-  expect(events.map(told)).toEqual(['user: hi', 'bot~ Half of', 'bot: Half of']);
-  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Half of']);
+  expect(events.map(summaryOf)).toEqual(['user: hi', 'bot~ Half of', 'bot: Half of']);
+  expect((await stored()).map(summaryOf)).toEqual(['user: hi', 'bot: Half of']);
   expect(model.connections[0]?.isClosed).toBe(true);
 });
 
@@ -104,7 +109,7 @@ test('an error of the model is an event, and the run goes on', async () => {
   ]);
   queue.sendContent(user('hi'));
   const events = await readTurns(stream, queue);
-  expect(events.map(told)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
+  expect(events.map(summaryOf)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
 });
 
 test('a queue serves one run, and a live run is not one that can be resumed', async () => {

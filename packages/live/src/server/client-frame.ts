@@ -10,19 +10,19 @@ import {
 } from '@eventloom/core';
 import { checkCounts, type CountLimits, parseJson, quotedName } from '@eventloom/server/internal';
 
-/** What a client says in one frame. */
+/** The content of one frame of a client. */
 export type ClientFrame =
   | { readonly blob: Blob }
   | { readonly content: Content }
   | { readonly activityStart: true }
   | { readonly activityEnd: true }
   | { readonly close: true }
-  /** A question whether the server lives, to be answered with the same value. */
+  /** Asks for a sign of life: the server answers with the same value. */
   | { readonly ping: unknown }
-  /** The answer to the server's. */
+  /** The answer to a ping of the server. */
   | { readonly pong: number };
 
-/** What raw audio is, unless the frame says otherwise: as live models take it. */
+/** The type of raw audio in binary frames: as live models take it. */
 const PCM = 'audio/pcm;rate=16000';
 
 const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
@@ -47,12 +47,12 @@ export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
   const frame = parseJson('frame', text);
   checkCounts(frame, limits);
   if (!isRecord(frame)) throw new InvalidRequestError('frame: must be an object');
-  const said = Object.keys(frame).filter((key) => isSaid(frame[key]));
-  const known = said.filter((key) => Object.hasOwn(READERS, key));
+  const given = Object.keys(frame).filter((key) => isGiven(frame[key]));
+  const known = given.filter((key) => Object.hasOwn(READERS, key));
   const [key = '', second] = known;
   const reader = READERS[key];
   if (!reader) {
-    const found = said[0] === undefined ? 'nothing' : quotedName(said[0]);
+    const found = given[0] === undefined ? 'nothing' : quotedName(given[0]);
     throw new InvalidRequestError(
       `frame: must say one of blob, content, activity_start, activity_end, close and ping, says ${found}`,
     );
@@ -69,7 +69,7 @@ export function parseBinaryFrame(bytes: Uint8Array): ClientFrame {
   return { blob: { mimeType: PCM, data: encodeBase64(bytes) } };
 }
 
-function isSaid(value: unknown): boolean {
+function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }
 

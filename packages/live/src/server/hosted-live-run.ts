@@ -26,17 +26,17 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
 
 /** The close of a live run without an error. */
 const CALL_OVER: SocketClose = { code: 1000, reason: 'the call is over' };
-/** Beats without a sign of life, or with nothing taken, after which the client is let go. */
+/** The heartbeats without a sign of life, or without progress, after which the client is disconnected. */
 const MAX_MISSED_BEATS = 2;
-/** Beats for which a client may be made to wait: whether it is still there cannot be seen meanwhile. */
+/** The heartbeats for which a client may be paused: meanwhile it gives no sign of life. */
 const MAX_PAUSED_BEATS = 10;
-/** What a run gets to put things away when its client is gone. */
+/** How long a run may take to end when its client is gone. */
 const GRACE_MS = 5000;
 
-/** Fits into the frame that closes a WebSocket. */
-const TRUST_USED_UP = 'so much was sent without a word of what arrived: call again, with ping=text';
+/** Short enough for the frame that closes a WebSocket. */
+const TOO_MUCH_UNCONFIRMED = 'so much was sent without a word of what arrived: call again, with ping=text';
 
-/** One WebSocket and the live run behind it: what the client says goes into the run's queue, what the run yields to the client. */
+/** One WebSocket and its live run: the client's frames go into the queue of the run, the events of the run to the client. */
 export class HostedLiveRun implements LiveSocketEvents {
   readonly key: SessionKey;
   readonly #params: HostedLiveRunParams;
@@ -45,7 +45,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   readonly #stream: RunStream;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
-  /** Why the call ends before its run does. */
+  /** The reason for ending the call before its run ends. */
   #stopReason: EventloomError | undefined;
   #failure: Error | undefined;
   #isClosed = false;
@@ -83,7 +83,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     return this.#ended.promise;
   }
 
-  /** Why the run failed; undefined when it did not. */
+  /** The error that the run failed with, if it failed. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -91,11 +91,11 @@ export class HostedLiveRun implements LiveSocketEvents {
   message(frame: string | Uint8Array): void {
     if (this.#isClosed) return;
     this.#wasHeard = true;
-    this.#writer.heard();
+    this.#writer.frameReceived();
     try {
       this.#input.take(frame);
     } catch (error) {
-      this.#letGo(toError(error));
+      this.#disconnect(toError(error));
     }
   }
 
@@ -112,7 +112,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#hangUp();
   }
 
-  /** Looks for a sign of life, and asks for the next. */
+  /** Checks for a sign of life since the last heartbeat, and asks for the next one. */
   beat(): void {
     if (this.#isClosed) return;
     const { answersPings, socket } = this.#params;
@@ -123,20 +123,20 @@ export class HostedLiveRun implements LiveSocketEvents {
     const isWell = this.#writer.hasRoom ? this.#wasHeard || !isWatched || isHeldUp : took;
     this.#missedBeats = isWell ? 0 : this.#missedBeats + 1;
     this.#wasHeard = false;
-    if (this.#missedBeats < MAX_MISSED_BEATS) this.#writer.ask();
+    if (this.#missedBeats < MAX_MISSED_BEATS) this.#writer.ping();
     else
-      this.#letGo(
+      this.#disconnect(
         new SlowReaderError('for so long the client took nothing, or gave no sign of it, that it was let go'),
       );
   }
 
-  /** Ends the call when the model has said its sentence. */
+  /** Ends the call at the end of the model's turn. */
   stopAtTurn(reason: EventloomError): void {
     this.#stopReason ??= reason;
     if (!this.#isSpeaking) this.#input.queue.close();
   }
 
-  /** Ends the call. What was said so far is stored. */
+  /** Ends the call. The words so far are stored. */
   stop(reason: EventloomError): void {
     this.#stopReason ??= reason;
     this.#input.queue.close();
@@ -149,35 +149,35 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#writer.unbind();
   }
 
-  /** Told to the client, and stored nowhere. */
+  /** Creates an error event that is sent to the client and not stored. */
   #errorEvent({ code, message }: EventloomError): Event {
     const { platform, runner } = this.#params;
     const { invocationId } = this;
     const timestamp = platform.now() / 1000;
-    const told = { id: platform.newEventId(), invocationId, author: runner.agent.name, timestamp, partial: true };
-    return createErrorEvent(told, code, message);
+    const base = { id: platform.newEventId(), invocationId, author: runner.agent.name, timestamp, partial: true };
+    return createErrorEvent(base, code, message);
   }
 
-  /** Nobody waits for room with an answer: a client that asks and does not read would fill the memory. */
+  /** Sends an answer without waiting for room: a client that asks and does not read would fill the memory. */
   #answer(text: string): void {
-    if (this.#writer.hasRoom) this.#writer.say(text);
-    else this.#letGo(new SlowReaderError('the client asks and does not take what it is answered'));
+    if (this.#writer.hasRoom) this.#writer.writeText(text);
+    else this.#disconnect(new SlowReaderError('the client asks and does not take what it is answered'));
   }
 
-  /** Closes the connection because of what the client does, or does not. */
-  #letGo(reason: Error): void {
-    this.#tellEnd(reason);
+  /** Disconnects a client that broke a rule or does not read. */
+  #disconnect(reason: Error): void {
+    this.#sendEnd(reason);
     this.#hangUp();
   }
 
-  #tellEnd(failure: Error | undefined): void {
+  #sendEnd(failure: Error | undefined): void {
     if (this.#isClosed) return;
-    if (failure) this.#writer.say(JSON.stringify(errorBody(failure)));
+    if (failure) this.#writer.writeText(JSON.stringify(errorBody(failure)));
     const { code, reason } = failure ? socketCloseOf(failure) : CALL_OVER;
     this.#writer.close(code, reason);
   }
 
-  /** The run comes to its end, in good order if it can. */
+  /** Ends the run, in good order if it can. */
   #hangUp(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -194,7 +194,7 @@ export class HostedLiveRun implements LiveSocketEvents {
         this.#writer.write(event);
         if (event.turnComplete || event.interrupted) this.#isSpeaking = false;
         else if (event.content && event.author !== 'user') this.#isSpeaking = true;
-        if (this.#writer.isTrustUsedUp) this.#stopReason ??= new SlowReaderError(TRUST_USED_UP);
+        if (this.#writer.hasTooMuchUnconfirmed) this.#stopReason ??= new SlowReaderError(TOO_MUCH_UNCONFIRMED);
         if (this.#stopReason && !this.#isSpeaking) this.#input.queue.close();
         const room = this.#writer.room();
         if (room) await room;
@@ -203,7 +203,7 @@ export class HostedLiveRun implements LiveSocketEvents {
       const isStop = RunAbortedError.isInstance(error) && this.#stopReason !== undefined;
       if (!isStop) this.#failure = toError(error);
     }
-    this.#tellEnd(this.#failure ?? this.#stopReason);
+    this.#sendEnd(this.#failure ?? this.#stopReason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();

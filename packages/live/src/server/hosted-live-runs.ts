@@ -80,7 +80,7 @@ export class HostedLiveRuns implements LiveHost {
     if (this.#runs.size >= maxLiveCalls) {
       throw new ServerBusyError(`the server has ${this.#runs.size} calls, as many as it takes; try again`);
     }
-    // What clients that were let go did not take waits in memory as well.
+    // Frames that disconnected clients did not take wait in memory as well.
     if (!params.socket.tellsTaken && this.#unconfirmed.isTooMuch) {
       throw new ServerBusyError(
         'too much waits for clients that do not take it, or do not say so; try again, with ping=text',

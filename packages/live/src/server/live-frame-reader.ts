@@ -4,25 +4,25 @@ import type { CountLimits } from '@eventloom/server/internal';
 import { LiveRequestQueue } from '../live-request-queue.ts';
 import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-frame.ts';
 
-/** How much a client may say at once: characters of a text frame and bytes of a binary one, and what a message has in it. */
+/** The limits of a client's frames: characters of a text frame, bytes of a binary frame, and the entries of a message. */
 export type FrameLimits = CountLimits & Pick<ServerLimits, 'maxLiveFrameBytes'>;
 
-/** Who is told of what a client says that is not for the model. */
+/** Handles the frames of a client that are not for the model. */
 export interface FrameHost {
-  /** The client asks, and is to be told this. */
+  /** Sends the answer to a ping of the client. */
   answer(text: string): void;
-  /** The client answers a ping. */
+  /** Notes the client's answer to a ping. */
   answered(ping: number): void;
-  /** A frame could not be taken. */
+  /** Reports a frame that is refused. */
   refused(error: EventloomError): void;
 }
 
-/** What may wait to be heard by the model; a client that can be made to wait is, from half of it on. */
+/** The most that may wait for the model. A client that can be paused is paused from half of it on. */
 const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
-/** Faulty frames in a row that are borne with. */
+/** The most faulty frames in a row that do not end the run. */
 const MAX_FAULTY = 32;
 
-/** What a client says: frame by frame into the queue of its run. What it says after `close`, or while the server lets it go, is dropped. */
+/** Reads a client's frames into the queue of its run. Frames after `close`, or while the run ends, are dropped. */
 export class LiveFrameReader {
   readonly queue = new LiveRequestQueue({ maxChars: MAX_QUEUED_CHARS });
   readonly #socket: LiveSocket;
@@ -37,19 +37,19 @@ export class LiveFrameReader {
     this.#host = host;
   }
 
-  /** True while the client is made to wait: what it says, its pongs too, comes later. */
+  /** True while the client is paused: its frames, pongs included, come later. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** Takes a frame, or tells the host why not. @throws what the call is to end with: a frame too large, a fault too many */
+  /** Takes a frame, or reports why not. @throws BodyTooLargeError, or the fault after too many, which ends the run */
   take(frame: string | Uint8Array): void {
     const limits = this.#limits;
     if (frame.length > limits.maxLiveFrameBytes) {
       throw new BodyTooLargeError(`frame: is larger than the ${limits.maxLiveFrameBytes} bytes that this server takes`);
     }
     try {
-      this.#say(typeof frame === 'string' ? parseTextFrame(frame, limits) : parseBinaryFrame(frame));
+      this.#enqueue(typeof frame === 'string' ? parseTextFrame(frame, limits) : parseBinaryFrame(frame));
       this.#faulty = 0;
     } catch (error) {
       if (!EventloomError.isInstance(error) || ++this.#faulty > MAX_FAULTY) throw error;
@@ -57,16 +57,16 @@ export class LiveFrameReader {
     }
   }
 
-  #say(said: ClientFrame): void {
+  #enqueue(frame: ClientFrame): void {
     const { queue } = this;
-    if ('pong' in said) return this.#host.answered(said.pong);
-    if ('ping' in said) return this.#host.answer(JSON.stringify({ pong: said.ping }));
-    // Nobody hears a call that ends any more: a microphone that is still on is no fault.
+    if ('pong' in frame) return this.#host.answered(frame.pong);
+    if ('ping' in frame) return this.#host.answer(JSON.stringify({ pong: frame.ping }));
+    // A microphone that is still on while the run ends is no fault.
     if (queue.isClosed) return;
-    if ('blob' in said) queue.sendRealtime(said.blob);
-    else if ('content' in said) queue.sendContent(said.content);
-    else if ('activityStart' in said) queue.sendActivityStart();
-    else if ('activityEnd' in said) queue.sendActivityEnd();
+    if ('blob' in frame) queue.sendRealtime(frame.blob);
+    else if ('content' in frame) queue.sendContent(frame.content);
+    else if ('activityStart' in frame) queue.sendActivityStart();
+    else if ('activityEnd' in frame) queue.sendActivityEnd();
     else queue.close();
     if (queue.chars >= MAX_QUEUED_CHARS / 2) this.#pause();
   }

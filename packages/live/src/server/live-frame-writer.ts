@@ -1,33 +1,33 @@
 import { decodeBase64, type Event, InvalidRequestError, type Part, serializeEvent } from '@eventloom/core';
 import type { LiveSocket } from '@eventloom/server';
 
-/** How a client wants to be told, and how much may wait for it. */
+/** The format that a client asked for, and the limits of what may wait for it. */
 export interface LiveFrameWriterOptions {
   /** True: audio goes as binary frames, before the event it belongs to. */
   readonly isAudioBinary: boolean;
   /** True: the client answers `{"ping": n}` with `{"pong": n}`. */
   readonly answersPings: boolean;
-  /** Characters and bytes that may be under way. */
+  /** The most characters and bytes that may be in flight. */
   readonly maxWaiting: number;
-  /** Counts what may wait in memory where the socket does not tell. */
+  /** Counts the bytes that may wait in memory, where the socket does not report them. */
   readonly unconfirmed: UnconfirmedBytes;
 }
 
-/** What may be under way between two questions how far the client is. */
+/** The most that is sent between two pings. */
 const PING_EVERY = 64 * 1024;
 
 /**
- * Writes to a client, and knows how much of it is still under way. The runtime tells that where it can; otherwise the client does, with
- * its answers to pings. A client of which neither is told is believed to have all whenever it says something, until too much was sent on trust.
+ * Writes frames to a client, and knows how much is still in flight: from the runtime where it reports that, otherwise from the client's
+ * answers to pings. Without either, every frame of the client counts as a confirmation of everything, until too much was sent unconfirmed.
  */
 export class LiveFrameWriter {
   readonly #socket: LiveSocket;
   readonly #options: LiveFrameWriterOptions;
-  /** True where nobody says what is taken. */
+  /** True where neither the runtime nor the client confirms anything. */
   readonly #isBlind: boolean;
   #sent = 0;
   #taken = 0;
-  /** What of it `unconfirmed` counts. */
+  /** The part of it that `unconfirmed` counts. */
   #counted = 0;
   #askedAt = 0;
   #takenAtBeat = 0;
@@ -41,38 +41,38 @@ export class LiveFrameWriter {
     this.#isBlind = !options.answersPings && !socket.tellsTaken;
   }
 
-  /** False while more is under way than may be. */
+  /** False while too much is in flight. */
   get hasRoom(): boolean {
     return this.#isClosed || this.#isUnbounded || this.#sent - this.#taken < this.#options.maxWaiting;
   }
 
-  /** True when so much was sent on trust that the call is to end. */
-  get isTrustUsedUp(): boolean {
+  /** True when so much was sent unconfirmed that the run must end. */
+  get hasTooMuchUnconfirmed(): boolean {
     return this.#isBlind && this.#options.unconfirmed.isTooMuch;
   }
 
-  /** Settles when there is room again; undefined while there is. For one who waits at a time. */
+  /** Resolves when there is room again; undefined while there is. For one waiter at a time. */
   room(): Promise<void> | undefined {
     if (this.hasRoom) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
   }
 
-  /** Writes an event: its audio first where that goes as binary frames, one for each part and in their order. */
+  /** Writes an event: its audio first, where audio goes as binary frames, one for each part and in order. */
   write(event: Event): void {
     if (this.#isClosed) return;
-    if (this.#options.isAudioBinary) this.say(serializeEvent(this.#withoutAudio(event)));
-    else this.say(serializeEvent(event));
+    if (this.#options.isAudioBinary) this.writeText(serializeEvent(this.#withoutAudio(event)));
+    else this.writeText(serializeEvent(event));
   }
 
   /** Writes a text frame. */
-  say(text: string): void {
+  writeText(text: string): void {
     this.#send(text, text.length);
-    if (this.#options.answersPings && this.#sent - this.#askedAt >= PING_EVERY) this.ask();
+    if (this.#options.answersPings && this.#sent - this.#askedAt >= PING_EVERY) this.ping();
   }
 
-  /** Asks the client how far it is. */
-  ask(): void {
+  /** Sends a ping. */
+  ping(): void {
     if (this.#options.answersPings) {
       this.#askedAt = this.#sent;
       const text = `{"ping":${this.#sent}}`;
@@ -80,29 +80,29 @@ export class LiveFrameWriter {
     } else if (!this.#isClosed) this.#socket.ping?.();
   }
 
-  /** The runtime tells that so much more is on its way. Of a client that answers pings more is known. */
+  /** Notes that this much more has left, as the runtime reports. Ignored for a client that answers pings, which is more exact. */
   takenMore(size: number): void {
     if (!this.#options.answersPings) this.#takenUpTo(this.#taken + size);
   }
 
-  /** The client answered a ping. What it was not asked says nothing. */
+  /** Notes the client's answer to a ping. An answer to a ping that was not sent is ignored. */
   answered(ping: number): void {
     if (this.#options.answersPings && ping <= this.#askedAt) this.#takenUpTo(ping);
   }
 
-  /** The client said something. */
-  heard(): void {
-    if (this.#isBlind && !this.isTrustUsedUp) this.#takenUpTo(this.#sent);
+  /** Notes a frame of the client. */
+  frameReceived(): void {
+    if (this.#isBlind && !this.hasTooMuchUnconfirmed) this.#takenUpTo(this.#sent);
   }
 
-  /** Whether the client took anything since this was last asked. */
+  /** Returns whether the client took anything since the last call. */
   tookSinceLastBeat(): boolean {
     const took = this.#taken > this.#takenAtBeat;
     this.#takenAtBeat = this.#taken;
     return took;
   }
 
-  /** The last that the client hears. What it did not take waits on until its socket is gone. */
+  /** Closes the socket. Frames that the client did not take wait until its socket is gone. */
   close(code: number, reason: string): void {
     if (!this.#isClosed) {
       this.#socket.close(code, reason);
@@ -111,19 +111,19 @@ export class LiveFrameWriter {
     this.closed();
   }
 
-  /** Nothing waits any more. */
+  /** Notes that the socket is gone, with everything that waited. */
   gone(): void {
     this.#options.unconfirmed.remove(this.#counted);
     this.#counted = 0;
   }
 
-  /** Nobody is to wait for room any more: what comes is little. */
+  /** Lifts the limit, for the few last frames. */
   unbind(): void {
     this.#isUnbounded = true;
     this.#room?.resolve();
   }
 
-  /** Nothing can be written any more. */
+  /** Notes that nothing can be written. */
   closed(): void {
     this.#isClosed = true;
     this.#room?.resolve();
@@ -149,7 +149,7 @@ export class LiveFrameWriter {
     this.#options.unconfirmed.add(size);
   }
 
-  /** Sends the audio of an event, and gives the event without. */
+  /** Sends the audio of an event, and returns the event without it. */
   #withoutAudio(event: Event): Event {
     const { content } = event;
     const parts = content?.parts;
@@ -166,7 +166,7 @@ export class LiveFrameWriter {
   }
 }
 
-/** Undefined for what is no base64: it goes as the model said it. */
+/** Returns undefined for data that is not base64: it is sent as it is. */
 function bytesOf(data: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64(data);
@@ -202,7 +202,7 @@ export class UnconfirmedBytes {
     this.#bytes += bytes;
   }
 
-  /** A socket is gone. */
+  /** Removes the bytes of a socket that is gone. */
   remove(bytes: number): void {
     this.#bytes -= bytes;
   }

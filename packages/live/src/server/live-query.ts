@@ -1,7 +1,7 @@
 import { InvalidRequestError, Modality, type RunConfig, type SessionKey } from '@eventloom/core';
 import { checkId } from '@eventloom/server';
 
-/** What the address of a call says. */
+/** The parameters of a request for a live run. */
 export interface LiveQuery {
   readonly key: SessionKey;
   readonly runConfig: RunConfig;
@@ -15,7 +15,7 @@ export const LIVE_PATH = '/run_live';
 /** The subprotocol that is named to a client that offers it, as one does that sends its token as another. */
 export const LIVE_PROTOCOL = 'eventloom';
 
-/** What an address may say, and what it means. */
+/** The names of the parameters and their descriptions. */
 export const LIVE_PARAMETERS = {
   app_name: 'The app.',
   user_id: 'The user.',
@@ -35,11 +35,11 @@ export const LIVE_PARAMETERS = {
 
 type ParameterName = keyof typeof LIVE_PARAMETERS;
 
-/** How long a call waits for its session: somebody is on the line. */
+/** How long a live run waits for its session: short, because the client waits. */
 const BUSY_WAIT_MS = 5000;
 
 /**
- * What the address of a call says, each name in snake case or in camel case. Names that it does not know are ignored, as everywhere.
+ * Parses the query of a request, each name in snake case or camel case. Unknown names are ignored, as everywhere.
  * @throws InvalidRequestError
  */
 export function parseLiveQuery(query: URLSearchParams): LiveQuery {
