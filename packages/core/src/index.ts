@@ -7,6 +7,7 @@ export type {
   ExecutableCode,
   FileData,
   FunctionCall,
+  FunctionDeclaration,
   FunctionResponse,
   Part,
   PartialArg,
@@ -116,7 +117,6 @@ export type {
   ResponseScheduling,
   RunAsyncToolRequest,
   ToolProcessLlmRequest,
-  FunctionDeclaration,
 } from './tool/base-tool.ts';
 export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';

@@ -1,7 +1,7 @@
 import { LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
-import type { FunctionDeclaration } from '../tool/base-tool.ts';
+import type { FunctionDeclaration } from '../content/content.ts';
 import { checkClientTools } from '../tool/client-tools.ts';
 import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
 

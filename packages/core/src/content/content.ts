@@ -100,6 +100,19 @@ export interface CodeExecutionResult {
   id?: string;
 }
 
+/** The declaration of a tool for a model: a twin of @google/genai's type of the same name. */
+export interface FunctionDeclaration {
+  name?: string;
+  description?: string;
+  /** The arguments as JSON Schema. */
+  parametersJsonSchema?: unknown;
+  /** The arguments in the vendor's own schema dialect, instead. */
+  parameters?: object;
+  responseJsonSchema?: unknown;
+  response?: object;
+  behavior?: VendorValue;
+}
+
 /** The text of a content without its thoughts, parts joined as they are. Empty when there is none. */
 export function contentText(content: Content | undefined): string {
   let text = '';

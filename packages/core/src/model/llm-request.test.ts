@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { BaseTool, type FunctionDeclaration } from '../tool/base-tool.ts';
+import type { FunctionDeclaration } from '../content/content.ts';
+import { BaseTool } from '../tool/base-tool.ts';
 import { appendInstructions, appendTools, createLlmRequest, type LlmRequest } from './llm-request.ts';
 
 class Declared extends BaseTool {

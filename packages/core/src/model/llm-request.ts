@@ -1,7 +1,7 @@
-import type { Content } from '../content/content.ts';
+import type { Content, FunctionDeclaration } from '../content/content.ts';
 import type { CacheMetadata, ContextCacheConfig } from './context-cache.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { BaseTool, FunctionDeclaration } from '../tool/base-tool.ts';
+import type { BaseTool } from '../tool/base-tool.ts';
 
 /**
  * How a model is to answer: a twin of @google/genai's type of the same name (pinned by `gemini`'s type test). What this project

@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest';
+import type { FunctionDeclaration } from '../content/content.ts';
 import { ConfigurationError } from '../errors.ts';
 import { createLlmRequest } from '../model/llm-request.ts';
-import { BaseTool, isBaseTool, type FunctionDeclaration } from './base-tool.ts';
+import { BaseTool, isBaseTool } from './base-tool.ts';
 
 class Lookup extends BaseTool {
   override _getDeclaration(): FunctionDeclaration {

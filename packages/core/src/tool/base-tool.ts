@@ -2,7 +2,8 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
-import type { VendorValue } from '../content/content.ts';
+import { isToolName } from './reserved-calls.ts';
+import type { FunctionDeclaration } from '../content/content.ts';
 
 /** One call of a tool. */
 export interface RunAsyncToolRequest {
@@ -44,13 +45,6 @@ export interface BaseToolParams {
  * ended what it says (`WHEN_IDLE`, what models do by themselves), or at once (`INTERRUPT`).
  */
 export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
-
-const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
-
-/** True for a name that models accept for a tool. */
-export function isToolName(name: unknown): name is string {
-  return typeof name === 'string' && TOOL_NAME.test(name);
-}
 
 /** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
 export abstract class BaseTool {
@@ -119,17 +113,4 @@ export abstract class BaseTool {
 /** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseTool(value: unknown): value is BaseTool {
   return typeof value === 'object' && value !== null && '~eventloom.tool' in value;
-}
-
-/** What a model is told of a tool: a twin of @google/genai's type of the same name. */
-export interface FunctionDeclaration {
-  name?: string;
-  description?: string;
-  /** The arguments as JSON Schema. */
-  parametersJsonSchema?: unknown;
-  /** The arguments in the vendor's own schema dialect, instead. */
-  parameters?: object;
-  responseJsonSchema?: unknown;
-  response?: object;
-  behavior?: VendorValue;
 }

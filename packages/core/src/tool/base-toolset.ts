@@ -1,6 +1,7 @@
 import type { ReadonlyContext } from '../context/readonly-context.ts';
 import { ConfigurationError } from '../errors.ts';
-import { type BaseTool, isToolName } from './base-tool.ts';
+import type { BaseTool } from './base-tool.ts';
+import { isToolName } from './reserved-calls.ts';
 
 /** Says whether an agent gets a tool. */
 export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;

@@ -1,9 +1,9 @@
+import type { FunctionDeclaration } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { TRANSFER_TO_AGENT } from '../event/hide-transfers.ts';
-import { type FunctionDeclaration, isToolName } from './base-tool.ts';
-import { isPersonRequest, SET_MODEL_RESPONSE, TASK_COMPLETED } from './reserved-calls.ts';
+import { isPersonRequest, isToolName, SET_MODEL_RESPONSE, TASK_COMPLETED } from './reserved-calls.ts';
 
 /** Declarations that one run may have. */
 const MAX_DECLARATIONS = 128;

@@ -40,3 +40,10 @@ export function askedCallId(call: FunctionCall): string | undefined {
   const id = call.name === REQUEST_CONFIRMATION ? isRecord(original) && original['id'] : functionCallId;
   return typeof id === 'string' ? id : undefined;
 }
+
+const TOOL_NAME = /^[A-Za-z_][\w.:-]{0,127}$/;
+
+/** True for a name that models accept for a tool. */
+export function isToolName(name: unknown): name is string {
+  return typeof name === 'string' && TOOL_NAME.test(name);
+}
