@@ -5,6 +5,7 @@ import {
   type GetSessionConfig,
   InvalidMessageError,
   type InvocationContext,
+  type MaybePromise,
   type RunConfig,
 } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
@@ -171,17 +172,17 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
 }
 
 /** Picks the agent that the run starts with. */
-export async function pickAgent(
+export function pickAgent(
   { agent, sessionService }: Runner,
   { resumed, loaded, window }: LockedRun,
   matched: MatchedMessage | undefined,
-): Promise<PickedAgent> {
+): MaybePromise<PickedAgent> {
   if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) return agentOfCalls(agent, matched.calls);
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
-  if (isCut) await findLastAgent(agent, loaded, sessionService);
-  return { agent: lastSpeaker(agent, session.events, derived) };
+  const last = (): PickedAgent => ({ agent: lastSpeaker(agent, session.events, derived) });
+  return isCut ? findLastAgent(agent, loaded, sessionService).then(last) : last();
 }
 
 /** The stored events that the stream of a resumed run begins with: not those of agents that were called as tools. */

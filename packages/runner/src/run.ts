@@ -55,12 +55,14 @@ export async function* run(
     let driver: AgentDriver | undefined;
     let failure: EventloomError | undefined;
     try {
-      await locked.session.finishRewind(locked.loaded);
+      const rewinding = locked.session.finishRewind(locked.loaded);
+      if (rewinding) await rewinding;
       if (matched && plugins.has('onUserMessageCallback')) {
         matched = await replaceMessage(runner, locked, matched, context);
         if (!locked.resumed) invocation.userContent = matched.message;
       }
-      const first = await pickAgent(runner, locked, matched);
+      const picked = pickAgent(runner, locked, matched);
+      const first = picked instanceof Promise ? await picked : picked;
       control.live?.checkAgent(first.agent, runner.agent);
       committer.agentName = first.agent.name;
       if (matched && !control.isStarted) {
@@ -108,7 +110,7 @@ export async function* run(
       if (event) yield event;
       await notifyPlugins(context, failure);
     } finally {
-      await control.closeAgent(driver);
+      if (driver?.isRunning) await control.closeAgent(driver);
     }
     if (wantsCompletion) yield completionEvent(runner, locked.config, control.invocationId, failure);
     if (failure) throw failure;

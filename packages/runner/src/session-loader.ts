@@ -2,6 +2,7 @@ import {
   type BaseSessionService,
   type Event,
   type GetSessionConfig,
+  type MaybePromise,
   sealEvent,
   type Session,
   type SessionKey,
@@ -63,7 +64,7 @@ export class SessionLoader {
    * @param session as `firstRead` said, with the message at the end if there is one
    * @throws SessionNotFoundError when the session was deleted meanwhile
    */
-  async load(key: SessionKey, name: string, session: Session, request: LoadRequest): Promise<LoadedSession> {
+  load(key: SessionKey, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);
     const { window, callIds = [], invocationId, message } = request;
     const isKept = !window && session.lastSeq > (message ? 1 : 0);
@@ -148,6 +149,9 @@ function loadWarm(
 /** Freezes the events that were read: they are shared by all runs that they are kept for, and by the model requests made of them. */
 function seal(session: Session): Session {
   const { events } = session;
-  for (const [index, event] of events.entries()) if (!Object.isFrozen(event)) events[index] = sealEvent(event);
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index];
+    if (event && !Object.isFrozen(event)) events[index] = sealEvent(event);
+  }
   return session;
 }

@@ -6,7 +6,6 @@ import {
   type Event,
   type EventloomError,
   type LeaveOpen,
-  type MaybePromise,
   type OnBusy,
   reportTo,
   RUN_CONFIG_DEFAULTS,
@@ -101,16 +100,18 @@ export class SessionLocks {
     const name = nameOf(key);
     const yielding = this.#yield(request);
     if (yielding) await yielding;
-    const begun = await this.runner.sessionService.beginRun({
+    const beginning = this.runner.sessionService.beginRun({
       ...this.#toLease(request),
       ...run,
       create: this.#mayCreate && mayCreate,
       read: this.loader.firstRead(name, window),
       message,
     });
+    const begun = beginning instanceof Promise ? await beginning : beginning;
     const locked = new LockedSession(this, request, begun.lease);
     try {
-      const loaded = await this.loader.load(key, name, begun.session, request);
+      const loading = this.loader.load(key, name, begun.session, request);
+      const loaded = loading instanceof Promise ? await loading : loading;
       locked.loaded = loaded;
       return { locked, loaded };
     } catch (error) {
@@ -180,8 +181,8 @@ export class LockedSession {
     return this.held.lease;
   }
 
-  /** Does what an interrupted rewind left to do, so that agents see the session's artifacts as they have to be. */
-  finishRewind({ session, derived }: LoadedSession): MaybePromise<unknown> {
+  /** Does what an interrupted rewind left to do, so that agents see the session's artifacts as they have to be. Undefined for nothing. */
+  finishRewind({ session, derived }: LoadedSession): Promise<unknown> | undefined {
     if (!Object.hasOwn(session.state, ARTIFACTS_TO_RESTORE)) return undefined;
     const covered = coveredUntil(session.events, derived);
     return restoreArtifacts(this.#locks.runner, { session, lease: this.lease, coveredUntil: covered });
@@ -205,7 +206,8 @@ export class LockedSession {
     this.#letGo();
     const { sessionService, platform } = this.#locks.runner;
     try {
-      await sessionService.releaseLease(this.lease, leaveOpen ? { leaveOpen } : undefined);
+      const released = sessionService.releaseLease(this.lease, leaveOpen ? { leaveOpen } : undefined);
+      if (released instanceof Promise) await released;
     } catch (error) {
       reportTo(platform, error);
     }

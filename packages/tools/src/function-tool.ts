@@ -8,8 +8,9 @@ import {
   checkKnown,
   type OptionNames,
 } from '@eventloom/core';
+import { isPromiseLike } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
-import { ValueSchema } from './schema/value-schema.ts';
+import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { isGenerator, streamResult } from './stream-result.ts';
 
 /** What a tool's `parameters` may be. */
@@ -125,27 +126,48 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     });
   }
 
-  override async runAsync({ args: given, toolContext }: RunAsyncToolRequest): Promise<unknown> {
-    let args = given as ToolExecuteArgument<P>;
-    if (this.#parameters) {
-      const pending = this.#parameters.check(given);
-      const checked = pending instanceof Promise ? await pending : pending;
-      if ('issues' in checked) {
-        return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
-      }
-      args = checked.value as ToolExecuteArgument<P>;
+  override runAsync({ args, toolContext }: RunAsyncToolRequest): unknown {
+    const checked = this.#parameters ? this.#parameters.check(args) : { value: args };
+    return checked instanceof Promise
+      ? checked.then((settled) => this.#run(settled, toolContext))
+      : this.#run(checked, toolContext);
+  }
+
+  #run(checked: SchemaCheck, toolContext: ToolContext): unknown {
+    if ('issues' in checked) {
+      return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
     }
+    const args = checked.value as ToolExecuteArgument<P>;
+    return this.#requireConfirmation === false && !this.hasInputStream
+      ? this.#call(args, toolContext)
+      : this.#callOnceAllowed(args, toolContext);
+  }
+
+  async #callOnceAllowed(args: ToolExecuteArgument<P>, toolContext: ToolContext): Promise<unknown> {
     const rule = this.#requireConfirmation;
     if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
     if (this.hasInputStream) await toolContext.began();
-    const answer = this.#execute(args, toolContext);
-    const result = isThenable(answer) ? await answer : answer;
-    return isGenerator(result) ? streamResult(result, toolContext) : result;
+    return this.#call(args, toolContext);
+  }
+
+  #call(args: ToolExecuteArgument<P>, toolContext: ToolContext): unknown {
+    try {
+      const result = this.#execute(args, toolContext);
+      return isPromiseLike(result) ? readLater(result, toolContext) : read(result, toolContext);
+    } catch (error) {
+      // A failure rejects, whether the function is asynchronous or not.
+      return Promise.reject(error);
+    }
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+async function readLater(result: PromiseLike<unknown>, toolContext: ToolContext): Promise<unknown> {
+  return read(await result, toolContext);
+}
+
+/** The result of a function; of a generator, that of all its chunks. */
+function read(result: unknown, toolContext: ToolContext): unknown {
+  return isGenerator(result) ? streamResult(result, toolContext) : result;
 }
 
 /** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */

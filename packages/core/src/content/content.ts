@@ -127,12 +127,13 @@ export function contentText(content: Content | undefined): string {
  * and its response in one reply: such a call is completed.
  */
 export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
-  let hasCalls = false;
+  let calls: FunctionCall[] | undefined;
   for (const { functionCall, functionResponse } of parts) {
-    if (functionCall) hasCalls = true;
-    if (functionResponse && hasCalls) return withoutCompleted(parts);
+    if (functionResponse && calls) return withoutCompleted(parts);
+    if (functionCall && calls) calls.push(functionCall);
+    else if (functionCall) calls = [functionCall];
   }
-  return hasCalls ? parts.flatMap(({ functionCall }) => functionCall ?? []) : [];
+  return calls ?? [];
 }
 
 /** The calls that no response behind them completes. */

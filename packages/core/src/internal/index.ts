@@ -4,5 +4,6 @@ export { type AnswerableCalls, type Call, type CallResponse, Calls, isSettled } 
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { sealJson } from '../content/copy-json.ts';
 export { afterCovered } from '../event/event-actions.ts';
+export { isPromiseLike } from '../session/maybe-promise.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, ObservedGenerator, startOperation } from '../instrumentation/instrumentation.ts';

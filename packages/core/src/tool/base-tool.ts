@@ -86,8 +86,9 @@ export abstract class BaseTool {
   /**
    * Runs one call. The result is JSON: an object is the response as it is, anything else is put under `result`. What it throws
    * is told to the model as `{error}`. A long-running tool returns undefined while it has nothing to say yet.
+   * @returns the result or a promise of it: a result that is there at once costs a run less
    */
-  abstract runAsync(request: RunAsyncToolRequest): Promise<unknown>;
+  abstract runAsync(request: RunAsyncToolRequest): unknown;
 
   /** Adds the tool to a model request. Overridden by tools that change the request in another way. */
   processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {

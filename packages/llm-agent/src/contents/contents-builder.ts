@@ -62,7 +62,7 @@ export class ContentsBuilder {
   /** The speech that the last content holds, when it is one. */
   #spoken: Spoken | undefined;
   /** The contents that stand for events that were summarized. */
-  #summaries = new Set<Content>();
+  #summaries: Set<Content> | undefined;
   #goingOn: string | undefined;
 
   /** @param underWay an invocation whose calls still run: those without a response will have one */
@@ -106,7 +106,7 @@ export class ContentsBuilder {
     this.#unanswered = undefined;
     this.#newestAnswered = [];
     this.#spoken = undefined;
-    this.#summaries = new Set();
+    this.#summaries = undefined;
   }
 
   /**
@@ -122,7 +122,7 @@ export class ContentsBuilder {
     const between = this.#contents.slice(start).flatMap((content) => {
       if (answers.has(content)) return [];
       // Services refuse a call behind a model's text, and a summary tells what the user said as well.
-      if (this.#summaries.has(content)) return [{ ...content, role: 'user' }];
+      if (this.#summaries?.has(content)) return [{ ...content, role: 'user' }];
       return content.role !== 'model' || calls.has(content) ? [content] : [];
     });
     return [...this.#contents.slice(0, start), ...between, ...answers];
@@ -131,7 +131,7 @@ export class ContentsBuilder {
   #addSummary(summary: Content): void {
     this.#newestAnswered = [];
     this.#push(summary);
-    this.#summaries.add(summary);
+    (this.#summaries ??= new Set()).add(summary);
   }
 
   #push(content: Content): void {
@@ -210,7 +210,7 @@ export class ContentsBuilder {
       const group = call && this.#groups.get(call.inReply);
       if (!call || !group?.calls.includes(call)) {
         // Its call may be one that a summary tells of: what is answered late is told, and never lost.
-        if (this.#summaries.size > 0) rest.push(toldResponse(response));
+        if (this.#summaries) rest.push(toldResponse(response));
         continue;
       }
       group.responses.set(call, withoutClientId(part));

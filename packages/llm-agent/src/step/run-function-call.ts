@@ -12,7 +12,7 @@ import {
   toError,
   ToolContext,
 } from '@eventloom/core';
-import { type ObservedOperation, startOperation } from '@eventloom/core/internal';
+import { isPromiseLike, type ObservedOperation, startOperation } from '@eventloom/core/internal';
 import type { Step } from '../agent-turn.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
@@ -147,7 +147,9 @@ async function answer(
   let response = asksBefore ? await context.untilAborted(askBefore(step, running)) : undefined;
   if (!response) {
     try {
-      const result = await context.untilAborted(Promise.resolve(tool.runAsync({ args: running.args, toolContext })));
+      const answered = tool.runAsync({ args: running.args, toolContext });
+      const result = isPromiseLike(answered) ? await context.untilAborted(Promise.resolve(answered)) : answered;
+      context.throwIfAborted();
       if (toolContext.isPaused) return undefined;
       if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
       response = toToolResponse(tool.name, result, !asksAfter);
