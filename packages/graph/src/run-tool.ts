@@ -43,7 +43,7 @@ export async function runTool(
   const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
   const recorded = await run.ledger.recorded(call);
   if (recorded?.status === 'finished') return run.ledger.outcomeOf(recorded);
-  if (recorded?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
+  if (recorded?.status === 'started' && !tool.isIdempotent && !tool.resumesCalls) {
     await run.ledger.record(call, { output: INTERRUPTED });
     return { isWaiting: false, output: INTERRUPTED };
   }

@@ -89,8 +89,8 @@ export class AgentTool extends BaseTool {
     this.#parameters = new ValueSchema((agent.inputSchema ?? REQUEST_SCHEMA) as SchemaLike, owner);
   }
 
-  /** The agent goes on from its own events. */
-  override get goesOn(): boolean {
+  /** The agent continues from its own events. */
+  override get resumesCalls(): boolean {
     return true;
   }
 

@@ -1,5 +1,12 @@
-import type { Event, GetSessionConfig, HistoryPointer, Session, EventCompaction } from '@eventloom/core';
-import { lacksSomething } from './lacks-something.ts';
+import {
+  type Event,
+  type EventCompaction,
+  getFunctionCalls,
+  type GetSessionConfig,
+  hasBeginOfRun,
+  type HistoryPointer,
+  type Session,
+} from '@eventloom/core';
 
 /** A session with at least the events that count, and their places. */
 interface ReadHistory {
@@ -69,7 +76,7 @@ async function readHistory(session: Session, read: ReadSession): Promise<ReadHis
         begunAt ??= (await read({ beforeSeq: 2 })).events[0]?.timestamp ?? -Infinity;
         if (compaction.startTimestamp <= begunAt) {
           asks--;
-          const older = await readUncovered(read, compaction, events.slice(0, seq - first), first);
+          const older = await readUnsummarizedEvents(read, compaction, events.slice(0, seq - first), first);
           if (older)
             return joined(session, [{ seq: 1, events: older, isBound: true }, { seq: first, events }, ...later]);
         }
@@ -140,7 +147,19 @@ export async function readBack(
 ): Promise<ReadHistory> {
   const found = await readHistory(newest, read);
   const { events, lastSeq } = found.session;
-  return events.length < lastSeq && lacksSomething(events, callIds, invocationId) ? readAll(read) : found;
+  return events.length < lastSeq && needsEarlierEvents(events, callIds, invocationId) ? readAll(read) : found;
+}
+
+/** True if these events lack the beginning of the run, or one of the calls. */
+export function needsEarlierEvents(
+  events: readonly Event[],
+  callIds: readonly string[],
+  invocationId: string | undefined,
+): boolean {
+  if (invocationId !== undefined && !hasBeginOfRun(events, invocationId)) return true;
+  if (callIds.length === 0) return false;
+  const known = new Set(events.flatMap(getFunctionCalls).map(({ id }) => id));
+  return callIds.some((id) => !known.has(id));
 }
 
 /**
@@ -149,7 +168,7 @@ export async function readBack(
  * @param known the events before the compaction that were read already
  * @param first the sequence number of the first of them
  */
-async function readUncovered(
+async function readUnsummarizedEvents(
   read: ReadSession,
   { startTimestamp, endTimestamp }: EventCompaction,
   known: readonly Event[],

@@ -8,8 +8,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { type EventPlaces, type ReadSession, readBack } from './history-reader.ts';
-import { lacksSomething } from './lacks-something.ts';
+import { type EventPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 import { type CachedEvents, SessionCache, type SessionCacheOptions } from './session-cache.ts';
 
 /** A session as a run works on it. */
@@ -142,7 +141,7 @@ function loadWarm(
   const whole = { ...session, events };
   // After a rewind, events count that are older than what is kept.
   const isRewound = added.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
-  if (isPartial(whole) && (isRewound || lacksSomething(events, callIds, invocationId))) return undefined;
+  if (isPartial(whole) && (isRewound || needsEarlierEvents(events, callIds, invocationId))) return undefined;
   return { session: whole, derived, places, isKept: true };
 }
 

@@ -100,9 +100,8 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Says that what the call runs waits for an answer that comes in a later message, in a run that can be resumed. The call has no
-   * response yet, whatever the tool returns; when the run goes on, the tool is called again. For tools that go on with a call that
-   * was cut off (`goesOn`).
+   * Pauses a resumable run until an answer comes in a later message. The call has no response yet, whatever the tool returns; when the
+   * run is resumed, the tool is called again. For tools that continue an interrupted call (`resumesCalls`).
    */
   pause(): void {
     this.#isPaused = true;

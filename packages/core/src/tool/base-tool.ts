@@ -95,8 +95,8 @@ export abstract class BaseTool {
     appendTools(llmRequest, [this]);
   }
 
-  /** True for a tool that goes on with a call that was cut off, when its run is resumed: it does not begin it anew. */
-  get goesOn(): boolean {
+  /** True for a tool that continues an interrupted call when the run is resumed, and does not start it again. */
+  get resumesCalls(): boolean {
     return false;
   }
 

@@ -141,8 +141,8 @@ test('events of another branch begin no turn', () => {
     modelEvent('bot', 'hi', { branch: 'lead.bot' }),
     modelEvent('guide', 'beside', { branch: 'lead.guide' }),
   ];
-  const { agent, session } = contextOf(events);
-  expect(textsOf(currentTurnContents({ agent, session, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
+  const { agent, session, invocation } = contextOf(events);
+  expect(textsOf(currentTurnContents({ agent, session, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
 });
 
 test('a session without events has no contents', () => {

@@ -1,11 +1,5 @@
-import {
-  type Content,
-  type Event,
-  getFunctionCalls,
-  getFunctionResponses,
-  type InvocationContext,
-  isVisibleOn,
-} from '@eventloom/core';
+import { type Content, type Event, getFunctionResponses, type InvocationContext, isVisibleOn } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import { ContentsBuilder } from './contents-builder.ts';
 import { toModelContent, transcriptionOf } from './event-content.ts';
@@ -28,34 +22,29 @@ export function sessionContents(context: InvocationContext, codeStyle?: CodeStyl
   return (builder as ContentsBuilder).build(session.events, past && invocationId);
 }
 
-type View = Pick<InvocationContext, 'agent' | 'branch' | 'session'>;
+type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;
 
 /**
  * Returns the contents of the current turn alone: from the newest user or foreign event on. A message of function responses continues
  * the turn that made the calls, also when other turns began since.
  */
-export function currentTurnContents({ agent, branch, session }: View, codeStyle?: CodeStyle): Content[] {
+export function currentTurnContents({ agent, branch, session, invocation }: View, codeStyle?: CodeStyle): Content[] {
   const { events } = session;
-  const start = turnStart(events, agent.name, branch);
+  const start = turnStart(events, Calls.of(session, invocation.derived), agent.name, branch);
   return new ContentsBuilder(agent.name, branch, codeStyle).build(start > 0 ? events.slice(start) : events);
 }
 
-/** The index of the event that starts the current turn: every response since then that has a call has it since then. */
-function turnStart(events: readonly Event[], agentName: string, branch: string | undefined): number {
-  let start: number | undefined;
-  const withoutCall = new Set<string>();
+/** The index of the event that starts the current turn: the newest one before the calls of all responses since then. */
+function turnStart(events: readonly Event[], calls: Calls, agentName: string, branch: string | undefined): number {
+  let firstCall = events.length;
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at];
     if (!event || event.partial === true || !isVisibleOn(event.branch, branch)) continue;
-    if (start === undefined) for (const { id = '' } of getFunctionResponses(event)) withoutCall.add(id);
-    if (event.author === agentName) {
-      for (const { id = '' } of getFunctionCalls(event)) if (withoutCall.delete(id)) start = undefined;
-    } else if (startsTurn(event, agentName)) {
-      start ??= at;
-      if (withoutCall.size === 0) break;
-    }
+    for (const call of calls.answeredIn(event))
+      if (call.event.author === agentName) firstCall = Math.min(firstCall, call.position);
+    if (at < firstCall && event.author !== agentName && startsTurn(event, agentName)) return at;
   }
-  return start ?? 0;
+  return 0;
 }
 
 function startsTurn(event: Event, agentName: string): boolean {

@@ -93,7 +93,7 @@ class InterruptedStep {
     const open = calls.filter(
       (call) =>
         !isAnsweredByUser(call) &&
-        (!isResponded || (call.responses.length === 0 && getOwn(tools, call.call.name ?? '')?.goesOn === true)),
+        (!isResponded || (call.responses.length === 0 && getOwn(tools, call.call.name ?? '')?.resumesCalls === true)),
     );
     if (open.length > 0) {
       const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));

@@ -70,7 +70,7 @@ export async function runFunctionCall(
     return { response, actions };
   }
   const entry = { invocationId: context.invocationId, callId, name: tool.name };
-  if (before?.status === 'started' && !tool.isIdempotent && !tool.goesOn) {
+  if (before?.status === 'started' && !tool.isIdempotent && !tool.resumesCalls) {
     await invocation.recordToolCall({ ...entry, status: 'finished', response: INTERRUPTED_CALL });
     return { response: INTERRUPTED_CALL, actions };
   }
