@@ -119,3 +119,10 @@ test('a rate limit is asked for each call', async () => {
   expect(await client.end()).toMatchObject({ told: 'RATE_LIMITED', code: 1013 });
   expect(keys).toEqual([`user:${user}`]);
 });
+
+test('a Worker without the endpoint answers a request for a WebSocket as any other, with 404', async () => {
+  const { handler } = createCloudflareServer<CloudflareBindings>({ appNames: ['voice'], runners });
+  const request = new Request(`http://localhost/run_live?${query}`, { headers: { upgrade: 'websocket' } });
+  const response = await handler.fetch(request, env);
+  expect(response.status).toBe(404);
+});

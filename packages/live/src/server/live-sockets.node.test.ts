@@ -70,6 +70,11 @@ test('a client that stops reading is sent no more than fits on the way, and is l
   expect([told, code]).toEqual(['SLOW_READER', 1008]);
 });
 
+test('a server without the endpoint answers a request for a WebSocket as any other, with 404', async () => {
+  const server = await start({ live: undefined });
+  await expect(callServer(server, QUERY)).rejects.toThrow('404');
+});
+
 test('a token among the protocols opens a call, and the protocol that is not the token is named', async () => {
   const authenticate = jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
   const server = await start({ authenticate });
