@@ -91,6 +91,25 @@ test('a model that runs code itself is asked to, its parts go back as they came,
   expect(model.requests[1]?.request.contents[1]?.parts).toEqual([code, result, { text: 'It is 42.' }]);
 });
 
+test('code that the model’s service left without a result is not run here', async () => {
+  const code = { executableCode: { code: '6 * 7', language: 'PYTHON' } };
+  const { ask, model } = await setUp([{ chunks: [[code]] }], new BuiltInCodeExecutor(), {
+    modelName: 'gemini-2.5-flash',
+  });
+  const [reply, ...more] = await ask();
+  expect(reply?.content?.parts).toEqual([code]);
+  expect(more).toEqual([]);
+  expect(model.requests).toHaveLength(1);
+});
+
+test('an executor without an instruction adds nothing to the request, not even names of files', async () => {
+  const { ask, model } = await setUp(['done'], new Scripted([OK], { instruction: '' }), { instruction: 'Be exact.' });
+  const file = { inlineData: { data: 'YQ==', mimeType: 'text/csv', displayName: 'sales.csv' } };
+  await ask([{ text: 'sum' }, file]);
+  expect(model.requests[0]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'sum' }, file] }]);
+  expect(model.requests[0]?.request.config.systemInstruction).not.toContain('Code can read');
+});
+
 test.each([
   ['gemini-1.5-pro', false],
   ['claude-4', false],
