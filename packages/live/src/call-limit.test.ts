@@ -3,8 +3,8 @@ import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, END } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 const ONE_AT_ONCE = { runConfig: { maxParallelToolCalls: 1 } };
 
@@ -16,8 +16,8 @@ function slow(gate: Gate): FunctionTool {
 test('a call that the model takes back makes room for the next', async () => {
   const gate = new Gate();
   const plain = new FunctionTool({ name: 'plain', description: '', execute: () => 'done' });
-  const { model, queue, stream } = await startScriptedRun(
-    [
+  const { model, queue, stream } = await liveScenario({
+    model: [
       [
         call('slow', 'a'),
         call('plain', 'b'),
@@ -29,9 +29,9 @@ test('a call that the model takes back makes room for the next', async () => {
         END,
       ],
     ],
-    { tools: [slow(gate), plain] },
-    ONE_AT_ONCE,
-  );
+    agent: { tools: [slow(gate), plain] },
+    ...ONE_AT_ONCE,
+  });
   const events = await readTurns(stream, queue);
   expect(events.flatMap(getFunctionResponses).map(({ id }) => id)).toContain('b');
   model.assertConsumed();
@@ -47,8 +47,8 @@ test('a tool that listens is stopped though all slots are taken', async () => {
       for await (const _request of inputStream ?? []) yield 'heard';
     },
   });
-  const { model, queue, stream } = await startScriptedRun(
-    [
+  const { model, queue, stream } = await liveScenario({
+    model: [
       [
         call('listen', 'a'),
         call('slow', 'b'),
@@ -60,9 +60,9 @@ test('a tool that listens is stopped though all slots are taken', async () => {
         END,
       ],
     ],
-    { tools: [listen, slow(gate)] },
-    ONE_AT_ONCE,
-  );
+    agent: { tools: [listen, slow(gate)] },
+    ...ONE_AT_ONCE,
+  });
   await readTurns(stream, queue);
   model.assertConsumed();
 });

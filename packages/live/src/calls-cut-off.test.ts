@@ -5,12 +5,12 @@ import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/tes
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END } from './fixtures/live-messages.ts';
-import { startLiveRun } from './fixtures/live-run.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 const INTERRUPTED = expect.objectContaining({ error: 'interrupted' }) as object;
 
 async function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  const { stored, ...run } = await startLiveRun(agent, { runConfig });
+  const { stored, ...run } = await liveScenario({ agent, runConfig });
   const responses = async () =>
     (await stored()).flatMap(getFunctionResponses).map(({ name, response }) => [name, response]);
   return { ...run, responses };

@@ -2,12 +2,13 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { BaseAgent, BasePlugin, type Event, type InvocationContext, LiveConnectionError } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig, BaseEventsSummarizer } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
-import { Runner, type RunnerConfig } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
+import { Runner } from '@eventloom/runner';
 import { fixedPlatform, Gate, ScriptedLiveModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { readAll } from './fixtures/live-turns.ts';
 import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario, type LiveScenarioOptions } from './fixtures/live-scenario.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 /** Within a conversation, for saved audio, and around a conversation. */
@@ -23,7 +24,7 @@ function endless(asked: Gate): () => Promise<never> {
 
 interface Parts {
   readonly agent?: Partial<LlmAgentConfig>;
-  readonly runner?: Partial<RunnerConfig>;
+  readonly runner?: LiveScenarioOptions;
 }
 
 type Hook =
@@ -79,32 +80,14 @@ class EndlessArtifactService extends InMemoryArtifactService {
 async function setup(parts: (asked: Gate) => Parts) {
   const asked = new Gate();
   const { agent, runner: wired } = parts(asked);
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
   const audio = { inlineData: { data: 'AAAA', mimeType: 'audio/pcm' } };
   const model = new ScriptedLiveModel([
     [{ heard: 'content' }, { content: { role: 'model', parts: [audio] } }, { turnComplete: true }],
   ]);
-  const runner = new Runner({
-    appName: 'app',
-    live: live(),
-    agent: new LlmAgent({ name: 'bot', model, ...agent }),
-    sessionService,
-    platform,
-    ...wired,
-  });
-  const queue = new LiveRequestQueue();
-  queue.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
   const runConfig = { saveLiveBlob: wired?.artifactService !== undefined };
-  const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
-  return { asked, platform, queue, stream, sessionService };
-}
-
-async function readAll(stream: AsyncIterable<Event>): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
+  const played = await liveScenario({ model, ...(agent && { agent }), runConfig, ...wired });
+  played.queue.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
+  return { ...played, asked };
 }
 
 /** Whether it settles without time passing. */
@@ -288,20 +271,12 @@ test('what was written and cannot be sent after the client hung up is stored aft
 });
 
 test('a queue that is closed while its run waits for the session ends the run at once, unless something was said', async () => {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([[], [{ heard: 'content' }, 'Hello', { turnComplete: true }]]);
-  const runner = new Runner({
-    appName: 'app',
-    live: live(),
-    agent: new LlmAgent({ name: 'bot', model }),
-    sessionService,
-    platform,
+  const { model, startLive } = await liveScenario({
+    model: [[], [{ heard: 'content' }, 'Hello', { turnComplete: true }]],
   });
   const call = (): { queue: LiveRequestQueue; reading: Promise<Event[]> } => {
     const queue = new LiveRequestQueue();
-    return { queue, reading: readAll(runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue })) };
+    return { queue, reading: readAll(startLive(queue)) };
   };
   const first = call();
   await model.connection(0);

@@ -5,26 +5,12 @@ import {
   type Event,
   type LlmRequest,
   type LlmResponse,
-  type RunConfig,
 } from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
-import type { ScriptedLiveScript } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END, user } from './fixtures/live-messages.ts';
-import { KEY, startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-
-interface Setup {
-  readonly agent?: Partial<LlmAgentConfig>;
-  readonly plugins?: BasePlugin[];
-  readonly runConfig?: RunConfig;
-}
-
-async function setup(scripts: readonly ScriptedLiveScript[], { agent, plugins = [], runConfig }: Setup) {
-  const run = await startScriptedRun(scripts, agent, { plugins, runConfig });
-  return { ...run, session: () => run.sessionService.getSession(KEY) };
-}
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 function told({ author, content, turnComplete, errorCode, outputTranscription }: Event): string {
   const [part] = content?.parts ?? [];
@@ -46,10 +32,11 @@ test('plugins are asked about what a client writes, and what they make of it is 
   }
   const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
   const called = { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'order', args: {} } }] } };
-  const { model, queue, stream, stored } = await setup(
-    [[{ heard: 'content' }, called, { heard: 'toolResponses' }, { heard: /hi/ }, END]],
-    { agent: { tools: [order] }, plugins: [new Rewriter('rewriter')] },
-  );
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, called, { heard: 'toolResponses' }, { heard: /hi/ }, END]],
+    agent: { tools: [order] },
+    plugins: [new Rewriter('rewriter')],
+  });
   queue.sendContent(user('secret'));
   queue.sendRealtime({ data: 'AA==', mimeType: 'audio/pcm' });
   for await (const event of stream) {
@@ -81,7 +68,7 @@ test('what a plugin throws about a message ends the run with an event and the er
       throw new TypeError('not this');
     }
   }
-  const { queue, stream, stored } = await setup([[]], { plugins: [new Guard('guard')] });
+  const { queue, stream, stored } = await liveScenario({ model: [[]], plugins: [new Guard('guard')] });
   queue.sendContent(user('hi'));
   await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'AGENT' });
   expect((await stored()).map(({ author }) => author)).toEqual(['bot']);
@@ -93,18 +80,18 @@ test('before each connection callbacks may change what it is set up with, and th
     request.config.systemInstruction = `Call ${contexts.push(request.contents.length)}.`;
     context.state.set('connections', contexts.length);
   };
-  const { model, queue, stream, session } = await setup(
-    [
+  const { model, queue, stream, session } = await liveScenario({
+    model: [
       [{ heard: 'content' }, 'One', END, { ends: 1006 }],
       [{ heard: 'history' }, 'Two', END],
     ],
-    { agent: { beforeModelCallback } },
-  );
+    agent: { beforeModelCallback },
+  });
   queue.sendContent(user('hi'));
   await readTurns(stream, queue, 2);
   expect(model.connections.map(({ request }) => request.config.systemInstruction)).toEqual(['Call 1.', 'Call 2.']);
   expect(contexts).toEqual([0, 2]);
-  expect((await session())?.state['connections']).toBe(2);
+  expect((await session()).state['connections']).toBe(2);
 });
 
 test('a callback that answers in place of the model ends its part before a connection is made', async () => {
@@ -113,7 +100,7 @@ test('a callback that answers in place of the model ends its part before a conne
       return { content: { role: 'model', parts: [{ text: 'We are closed.' }] } };
     }
   }
-  const { model, stream, stored } = await setup([], { plugins: [new Closed('closed')] });
+  const { model, stream, stored } = await liveScenario({ plugins: [new Closed('closed')] });
   for await (const _ of stream);
   expect(model.attempts).toBe(0);
   expect((await stored()).map(told)).toEqual(['bot: We are closed.']);
@@ -128,8 +115,8 @@ test('callbacks have the last word on what the model says, and none on how its t
       ? { content: { role: 'model', parts: [{ text: 'well' }] } }
       : undefined;
   };
-  const { queue, stream, stored, session } = await setup(
-    [
+  const { queue, stream, stored, session } = await liveScenario({
+    model: [
       [
         { heard: 'content' },
         'Oh ',
@@ -137,8 +124,8 @@ test('callbacks have the last word on what the model says, and none on how its t
         { usageMetadata: { totalTokenCount: 1 } },
       ],
     ],
-    { agent: { afterModelCallback } },
-  );
+    agent: { afterModelCallback },
+  });
   queue.sendContent(user('hi'));
   const events = await readTurns(stream, queue);
   expect(events.filter(({ partial }) => partial).map(told)).toEqual(['bot: Oh ', 'bot: well']);
@@ -148,7 +135,7 @@ test('callbacks have the last word on what the model says, and none on how its t
     'bot: end',
   ]);
   expect(seen).toHaveLength(2);
-  expect((await session())?.state['pieces']).toBe(2);
+  expect((await session()).state['pieces']).toBe(2);
 });
 
 test.each([
@@ -159,14 +146,17 @@ test.each([
     'Good day',
   ],
 ])('an agent with an output key keeps %s', async (_, said, kept) => {
-  const { queue, stream, session } = await setup([[{ heard: 'content' }, ...said]], { agent: { outputKey: 'answer' } });
+  const { queue, stream, session } = await liveScenario({
+    model: [[{ heard: 'content' }, ...said]],
+    agent: { outputKey: 'answer' },
+  });
   queue.sendContent(user('hi'));
   await readTurns(stream, queue);
-  expect((await session())?.state['answer']).toBe(kept);
+  expect((await session()).state['answer']).toBe(kept);
 });
 
 test('a callback that ends the invocation before the model is asked ends the run, and no connection is made', async () => {
-  const { model, stream, stored } = await setup([], {
+  const { model, stream, stored } = await liveScenario({
     agent: {
       beforeModelCallback: ({ context }) => {
         context.invocationContext.endInvocation();
@@ -180,7 +170,8 @@ test('a callback that ends the invocation before the model is asked ends the run
 });
 
 test('a callback that ends the invocation and leaves nothing of what the model said ends the run', async () => {
-  const { model, stream, stored } = await setup([['Hello']], {
+  const { model, stream, stored } = await liveScenario({
+    model: [['Hello']],
     agent: {
       afterModelCallback: ({ context }) => {
         context.invocationContext.endInvocation();

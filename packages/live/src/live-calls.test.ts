@@ -4,11 +4,11 @@ import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/tes
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 async function setup(script: ScriptedLiveScript, agent: Partial<LlmAgentConfig>, runConfig?: RunConfig) {
-  const run = await startScriptedRun([script], agent, { runConfig });
+  const run = await liveScenario({ model: [script], agent, ...(runConfig && { runConfig }) });
   const answers = () =>
     run.model.connections[0]?.sent.flatMap((sent) => ('toolResponses' in sent ? sent.toolResponses : []));
   return { ...run, answers };

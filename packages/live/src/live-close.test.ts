@@ -1,21 +1,10 @@
-import {
-  type Event,
-  type InvocationContext,
-  LiveConnectionError,
-  type LlmRequest,
-  type RunConfig,
-} from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
+import { type Event, type InvocationContext, LiveConnectionError, type LlmRequest } from '@eventloom/core';
 import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { LOST } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readAll } from './fixtures/live-turns.ts';
-
-function setup(scripts: readonly ScriptedLiveScript[], agent: Partial<LlmAgentConfig> = {}, runConfig?: RunConfig) {
-  return startScriptedRun(scripts, agent, { runConfig });
-}
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 function call(name: string) {
   return { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name, args: {} } }] } };
@@ -23,7 +12,7 @@ function call(name: string) {
 
 test('a queue that is closed while the connection is made ends the run without it', async () => {
   const gate = new Gate();
-  const { queue, stream } = await setup([{ gate }]);
+  const { queue, stream } = await liveScenario({ model: [{ gate }] });
   const reading = readAll(stream);
   await gate.reached;
   queue.close();
@@ -32,7 +21,7 @@ test('a queue that is closed while the connection is made ends the run without i
 
 test('a queue that is closed while the run waits for another attempt ends it, with a handle and without', async () => {
   for (const runConfig of [{}, { sessionResumption: { handle: 'h' } }]) {
-    const { model, queue, stream } = await setup([LOST, LOST], {}, runConfig);
+    const { model, queue, stream } = await liveScenario({ model: [LOST, LOST], runConfig });
     const reading = readAll(stream);
     // The clock stands still: the wait after the second loss has no end.
     while (model.attempts < 2) await Promise.resolve();
@@ -74,7 +63,7 @@ class DeafModel extends ScriptedLiveModel {
 
 test('a connection that comes when nobody waits for it any more is closed', async () => {
   const model = new DeafModel([[]]);
-  const { queue, stream } = await setup([], { model });
+  const { queue, stream } = await liveScenario({ agent: { model } });
   const reading = readAll(stream);
   await model.gate.reached;
   queue.close();
@@ -86,7 +75,7 @@ test('a connection that comes when nobody waits for it any more is closed', asyn
 
 test('a connection that cannot be closed is closed once, reported, and in nobody’s way', async () => {
   const model = new DeafModel([['hello', { turnComplete: true }]], LOST);
-  const { queue, stream, clock } = await setup([], { model });
+  const { queue, stream, clock } = await liveScenario({ agent: { model } });
   model.gate.open();
   for await (const { turnComplete } of stream) if (turnComplete) queue.close();
   expect(model.closes).toBe(1);
@@ -95,7 +84,7 @@ test('a connection that cannot be closed is closed once, reported, and in nobody
 
 test('what was said before the queue was closed is sent by the connection that is made next', async () => {
   const gate = new Gate();
-  const { model, queue, stream } = await setup([{ gate }]);
+  const { model, queue, stream } = await liveScenario({ model: [{ gate }] });
   const reading = readAll(stream);
   await gate.reached;
   queue.sendContent({ role: 'user', parts: [{ text: 'bye' }] });
@@ -120,7 +109,7 @@ test('a queue that is closed while tools run stops them; what listens to it is g
       for await (const _request of inputStream ?? []) yield 'heard';
     },
   });
-  const { queue, stream } = await setup([[call('listen')]], { tools: [listen] });
+  const { queue, stream } = await liveScenario({ model: [[call('listen')]], agent: { tools: [listen] } });
   const events: Event[] = [];
   for await (const event of stream) {
     events.push(event);
@@ -131,13 +120,15 @@ test('a queue that is closed while tools run stops them; what listens to it is g
 });
 
 test('what the service says in the role of the user is the user who said it', async () => {
-  const { queue, stream, stored } = await setup([
-    [
-      { content: { role: 'user', parts: [{ text: 'I ' }] } },
-      { content: { role: 'user', parts: [{ text: 'said' }] } },
-      { turnComplete: true },
+  const { queue, stream, stored } = await liveScenario({
+    model: [
+      [
+        { content: { role: 'user', parts: [{ text: 'I ' }] } },
+        { content: { role: 'user', parts: [{ text: 'said' }] } },
+        { turnComplete: true },
+      ],
     ],
-  ]);
+  });
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect((await stored()).map(({ author, content }) => [author, content?.parts?.[0]?.text])).toEqual([
     ['user', 'I said'],
@@ -147,20 +138,20 @@ test('what the service says in the role of the user is the user who said it', as
 
 test('the queue of a run that is over is closed, however the run ended, so that no producer waits', async () => {
   const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
-  const failed = await setup([refused]);
+  const failed = await liveScenario({ model: [refused] });
   failed.queue.sendRealtime({ data: 'A'.repeat(3 * 1024 * 1024), mimeType: 'audio/pcm' });
   const ready = failed.queue.ready();
   await expect(readAll(failed.stream)).rejects.toBe(refused);
   await ready;
   expect(failed.queue.isClosed).toBe(true);
 
-  const left = await setup([['Hello']]);
+  const left = await liveScenario({ model: [['Hello']] });
   for await (const _ of left.stream) break;
   expect(left.queue.isClosed).toBe(true);
 });
 
 test('a run that cannot be made leaves its queue to another', async () => {
-  const { queue, stream } = await setup([], {}, { maxLlmCalls: 0.5 });
+  const { queue, stream } = await liveScenario({ runConfig: { maxLlmCalls: 0.5 } });
   await expect(readAll(stream)).rejects.toMatchObject({ code: 'CONFIGURATION' });
   expect(queue.isClosed).toBe(false);
 });

@@ -5,7 +5,7 @@ import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/tes
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call } from './fixtures/live-messages.ts';
-import { startLiveRun } from './fixtures/live-run.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 interface Setup {
   readonly agent?: Partial<LlmAgentConfig>;
@@ -18,7 +18,7 @@ async function setup(script: ScriptedLiveScript, { agent, next, plugins = [], ru
   const model = new ScriptedLiveModel([script]);
   const bot = new LlmAgent({ name: 'bot', model, ...agent });
   const line = next ? new SequentialAgent({ name: 'line', subAgents: [bot, next] }) : bot;
-  return { model, ...(await startLiveRun(line, { plugins, runConfig })) };
+  return liveScenario({ model, agent: line, plugins, ...(runConfig && { runConfig }) });
 }
 
 function told({ content, turnComplete, errorCode }: Event): string {

@@ -4,11 +4,11 @@ import { fixedPlatform, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import { errorAdvice } from './error-advice.ts';
 import { END, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 function setup(script: ScriptedLiveScript, runConfig = {}) {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
-  return startScriptedRun([script], {}, { artifactService, runConfig });
+  return liveScenario({ model: [script], artifactService, runConfig });
 }
 
 function told({ content, errorCode, turnComplete }: Event): string {

@@ -1,35 +1,20 @@
-import type { Event, RunConfig } from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
-import type { ScriptedLiveScript } from '@eventloom/testing';
+import type { Event } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { summaryOf } from './fixtures/event-summary.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
-
-const KEY = { userId: 'u', sessionId: 's' };
-
-interface Setup {
-  readonly agent?: Partial<LlmAgentConfig>;
-  readonly runConfig?: RunConfig;
-}
-
-function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
-  return startScriptedRun(scripts, agent, { runConfig });
-}
+import { IDS } from '../../runner/src/fixtures/scenario.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 test('a run that loses its session to another one ends with StaleWriterError', async () => {
-  const { runner, queue, stream, model } = await setup([[{ heard: 'content' }, 'a'], []]);
+  const { queue, stream, model, startLive } = await liveScenario({ model: [[{ heard: 'content' }, 'a'], []] });
   queue.sendContent(user('hi'));
   const reading = readTurns(stream, queue);
   await (await model.connection(0)).heard('content');
   const other = new LiveRequestQueue();
-  const next = readTurns(
-    runner.runLive({ ...KEY, liveRequestQueue: other, runConfig: { onBusy: 'interrupt' } }),
-    other,
-  );
+  const next = readTurns(startLive(other, { runConfig: { onBusy: 'interrupt' } }), other);
   await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
   await model.connection(1);
   other.close();
@@ -38,7 +23,8 @@ test('a run that loses its session to another one ends with StaleWriterError', a
 
 test('what was said so far is stored before another run takes the session over', async () => {
   const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
-  const { runner, queue, stream, stored } = await setup([[{ heard: 'content' }, call('slow', 'c1'), ...spoken], []], {
+  const { queue, stream, stored, startLive } = await liveScenario({
+    model: [[{ heard: 'content' }, call('slow', 'c1'), ...spoken], []],
     agent: { tools: [new FunctionTool({ name: 'slow', description: '', execute: () => new Promise(() => {}) })] },
   });
   queue.sendContent(user('hi'));
@@ -49,7 +35,7 @@ test('what was said so far is stored before another run takes the session over',
     for await (const event of stream) {
       if (!event.outputTranscription?.text || next) continue;
       const runConfig = { onBusy: 'interrupt' } as const;
-      next = readTurns(runner.runLive({ ...KEY, liveRequestQueue: other, runConfig }), other);
+      next = readTurns(startLive(other, { runConfig }), other);
     }
   })();
   await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
@@ -65,13 +51,13 @@ test('what was said so far is stored before another run takes the session over',
 
 test('what was said so far is stored before a rewind takes the session over', async () => {
   const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
-  const { runner, queue, stream, stored } = await setup([[{ heard: 'content' }, ...spoken]], {});
+  const { runner, queue, stream, stored } = await liveScenario({ model: [[{ heard: 'content' }, ...spoken]] });
   queue.sendContent(user('hi'));
   let rewound: Promise<Event> | undefined;
   const reading = (async () => {
     for await (const { invocationId, outputTranscription } of stream) {
       if (!outputTranscription?.text) continue;
-      rewound ??= runner.rewindAsync({ ...KEY, rewindBeforeInvocationId: invocationId, onBusy: 'interrupt' });
+      rewound ??= runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: invocationId, onBusy: 'interrupt' });
     }
   })();
   await expect(reading).rejects.toMatchObject({ code: 'STALE_WRITER' });
@@ -84,12 +70,12 @@ test('what was said so far is stored before a rewind takes the session over', as
 });
 
 test('a run that stores nothing any more is taken over after a while', async () => {
-  const { clock, runner, queue, stream } = await setup([['Hello'], []]);
+  const { clock, queue, stream, startLive } = await liveScenario({ model: [['Hello'], []] });
   await stream.next();
   const other = new LiveRequestQueue();
   other.close();
   const runConfig = { onBusy: 'interrupt' } as const;
-  const next = readTurns(runner.runLive({ ...KEY, liveRequestQueue: other, runConfig }), other);
+  const next = readTurns(startLive(other, { runConfig }), other);
   // Nobody reads the run that is to make way.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
   clock.advance(2000);

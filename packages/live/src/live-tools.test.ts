@@ -1,21 +1,11 @@
-import { type Event, getFunctionCalls, getFunctionResponses, type RunConfig } from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
-import { Gate, type ScriptedLiveScript } from '@eventloom/testing';
+import { type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, END, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { summaryOf } from './fixtures/event-summary.ts';
-
-interface Setup {
-  readonly agent?: Partial<LlmAgentConfig>;
-  readonly runConfig?: RunConfig;
-}
-
-function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
-  return startScriptedRun(scripts, agent, { runConfig });
-}
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 test('a tool runs while the model speaks on, and its response is stored and sent', async () => {
   const gate = new Gate();
@@ -27,10 +17,10 @@ test('a tool runs while the model speaks on, and its response is stored and sent
       return { done: true };
     },
   });
-  const { model, queue, stream, stored } = await setup(
-    [[{ heard: 'content' }, call('slow', 'c1'), 'Wait', { heard: 'toolResponses' }, ' over', END]],
-    { agent: { tools: [slow] } },
-  );
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, call('slow', 'c1'), 'Wait', { heard: 'toolResponses' }, ' over', END]],
+    agent: { tools: [slow] },
+  });
   queue.sendContent(user('go'));
   const events: Event[] = [];
   for await (const event of stream) {
@@ -66,8 +56,8 @@ test('a call that the model takes back is stopped, and nobody is told of it', as
         });
       }),
   });
-  const { model, queue, stream, stored } = await setup(
-    [
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [
       [
         { heard: 'content' },
         call('endless', 'c1'),
@@ -78,8 +68,8 @@ test('a call that the model takes back is stopped, and nobody is told of it', as
         },
       ],
     ],
-    { agent: { tools: [endless] } },
-  );
+    agent: { tools: [endless] },
+  });
   queue.sendContent(user('go'));
   await readTurns(stream, queue);
   expect((await stored()).map(summaryOf)).toEqual(['user: go', 'bot: endless()', 'bot: Well', 'bot: end']);
@@ -105,8 +95,8 @@ test('a tool with an input stream hears the client, tells the model what it find
       }
     },
   });
-  const { model, queue, stream, stored } = await setup(
-    [
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [
       [
         { heard: 'content' },
         call('watch', 'c1'),
@@ -116,8 +106,8 @@ test('a tool with an input stream hears the client, tells the model what it find
         END,
       ],
     ],
-    { agent: { tools: [watch] } },
-  );
+    agent: { tools: [watch] },
+  });
   queue.sendRealtime({ data: 'before', mimeType: 'video/jpeg' });
   queue.sendContent(user('watch'));
   for await (const event of stream) {
@@ -152,8 +142,8 @@ test('a call that a person has to confirm is run when they did, and the model is
       return { paid: true };
     },
   });
-  const { model, queue, stream, stored } = await setup(
-    [
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [
       [
         { heard: 'content' },
         call('pay', 'c1'),
@@ -164,8 +154,8 @@ test('a call that a person has to confirm is run when they did, and the model is
         END,
       ],
     ],
-    { agent: { tools: [pay] } },
-  );
+    agent: { tools: [pay] },
+  });
   queue.sendContent(user('pay'));
   for await (const event of stream) {
     const [asked] = getFunctionCalls(event);
@@ -190,10 +180,10 @@ test('a call that a person has to confirm is run when they did, and the model is
 
 test('the result of a long-running call comes by the queue, and what cannot be taken is told', async () => {
   const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
-  const { model, queue, stream, stored } = await setup(
-    [[{ heard: 'content' }, call('order', 'c1'), { heard: /delivered/ }, END]],
-    { agent: { tools: [order] } },
-  );
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, call('order', 'c1'), { heard: /delivered/ }, END]],
+    agent: { tools: [order] },
+  });
   queue.sendContent(user('order'));
   for await (const event of stream) {
     if (event.longRunningToolIds) {
@@ -221,7 +211,8 @@ test('a tool that ends the invocation ends the run, and its connection, without 
       return 'stopped';
     },
   });
-  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, call('stop', 'c1'), 'never']], {
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, call('stop', 'c1'), 'never']],
     agent: { tools: [stop] },
   });
   queue.sendContent(user('go'));

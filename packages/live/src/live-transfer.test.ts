@@ -4,14 +4,14 @@ import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agen
 import { ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { call, END } from './fixtures/live-messages.ts';
-import { startLiveRun } from './fixtures/live-run.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 async function setup(agent: BaseAgent, runConfig?: RunConfig) {
-  const run = await startLiveRun(agent, { runConfig });
+  const run = await liveScenario({ agent, ...(runConfig && { runConfig }) });
   const again = () => {
     const next = new LiveRequestQueue();
-    return { queue: next, stream: run.runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: next }) };
+    return { queue: next, stream: run.startLive(next, { runConfig: undefined }) };
   };
   return { ...run, again };
 }

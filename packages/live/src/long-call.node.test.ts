@@ -1,14 +1,9 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
+import { ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { live } from './live.ts';
-import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const CONNECTIONS = 12;
 const SECONDS = 600;
 /** What the run may hold at any time: what is on its way. */
@@ -20,9 +15,6 @@ const collectGarbage = runInNewContext('gc') as () => void;
 test.each([false, true])(
   'of a call of two hours nothing is held but what is on its way (a service that tells: %s)',
   async (tellsConsumed) => {
-    const platform = fixedPlatform();
-    const sessionService = new InMemorySessionService({ platform });
-    await sessionService.createSession(KEY);
     const steps = Array.from({ length: SECONDS }, (_, second): ScriptedLiveStep[] => [
       // What is said to a connection that is about to end may be lost, where the service does not tell.
       ...(second > 0 || tellsConsumed ? [{ heard: 'blob' as const }] : []),
@@ -36,16 +28,7 @@ test.each([false, true])(
     const model = new ScriptedLiveModel(() => ({ tellsConsumed, steps: [...steps, { ends: 1011 }] }), {
       recordSent: false,
     });
-    const runner = new Runner({
-      appName: 'app',
-      live: live(),
-      agent: new LlmAgent({ name: 'bot', model }),
-      sessionService,
-      platform,
-    });
-    const queue = new LiveRequestQueue();
-    const runConfig = { sessionResumption: {} };
-    const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig });
+    const { platform, queue, stream } = await liveScenario({ model, runConfig: { sessionResumption: {} } });
     const heard: WeakRef<object>[] = [];
     const said: WeakRef<object>[] = [];
     const say = (): void => {

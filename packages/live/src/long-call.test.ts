@@ -1,12 +1,7 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
+import { ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { live } from './live.ts';
-import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const CONNECTIONS = 12;
 const SECONDS = 600;
 
@@ -22,28 +17,12 @@ function secondOf(connection: number, second: number): ScriptedLiveStep[] {
 }
 
 test('two hours with a new connection every ten minutes: nothing is lost or doubled on either side', async () => {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
   const model = new ScriptedLiveModel((_, connection) => [
     ...Array.from({ length: SECONDS }, (_unused, second) => secondOf(connection, second)).flat(),
     { liveSessionResumptionUpdate: { newHandle: `h${connection}`, resumable: true } },
     connection % 2 === 0 ? { ends: 1011 } : { goAway: { timeLeftMs: 0 } },
   ]);
-  const runner = new Runner({
-    appName: 'app',
-    live: live(),
-    agent: new LlmAgent({ name: 'bot', model }),
-    sessionService,
-    platform,
-  });
-  const queue = new LiveRequestQueue();
-  const stream = runner.runLive({
-    userId: 'u',
-    sessionId: 's',
-    liveRequestQueue: queue,
-    runConfig: { sessionResumption: {} },
-  });
+  const { platform, queue, stream, stored } = await liveScenario({ model, runConfig: { sessionResumption: {} } });
   const total = CONNECTIONS * SECONDS;
   let said = 0;
   const audio: string[] = [];
@@ -65,5 +44,5 @@ test('two hours with a new connection every ten minutes: nothing is lost or doub
   expect(words).toBe(expected.map(([connection, second]) => `w${connection}-${second} `).join(''));
   const heard = model.connections.flatMap(({ sent }) => sent.map((one) => ('blob' in one ? one.blob.data : one)));
   expect(heard).toEqual(expected.map((_, index) => `u${index}`));
-  expect((await sessionService.getSession(KEY))?.events).toHaveLength(2 * CONNECTIONS * (SECONDS / 60));
+  expect(await stored()).toHaveLength(2 * CONNECTIONS * (SECONDS / 60));
 });

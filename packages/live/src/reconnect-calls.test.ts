@@ -1,21 +1,14 @@
-import { type BaseAgent, getFunctionCalls, type RunConfig } from '@eventloom/core';
+import { getFunctionCalls, type RunConfig } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
-import { KEY, startLiveRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
-
-function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  return startLiveRun(agent, { runConfig, delays: [] });
-}
 
 /** What is told of a call that still runs. */
 function pending(name: string, id: string) {
@@ -73,7 +66,7 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
   async (_, config, first, sent) => {
     const model: ScriptedLiveModel = new ScriptedLiveModel([first, [{ heard: /done/ }, 'Done', END]]);
     const agent = new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model)] });
-    const { queue, stream, stored } = await setup(agent, config);
+    const { queue, stream, stored } = await liveScenario({ agent, runConfig: config, delays: [] });
     if (!('sessionResumption' in config)) queue.sendContent(user('go'));
     await readTurns(stream, queue);
     expect(model.connections[1]?.sent).toEqual(sent);
@@ -102,7 +95,11 @@ test('an ended invocation goes on without a connection until its calls are over'
       return 'bye';
     },
   });
-  const { stream, stored } = await setup(new LlmAgent({ name: 'bot', model, tools: [slow, hangUp] }), RESUMED);
+  const { stream, stored } = await liveScenario({
+    agent: new LlmAgent({ name: 'bot', model, tools: [slow, hangUp] }),
+    runConfig: RESUMED,
+    delays: [],
+  });
   for await (const _ of stream);
   const responses = (await stored()).flatMap(({ content }) => content?.parts?.[0]?.functionResponse?.response ?? []);
   expect(responses).toEqual([{ result: 'bye' }, { done: true }]);
@@ -119,7 +116,10 @@ test('a response that comes when the history is made already is told after it', 
     description: '',
     execute: async () => gate.reached.then(() => 'done'),
   });
-  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick] }));
+  const { queue, stream } = await liveScenario({
+    agent: new LlmAgent({ name: 'bot', model, tools: [quick] }),
+    delays: [],
+  });
   queue.sendContent(user('go'));
   for await (const event of stream) {
     if (event.content?.parts?.[0]?.functionResponse) gate.open();
@@ -151,7 +151,10 @@ test('a response that came before the history was made is told with it, and not 
     await answered.promise;
     return '';
   };
-  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick], instruction }));
+  const { queue, stream } = await liveScenario({
+    agent: new LlmAgent({ name: 'bot', model, tools: [quick], instruction }),
+    delays: [],
+  });
   queue.sendContent(user('go'));
   void gate.reached.then(() => {
     gate.open();
@@ -179,7 +182,10 @@ test('a history that is told anew ends with the newest response, without what th
     return '';
   };
   const responded = Promise.withResolvers<void>();
-  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick], instruction }));
+  const { queue, stream } = await liveScenario({
+    agent: new LlmAgent({ name: 'bot', model, tools: [quick], instruction }),
+    delays: [],
+  });
   queue.sendContent(user('go'));
   let turns = 0;
   for await (const event of stream) {
@@ -200,14 +206,11 @@ test('the result of a call of an earlier run is told in words: the service knows
   ]);
   const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => ({ state: 'sent' }) });
   const agent = new LlmAgent({ name: 'bot', model, tools: [order] });
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
+  const { startLive } = await liveScenario({ agent });
   for (const response of [undefined, { state: 'delivered' }]) {
     const queue = new LiveRequestQueue();
     if (response) queue.sendToolResponse({ id: 'c1', name: 'order', response });
-    await readTurns(runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue }), queue);
+    await readTurns(startLive(queue), queue);
   }
   expect(model.connections[1]?.sent.slice(1)).toEqual([
     { content: user('Function order, called earlier with {}, returned: {"state":"delivered"}') },
@@ -230,9 +233,10 @@ test('answers to a question of an agent that handed over meanwhile run its call,
   const model = new ScriptedLiveModel([
     [call('pay', 'c1'), { heard: /confirmation/ }, call('transfer_to_agent', 'c2', { agent_name: 'child' })],
   ]);
-  const { queue, stream, stored } = await setup(
-    new LlmAgent({ name: 'root', model, tools: [pay], subAgents: [child] }),
-  );
+  const { queue, stream, stored } = await liveScenario({
+    agent: new LlmAgent({ name: 'root', model, tools: [pay], subAgents: [child] }),
+    delays: [],
+  });
   let question: { id?: string; name?: string } | undefined;
   for await (const event of stream) {
     const [asked] = getFunctionCalls(event);

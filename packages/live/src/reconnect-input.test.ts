@@ -1,13 +1,9 @@
-import { type Content, LiveConnectionError, type RunConfig } from '@eventloom/core';
-import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { type Content, LiveConnectionError } from '@eventloom/core';
+import { Gate, ScriptedLiveModel } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import { END, LOST, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readAll } from './fixtures/live-turns.ts';
-
-function setup(scripts: readonly ScriptedLiveScript[], runConfig: RunConfig = {}) {
-  return startScriptedRun(scripts, {}, { runConfig });
-}
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 function blob(data: string) {
   return { data, mimeType: 'audio/pcm' };
@@ -43,10 +39,12 @@ test.each([
   'what a lost connection did not take and no history tells is sent to the next one: %s',
   async (send, sent) => {
     const gate = new Gate();
-    const { model, queue, stream } = await setup([
-      [{ heard: 'content' }, 'Hello', END, gate, { ends: 1006 }],
-      [{ heard: 'blob' }, 'Two', END],
-    ]);
+    const { model, queue, stream } = await liveScenario({
+      model: [
+        [{ heard: 'content' }, 'Hello', END, gate, { ends: 1006 }],
+        [{ heard: 'blob' }, 'Two', END],
+      ],
+    });
     breakFirst(model, send, gate);
     queue.sendContent(user('hi'));
     let turns = 0;
@@ -70,13 +68,13 @@ test.each([
 ])(
   'who speaks when a connection is lost still speaks on the next one, which has all of it, made with %s',
   async (_, config, before, meanwhile) => {
-    const { model, queue, stream } = await setup(
-      [
+    const { model, queue, stream } = await liveScenario({
+      model: [
         [...before, 'Hello', END, { heard: 'blob' }, ...meanwhile, { ends: 1006 }],
         [{ heard: 'activityEnd' }, 'Yes', END],
       ],
-      config,
-    );
+      runConfig: config,
+    });
     let turns = 0;
     for await (const event of stream) {
       if (!event.turnComplete) continue;
@@ -101,10 +99,12 @@ test.each([
 );
 
 test('who has done speaking does not begin anew on the next connection', async () => {
-  const { model, queue, stream } = await setup([
-    [{ heard: 'activityEnd' }, 'Yes', END, { ends: 1006 }],
-    [{ heard: 'blob' }, 'Two', END],
-  ]);
+  const { model, queue, stream } = await liveScenario({
+    model: [
+      [{ heard: 'activityEnd' }, 'Yes', END, { ends: 1006 }],
+      [{ heard: 'blob' }, 'Two', END],
+    ],
+  });
   queue.sendActivityStart();
   queue.sendActivityEnd();
   void model.connection(1).then(() => queue.sendRealtime(blob('AA==')));
@@ -114,7 +114,7 @@ test('who has done speaking does not begin anew on the next connection', async (
 });
 
 test('speech that waits for a network that is dead does not keep a call going that the client has closed', async () => {
-  const { model, queue, stream } = await setup([LOST, LOST]);
+  const { model, queue, stream } = await liveScenario({ model: [LOST, LOST] });
   const reading = readAll(stream);
   queue.sendRealtime(blob('AA=='));
   // The clock stands still: the wait after the second loss has no end.
@@ -125,7 +125,7 @@ test('speech that waits for a network that is dead does not keep a call going th
 });
 
 test('speech that was closed before the network died ends with the loss', async () => {
-  const { model, queue, stream } = await setup([LOST]);
+  const { model, queue, stream } = await liveScenario({ model: [LOST] });
   queue.sendRealtime(blob('AA=='));
   queue.close();
   expect(await readAll(stream)).toEqual([]);
@@ -133,14 +133,14 @@ test('speech that was closed before the network died ends with the loss', async 
 });
 
 test('what was written is still sent when the client has closed, and its loss is told', async () => {
-  const { model, queue, stream } = await setup([LOST, []]);
+  const { model, queue, stream } = await liveScenario({ model: [LOST, []] });
   queue.sendContent(user('bye'));
   queue.close();
   await readAll(stream);
   expect(model.connections[0]?.sent).toEqual([{ content: user('bye') }]);
 
   const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
-  const other = await setup([refused]);
+  const other = await liveScenario({ model: [refused] });
   other.queue.sendRealtime(blob('AA=='));
   other.queue.close();
   await expect(readAll(other.stream)).rejects.toBe(refused);

@@ -3,8 +3,8 @@ import { encodeBase64, type Event, LiveConnectionError, type RunConfig } from '@
 import { fixedPlatform, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, handle, LOST, RESUMED } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readAll } from './fixtures/live-turns.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 const REFUSED = new LiveConnectionError('refused', { closeCode: 1007, isRetryable: false });
 
@@ -15,7 +15,7 @@ async function setup(
   const delays: number[] = [];
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const played = typeof scripts === 'function' ? (_: unknown, index: number) => scripts(index) : scripts;
-  const run = await startScriptedRun(played, {}, { artifactService, runConfig, delays });
+  const run = await liveScenario({ model: played, artifactService, runConfig, delays });
   return { ...run, delays, advance: (ms: number) => run.clock.advance(ms) };
 }
 

@@ -1,28 +1,9 @@
-import type { Event, RunConfig } from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
-import { Gate, type ScriptedLiveScript } from '@eventloom/testing';
+import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END, handle, RESUMED, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-
-function setup(
-  scripts: readonly ScriptedLiveScript[] | ((index: number) => ScriptedLiveScript),
-  runConfig: RunConfig = {},
-  agent: Partial<LlmAgentConfig> = {},
-  delays: number[] = [],
-) {
-  const played = typeof scripts === 'function' ? (_: unknown, index: number) => scripts(index) : scripts;
-  return startScriptedRun(played, agent, { runConfig, delays });
-}
-
-function textOf({ content, errorCode, turnComplete }: Event): string {
-  if (errorCode !== undefined) return errorCode;
-  if (turnComplete) return 'end';
-  const [part] = content?.parts ?? [];
-  return part?.text ?? JSON.stringify(part?.functionResponse?.response ?? part?.functionCall?.name);
-}
+import { reconnecting, textOf } from './fixtures/reconnecting.ts';
 
 test('a response whose connection died between the call and it is sent to the next one', async () => {
   const gate = new Gate();
@@ -34,7 +15,7 @@ test('a response whose connection died between the call and it is sent to the ne
       return { done: true };
     },
   });
-  const { model, queue, stream } = await setup(
+  const { model, queue, stream } = await reconnecting(
     [
       [
         { heard: 'content' },
@@ -59,7 +40,7 @@ test('a response whose connection died between the call and it is sent to the ne
 
 test('what is sent while there is no connection is kept, in order', async () => {
   const gate = new Gate();
-  const { model, queue, stream } = await setup(
+  const { model, queue, stream } = await reconnecting(
     [
       [{ heard: 'content' }, handle('h'), 'One', END, { ends: 1006 }],
       { gate, steps: [{ heard: 'activityEnd' }, 'Two', END] },
@@ -88,7 +69,7 @@ test.each([
   ['without one it is told with the history, and not again', {}, [{ history: [user('hi')] }]],
 ])('a message is stored once whose connection died before it was sent: %s', async (_, runConfig, expected) => {
   const gate = new Gate();
-  const { model, queue, stream, stored } = await setup(
+  const { model, queue, stream, stored } = await reconnecting(
     [
       ['sessionResumption' in runConfig ? handle('h') : {}, gate, { ends: 1006 }],
       [{ heard: /hi/ }, 'Hello', END],

@@ -1,20 +1,14 @@
 import type { LiveLlmResponse, LiveRequest, RunConfig } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import {
   type FixedPlatform,
   fixedPlatform,
   type LiveSent,
-  ScriptedLiveModel,
   type ScriptedLiveScript,
   type ScriptedLiveStep,
 } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { live } from './live.ts';
-import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const END = { turnComplete: true };
 const HANDLE = { liveSessionResumptionUpdate: { newHandle: 'h' } };
 const LOST = { ends: 1006 };
@@ -40,12 +34,7 @@ async function speak(
   runConfig: RunConfig = {},
   { platform = fixedPlatform(), endsAt = 1 } = {},
 ) {
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel(scripts);
-  const agent = new LlmAgent({ name: 'bot', model });
-  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
+  const { model, queue, stream } = await liveScenario({ model: scripts, runConfig, platform });
   const sayMore = (): void => {
     for (const request of said.shift() ?? []) {
       if ('content' in request) queue.sendContent(request.content);
@@ -55,7 +44,7 @@ async function speak(
     }
   };
   sayMore();
-  for await (const event of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue, runConfig })) {
+  for await (const event of stream) {
     if (event.liveSessionResumptionUpdate || event.inputTranscription) sayMore();
     if (event.turnComplete && --endsAt === 0) queue.close();
   }

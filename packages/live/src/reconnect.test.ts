@@ -1,32 +1,13 @@
-import { type Event, LiveConnectionError, type RunConfig } from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
-import type { ScriptedLiveScript } from '@eventloom/testing';
+import { type Event, LiveConnectionError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { END, handle, LOST, RESUMED, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-
-function setup(
-  scripts: readonly ScriptedLiveScript[] | ((index: number) => ScriptedLiveScript),
-  runConfig: RunConfig = {},
-  agent: Partial<LlmAgentConfig> = {},
-  delays: number[] = [],
-) {
-  const played = typeof scripts === 'function' ? (_: unknown, index: number) => scripts(index) : scripts;
-  return startScriptedRun(played, agent, { runConfig, delays });
-}
-
-function textOf({ content, errorCode, turnComplete }: Event): string {
-  if (errorCode !== undefined) return errorCode;
-  if (turnComplete) return 'end';
-  const [part] = content?.parts ?? [];
-  return part?.text ?? JSON.stringify(part?.functionResponse?.response ?? part?.functionCall?.name);
-}
+import { reconnecting, textOf } from './fixtures/reconnecting.ts';
 
 test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]])(
   'after %o the run goes on with the newest handle, and the consumer sees no break',
   async (end) => {
-    const { model, queue, stream, stored } = await setup(
+    const { model, queue, stream, stored } = await reconnecting(
       [
         [{ heard: 'content' }, handle('h1'), handle('h2'), 'One', END, end],
         [{ heard: /two/ }, 'Two', END],
@@ -53,7 +34,7 @@ test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]
 );
 
 test('without a handle the next connection is told the history, with what was cut off', async () => {
-  const { model, queue, stream, stored } = await setup([
+  const { model, queue, stream, stored } = await reconnecting([
     [{ heard: 'content' }, 'One and', { ends: 1006 }],
     [{ heard: 'history' }, 'two', END],
   ]);
@@ -72,7 +53,7 @@ test('a handle that is refused is given up for the history', async () => {
     isRetryable: false,
     isHandleRefused: true,
   });
-  const { model, queue, stream } = await setup(
+  const { model, queue, stream } = await reconnecting(
     [[{ heard: 'content' }, handle('old'), 'One', END, { ends: 1006 }], refused, [{ heard: 'history' }, 'Two', END]],
     RESUMED,
   );
@@ -84,7 +65,7 @@ test('a handle that is refused is given up for the history', async () => {
 
 test('attempts wait longer and longer, and after five in a row the run fails with the reason', async () => {
   const delays: number[] = [];
-  const { model, stream, stored } = await setup([LOST, LOST, LOST, LOST, LOST, LOST], {}, {}, delays);
+  const { model, stream, stored } = await reconnecting([LOST, LOST, LOST, LOST, LOST, LOST], {}, {}, delays);
   const events: Event[] = [];
   const reading = (async () => {
     for await (const event of stream) events.push(event);
@@ -97,7 +78,7 @@ test('attempts wait longer and longer, and after five in a row the run fails wit
 });
 
 test('a good connection resets the count of attempts', async () => {
-  const { model, queue, stream } = await setup(
+  const { model, queue, stream } = await reconnecting(
     (index) => (index < 8 ? [`${index}`, END, { ends: 1006 }] : [{ heard: /end/ }, 'over', END]),
     RESUMED,
   );
@@ -113,14 +94,14 @@ test('a good connection resets the count of attempts', async () => {
 
 test('a refused setup ends the run at once, with an event and the error', async () => {
   const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
-  const { model, queue, stream, stored } = await setup([refused]);
+  const { model, queue, stream, stored } = await reconnecting([refused]);
   await expect(readTurns(stream, queue)).rejects.toBe(refused);
   expect((await stored()).map(textOf)).toEqual(['LIVE_CONNECTION']);
   expect(model.attempts).toBe(1);
 });
 
 test("the service's time limit ends the run with an event when reconnecting is switched off", async () => {
-  const { queue, stream, model } = await setup(
+  const { queue, stream, model } = await reconnecting(
     [[{ heard: 'content' }, 'One', END, { goAway: { timeLeftMs: 1000 } }, 'More', { ends: 1006 }]],
     { ...RESUMED, liveReconnect: false },
   );
@@ -138,7 +119,7 @@ test("the service's time limit ends the run with an event when reconnecting is s
 });
 
 test('a connection whose time runs out is left when the model has ended its turn', async () => {
-  const { model, queue, stream, stored } = await setup(
+  const { model, queue, stream, stored } = await reconnecting(
     [
       [{ heard: 'content' }, handle('h'), 'One', { goAway: { timeLeftMs: 9000 } }, ' two', END],
       [{ heard: /more/ }, 'Three', END],
@@ -156,7 +137,7 @@ test('a connection whose time runs out is left when the model has ended its turn
 });
 
 test('so is one whose turn the user cut off', async () => {
-  const { model, queue, stream } = await setup(
+  const { model, queue, stream } = await reconnecting(
     [
       [{ heard: 'content' }, 'One', { interrupted: true }, { goAway: { timeLeftMs: 9000 } }],
       ['Two', END],

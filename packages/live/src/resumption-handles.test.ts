@@ -4,13 +4,9 @@ import { SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { END, user } from './fixtures/live-messages.ts';
-import { startLiveRun } from './fixtures/live-run.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 const GIVEN: RunConfig = { sessionResumption: { handle: 'yesterday' } };
-
-function setup(agent: BaseAgent, runConfig: RunConfig) {
-  return startLiveRun(agent, { runConfig });
-}
 
 function speaker(name: string, scripts: readonly ScriptedLiveScript[], subAgents: readonly BaseAgent[] = []) {
   const model = new ScriptedLiveModel(scripts);
@@ -36,7 +32,7 @@ test.each(['hands over', 'is done'])(
     const agent = isTransfer
       ? first.agent
       : new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
-    const { queue, stream } = await setup(agent, GIVEN);
+    const { queue, stream } = await liveScenario({ agent, runConfig: GIVEN });
     queue.sendContent(user('hi'));
     for await (const event of stream) if (event.turnComplete) queue.close();
     expect(asked(first.model)).toEqual([[{ handle: 'yesterday' }, false]]);
@@ -47,7 +43,7 @@ test.each(['hands over', 'is done'])(
 test('a given handle that is refused is not asked for again', async () => {
   const refused = new LiveConnectionError('unknown', { isRetryable: false, isHandleRefused: true });
   const { model, agent } = speaker('bot', [refused, ['Hello', END]]);
-  const { queue, stream } = await setup(agent, GIVEN);
+  const { queue, stream } = await liveScenario({ agent, runConfig: GIVEN });
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect(asked(model)).toEqual([[{}, false]]);
 });
@@ -64,7 +60,7 @@ test('a given handle that is refused is not asked for by the next agent either',
   });
   const second = speaker('second', [['Hello', END, call('task_completed')]]);
   const agent = new SequentialAgent({ name: 'line', subAgents: [first, second.agent] });
-  const { stream } = await setup(agent, GIVEN);
+  const { stream } = await liveScenario({ agent, runConfig: GIVEN });
   for await (const _ of stream);
   expect(asked(second.model)).toEqual([[{}, true]]);
 });
@@ -78,7 +74,7 @@ test('handles come to the reader, who may keep them for another run, and are not
       { liveSessionResumptionUpdate: update, turnComplete: true },
     ],
   ]);
-  const { queue, stream, stored } = await setup(agent, { sessionResumption: {} });
+  const { queue, stream, stored } = await liveScenario({ agent, runConfig: { sessionResumption: {} } });
   const updates: unknown[] = [];
   for await (const event of stream) {
     const { liveSessionResumptionUpdate: found, content, author, partial } = event;

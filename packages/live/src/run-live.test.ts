@@ -1,30 +1,19 @@
-import type { Event, RunConfig } from '@eventloom/core';
-import type { LlmAgentConfig } from '@eventloom/llm-agent';
-import type { ScriptedLiveScript } from '@eventloom/testing';
+import type { Event } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { END, user } from './fixtures/live-messages.ts';
-import { startScriptedRun } from './fixtures/live-run.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { summaryOf } from './fixtures/event-summary.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
-
-const KEY = { userId: 'u', sessionId: 's' };
-
-interface Setup {
-  readonly agent?: Partial<LlmAgentConfig>;
-  readonly runConfig?: RunConfig;
-}
-
-function setup(scripts: readonly ScriptedLiveScript[], { agent, runConfig }: Setup = {}) {
-  return startScriptedRun(scripts, agent, { runConfig });
-}
+import { IDS } from '../../runner/src/fixtures/scenario.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 function audio(data: string) {
   return { content: { role: 'model', parts: [{ inlineData: { data, mimeType: 'audio/pcm;rate=24000' } }] } };
 }
 
 test('a text turn: what the user typed, each piece, the merged text, and the end of the turn by itself', async () => {
-  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, 'Hel', 'lo', END]], {
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, 'Hel', 'lo', END]],
     runConfig: { responseModalities: ['TEXT'] },
   });
   queue.sendContent(user('hi'));
@@ -40,18 +29,20 @@ test('a text turn: what the user typed, each piece, the merged text, and the end
 });
 
 test('an audio turn: audio and pieces of speech are streamed, the words of both sides are stored', async () => {
-  const { model, queue, stream, stored } = await setup([
-    [
-      { heard: 'blob' },
-      { inputTranscription: { text: 'Good ' } },
-      { inputTranscription: { text: 'day' } },
-      { ...audio('AAAA'), outputTranscription: { text: 'And ' } },
-      { ...audio('BBBB'), outputTranscription: { text: 'you' } },
-      { generationComplete: true },
-      { usageMetadata: { totalTokenCount: 3 } },
-      END,
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [
+      [
+        { heard: 'blob' },
+        { inputTranscription: { text: 'Good ' } },
+        { inputTranscription: { text: 'day' } },
+        { ...audio('AAAA'), outputTranscription: { text: 'And ' } },
+        { ...audio('BBBB'), outputTranscription: { text: 'you' } },
+        { generationComplete: true },
+        { usageMetadata: { totalTokenCount: 3 } },
+        END,
+      ],
     ],
-  ]);
+  });
   queue.sendRealtime({ data: 'CCCC', mimeType: 'audio/pcm;rate=16000' });
   const events = await readTurns(stream, queue);
   expect(events.map(summaryOf)).toEqual([
@@ -76,9 +67,11 @@ test('an audio turn: audio and pieces of speech are streamed, the words of both 
 });
 
 test('text that the user cut off is stored as far as it was said, and marked', async () => {
-  const { queue, stream, stored } = await setup([
-    [{ heard: 'content' }, 'One, two', { interrupted: true }, 'Yes?', { interrupted: true, turnComplete: true }],
-  ]);
+  const { queue, stream, stored } = await liveScenario({
+    model: [
+      [{ heard: 'content' }, 'One, two', { interrupted: true }, 'Yes?', { interrupted: true, turnComplete: true }],
+    ],
+  });
   queue.sendContent(user('count'));
   await readTurns(stream, queue);
   expect((await stored()).map(summaryOf)).toEqual([
@@ -91,7 +84,7 @@ test('text that the user cut off is stored as far as it was said, and marked', a
 });
 
 test('closing the queue sends what is in it, flushes what was said, and ends the run', async () => {
-  const { model, queue, stream, stored } = await setup([[{ heard: 'content' }, 'Half of']]);
+  const { model, queue, stream, stored } = await liveScenario({ model: [[{ heard: 'content' }, 'Half of']] });
   queue.sendContent(user('hi'));
   const events: Event[] = [];
   for await (const event of stream) {
@@ -104,23 +97,23 @@ test('closing the queue sends what is in it, flushes what was said, and ends the
 });
 
 test('an error of the model is an event, and the run goes on', async () => {
-  const { queue, stream } = await setup([
-    [{ heard: 'content' }, { errorCode: 'UNAVAILABLE', errorMessage: 'busy' }, 'Here', END],
-  ]);
+  const { queue, stream } = await liveScenario({
+    model: [[{ heard: 'content' }, { errorCode: 'UNAVAILABLE', errorMessage: 'busy' }, 'Here', END]],
+  });
   queue.sendContent(user('hi'));
   const events = await readTurns(stream, queue);
   expect(events.map(summaryOf)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
 });
 
 test('a queue serves one run, and a live run is not one that can be resumed', async () => {
-  const { runner, queue, stream } = await setup([[]]);
+  const { runner, queue, stream } = await liveScenario({ model: [[]] });
   queue.close();
   await readTurns(stream, queue);
-  await expect(runner.runLive({ ...KEY, liveRequestQueue: queue }).next()).rejects.toMatchObject({
+  await expect(runner.runLive({ ...IDS, liveRequestQueue: queue }).next()).rejects.toMatchObject({
     code: 'CONFIGURATION',
   });
   const runConfig = { resumable: true };
   await expect(
-    runner.runLive({ ...KEY, liveRequestQueue: new LiveRequestQueue(), runConfig }).next(),
+    runner.runLive({ ...IDS, liveRequestQueue: new LiveRequestQueue(), runConfig }).next(),
   ).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });

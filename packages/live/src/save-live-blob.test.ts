@@ -2,7 +2,8 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { decodeBase64, encodeBase64, type Event, type SaveArtifactRequest } from '@eventloom/core';
 import { fixedPlatform, Gate, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { KEY, startScriptedRun } from './fixtures/live-run.ts';
+import { KEY } from '../../runner/src/fixtures/scenario.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
 function setup(
   script: ScriptedLiveScript,
@@ -10,7 +11,7 @@ function setup(
   ...more: readonly ScriptedLiveScript[]
 ) {
   const options = { ...(artifactService && { artifactService }), runConfig: { saveLiveBlob: true } };
-  return startScriptedRun([script, ...more], {}, options);
+  return liveScenario({ model: [script, ...more], ...options });
 }
 
 function speech(bytes: number, rate: number) {

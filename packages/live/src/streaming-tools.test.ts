@@ -6,16 +6,11 @@ import {
   getFunctionResponses,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { type ScriptedLiveScript } from '@eventloom/testing';
 import { FinalToolResult, FunctionTool, type ToolOptions } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { live } from './live.ts';
-import { LiveRequestQueue } from './live-request-queue.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const END = { turnComplete: true };
 const UNDER_WAY = 'under way; what it finds is told as it comes';
 
@@ -30,15 +25,9 @@ function watch(execute: ToolOptions<undefined>['execute'], options: Partial<Tool
 
 /** What the model is sent, and what is stored of responses. */
 async function play(tool: BaseTool, script: ScriptedLiveScript, confirmed?: boolean) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const model = new ScriptedLiveModel([script]);
-  const agent = new LlmAgent({ name: 'bot', model, tools: [tool] });
-  const runner = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
-  const queue = new LiveRequestQueue();
+  const { model, queue, stream, stored } = await liveScenario({ model: [script], agent: { tools: [tool] } });
   const events: Event[] = [];
-  for await (const event of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue: queue })) {
+  for await (const event of stream) {
     events.push(event);
     const [asked] = getFunctionCalls(event);
     if (asked?.name === 'adk_request_confirmation')
@@ -50,8 +39,7 @@ async function play(tool: BaseTool, script: ScriptedLiveScript, confirmed?: bool
     if ('toolResponses' in each) return each.toolResponses[0]?.response;
     return 'content' in each ? each.content.parts?.[0]?.text : each;
   });
-  const stored = (await sessionService.getSession(KEY))?.events.flatMap(getFunctionResponses) ?? [];
-  return { sent, responses: stored.map(({ response }) => response) };
+  return { sent, responses: (await stored()).flatMap(getFunctionResponses).map(({ response }) => response) };
 }
 
 test('what a tool that listens fails with is told to the model, without what it found before', async () => {

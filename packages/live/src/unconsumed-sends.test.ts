@@ -1,15 +1,10 @@
-import type { BaseAgent, RunConfig } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedLiveModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
-import { startLiveRun } from './fixtures/live-run.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
 import { readTurns } from './fixtures/live-turns.ts';
-
-function setup(agent: BaseAgent, runConfig: RunConfig = {}) {
-  return startLiveRun(agent, { runConfig, delays: [] });
-}
 
 test('what a service says that it did not consume is sent again to who goes on with its handle, in order and once', async () => {
   const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
@@ -31,7 +26,11 @@ test('what a service says that it did not consume is sent again to who goes on w
     { tellsConsumed: true, steps: [heard('DD=='), END] },
   ]);
   const quick = new FunctionTool({ name: 'quick', description: '', execute: () => 'done' });
-  const { queue, stream, stored } = await setup(new LlmAgent({ name: 'bot', model, tools: [quick] }), RESUMED);
+  const { queue, stream, stored } = await liveScenario({
+    agent: new LlmAgent({ name: 'bot', model, tools: [quick] }),
+    runConfig: RESUMED,
+    delays: [],
+  });
   for (const { blob: piece } of [blob('AA=='), blob('BB==')]) queue.sendRealtime(piece);
   queue.sendContent(user('hi'));
   queue.sendRealtime(blob('CC==').blob);
@@ -54,7 +53,11 @@ test('a connection that dies while it is sent what was not consumed leaves all o
     { tellsConsumed: true, steps: [{ usageMetadata: { totalTokenCount: 1 } }, { heard: 'blob' }, { ends: 1006 }] },
     { tellsConsumed: true, steps: [{ heard: (sent) => 'blob' in sent && sent.blob.data === 'BB==' }, END] },
   ]);
-  const { queue, stream } = await setup(new LlmAgent({ name: 'bot', model }), RESUMED);
+  const { queue, stream } = await liveScenario({
+    agent: new LlmAgent({ name: 'bot', model }),
+    runConfig: RESUMED,
+    delays: [],
+  });
   for (const data of ['AA==', 'BB==']) queue.sendRealtime(blob(data).blob);
   await readTurns(stream, queue);
   expect(model.connections[2]?.sent).toEqual([blob('AA=='), blob('BB==')]);
