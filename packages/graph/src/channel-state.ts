@@ -171,7 +171,7 @@ export class ChannelState {
   /** All channels as the step found them that is under way, not to be changed: whoever goes on with it sees them as who began it. */
   found(): Readonly<Record<string, unknown>> {
     const { found, lastOfStepBefore } = this.#record;
-    const past = this.#context.invocation.past?.events ?? [];
+    const past = this.#context.invocation.resumedFrom?.events ?? [];
     const at = lastOfStepBefore ? past.indexOf(lastOfStepBefore) : -1;
     // A step that this process begins: nothing of it is committed yet.
     if (at < 0) return this.snapshot();

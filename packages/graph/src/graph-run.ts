@@ -55,7 +55,7 @@ export class GraphRun {
     this.#params = params;
     this.#plan = params.plan;
     this.#context = params.context;
-    this.#record = new GraphRecord(params.plan, params.context.past?.events);
+    this.#record = new GraphRecord(params.plan, params.context.resumedFrom?.events);
     this.#channels = new ChannelState(params.plan, this.#record, params.context);
     this.#commits = new NodeCommits(params.plan, params.context, this.#record, this.#channels);
   }
@@ -70,9 +70,9 @@ export class GraphRun {
       yield event;
       record.add(event);
     }
-    if (context.past) {
+    if (context.resumedFrom) {
       record.readAnswers(context);
-      if (record.lastOfStepBefore) context.past.continueAfter(record.lastOfStepBefore);
+      if (record.lastOfStepBefore) context.resumedFrom.continueAfter(record.lastOfStepBefore);
     }
     while (!progress.isAtEnd) {
       context.throwIfAborted();
@@ -183,7 +183,7 @@ export class GraphRun {
       commit: (run, outcome) => this.#commit(run, outcome),
       ledgerId: (call) => `${this.#record.begin?.id}/${call}`,
       recorded: async (call) =>
-        this.#context.past ? (await this.#readLedger()).get(`${this.#record.begin?.id}/${call}`) : undefined,
+        this.#context.resumedFrom ? (await this.#readLedger()).get(`${this.#record.begin?.id}/${call}`) : undefined,
     };
   }
 

@@ -56,13 +56,13 @@ export class LoopAgent extends BaseAgent {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const enclosure = enclosureOf(context.branch);
     if (this.subAgents.length === 0) return;
-    const { agentState, past, invocation } = context;
+    const { agentState, resumedFrom, invocation } = context;
     let isResumed = agentState !== undefined;
     let first = currentSubAgent(context, this.subAgents);
     for (let round = roundOf(agentState); round < (this.maxIterations ?? Infinity); round++) {
       for (const child of this.subAgents.slice(first)) {
         context.throwIfAborted();
-        let isLeft = isResumed && past !== undefined && invocation.past?.isLeft(past) === true;
+        let isLeft = isResumed && resumedFrom !== undefined && invocation.resumedFrom?.isLeft(resumedFrom) === true;
         if (context.isResumable && !isResumed) {
           const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
           yield context.createEvent({ actions: { agentState: checkpoint } });

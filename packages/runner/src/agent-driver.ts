@@ -43,7 +43,7 @@ export class AgentDriver implements Events {
   constructor(context: InvocationContext) {
     this.#context = context;
     // In a resumed run, agents may have ended already, and control is with the one that they transferred to.
-    while (this.#context.past?.isOver && this.#takeTransfer() !== undefined);
+    while (this.#context.resumedFrom?.isOver && this.#takeTransfer() !== undefined);
   }
 
   /** The context of the agent that has control. */

@@ -41,7 +41,7 @@ export function createInvocation(
     rootAgent: agent,
     session,
     derived,
-    past: run.resumed?.past,
+    resumedFrom: run.resumed?.resumedFrom,
     runConfig: run.config,
     userContent: run.resumed?.userContent ?? message,
     live: control.live,

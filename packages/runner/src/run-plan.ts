@@ -189,5 +189,5 @@ export function pickAgent(
 export function replayedEvents({ resumed }: LockedRun): Event[] {
   const isYielded = ({ author, branch, actions }: Event): boolean =>
     author !== 'user' && enclosureOf(branch) === '' && !actions.compaction;
-  return resumed?.past.events.filter(isYielded) ?? [];
+  return resumed?.resumedFrom.events.filter(isYielded) ?? [];
 }

@@ -37,17 +37,17 @@ export async function storeMessage(
   { invocation, committer }: CreatedInvocation,
   { matched, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
-  const { runConfig, session, artifactService, past } = invocation;
+  const { runConfig, session, artifactService, resumedFrom } = invocation;
   const { calls, answers } = matched;
   let content = matched.message;
-  let actions: Partial<EventActions> = past ? { stateDelta, ...CONTINUES } : { stateDelta };
-  if (!past && runConfig.saveInputBlobsAsArtifacts) {
+  let actions: Partial<EventActions> = resumedFrom ? { stateDelta, ...CONTINUES } : { stateDelta };
+  if (!resumedFrom && runConfig.saveInputBlobsAsArtifacts) {
     const saved = await saveInputBlobs(invocation, content, artifactService);
     content = saved.content;
     invocation.userContent = content;
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (!past && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
+  if (!resumedFrom && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
   for (const [place, parts] of partsByBranch(content.parts ?? [], calls, branch)) {
     const event = { author: 'user', content: { ...content, parts }, actions };

@@ -23,7 +23,7 @@ export async function* runSubInvocation(
   const own = committer.within(context);
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
-  if (context.past) {
+  if (context.resumedFrom) {
     for (const event of pastEvents(context, own.session)) {
       context.session.events.push(event);
       own.recordChildChanges(event);
@@ -58,8 +58,8 @@ function pastEvents(
   { invocation, invocationId, branch = '', executionId }: InvocationContext,
   session: Session,
 ): Event[] {
-  const before = invocation.past?.within(branch, executionId) ?? [];
-  const known = new Set(invocation.past?.events.map(({ id }) => id));
+  const before = invocation.resumedFrom?.within(branch, executionId) ?? [];
+  const known = new Set(invocation.resumedFrom?.events.map(({ id }) => id));
   const since = session.events.filter(
     (event) =>
       event.author === 'user' &&

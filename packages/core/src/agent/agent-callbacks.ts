@@ -37,7 +37,7 @@ export async function* runWithCallbacks(
   work: () => AsyncGenerator<Event, void, void>,
 ): AsyncGenerator<Event, void, void> {
   // An agent that goes on had its callbacks before.
-  if (!context.past) {
+  if (!context.resumedFrom) {
     const before = new CallbackContext({ invocationContext: context });
     const instead =
       (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??

@@ -16,7 +16,7 @@ export async function* runResumable(
   work: Work,
   storesProgress: boolean,
 ): AsyncGenerator<Event, void, void> {
-  if (context.past?.isOver) return;
+  if (context.resumedFrom?.isOver) return;
   const begin = storesProgress ? work : () => watched(context, work);
   if (hasAgentCallbacks(agent, context)) {
     yield* runWithCallbacks(agent, context, begin);
@@ -40,8 +40,8 @@ async function* watched(context: InvocationContext, work: Work): AsyncGenerator<
 }
 
 /** The calls that the agent made before a resume, with what users answered on its branch. */
-function ownCalls({ executionId, branch, past, session }: InvocationContext): Calls {
+function ownCalls({ executionId, branch, resumedFrom, session }: InvocationContext): Calls {
   const isOwn = (event: Event): boolean =>
     event.author === 'user' ? event.branch === branch : event.executionId === executionId;
-  return new Calls(past ? session.events.filter(isOwn) : []);
+  return new Calls(resumedFrom ? session.events.filter(isOwn) : []);
 }

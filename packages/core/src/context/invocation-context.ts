@@ -41,7 +41,7 @@ interface Place extends AgentPlace {
   readonly abort: AbortGuard;
   readonly isHeard: boolean;
   readonly parent?: InvocationContext | undefined;
-  readonly past?: AgentPast | undefined;
+  readonly resumedFrom?: AgentPast | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -63,7 +63,7 @@ export class InvocationContext {
   /** How far the invocation has come: one object for all of its contexts. For those who drive agents and commit their events. */
   readonly progress: InvocationProgress;
   /** What the agent did before the run was cut off or paused; undefined for an agent that begins. For those who drive agents. */
-  readonly past: AgentPast | undefined;
+  readonly resumedFrom: AgentPast | undefined;
   readonly #agent: BaseAgent | undefined;
   readonly #abort: AbortGuard;
   readonly #parent: InvocationContext | undefined;
@@ -88,7 +88,7 @@ export class InvocationContext {
     this.#abort = place.abort;
     this.#isHeard = place.isHeard;
     this.#parent = place.parent;
-    this.past = place.past;
+    this.resumedFrom = place.resumedFrom;
     this.abortSignal = place.abort.signal;
   }
 
@@ -96,7 +96,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: InvocationProgress.create(invocation.past?.llmCalls),
+      progress: InvocationProgress.create(invocation.resumedFrom?.llmCalls),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
@@ -109,16 +109,16 @@ export class InvocationContext {
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = this.#agent === undefined;
     const branch = place.branch ?? this.branch;
-    const past = this.invocation.past && this.#pastOf(agent, branch);
+    const resumedFrom = this.invocation.resumedFrom && this.#pastOf(agent, branch);
     return new InvocationContext({
       invocation: this.invocation,
       progress: this.progress,
       agent,
-      executionId: first ? this.executionId : (past?.executionId ?? this.#newExecutionId()),
+      executionId: first ? this.executionId : (resumedFrom?.executionId ?? this.#newExecutionId()),
       parentExecutionId: first ? this.parentExecutionId : this.#heardExecutionId,
-      isHeard: first || past !== undefined,
+      isHeard: first || resumedFrom !== undefined,
       parent: this,
-      past,
+      resumedFrom,
       branch,
       abort: place.abort ?? this.#abort,
       tools: place.tools,
@@ -133,13 +133,13 @@ export class InvocationContext {
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#heardExecutionId;
-    const past = invocation.past?.claim({ parentExecutionId, branch, after: this.#position });
+    const resumedFrom = invocation.resumedFrom?.claim({ parentExecutionId, branch, after: this.#position });
     return new InvocationContext({
       invocation,
       progress: this.progress.ofPart(),
       agent: undefined,
-      past,
-      executionId: past?.executionId ?? this.#newExecutionId(),
+      resumedFrom,
+      executionId: resumedFrom?.executionId ?? this.#newExecutionId(),
       parentExecutionId,
       isHeard: true,
       parent: this,
@@ -158,8 +158,8 @@ export class InvocationContext {
 
   /** What the agent did that is started here, in a run that is resumed. Whom it handed over to is known again. */
   #pastOf(agent: BaseAgent, branch: string | undefined): AgentPast | undefined {
-    const { past: invocationPast } = this.invocation;
-    const past = this.#agent
+    const { resumedFrom: invocationPast } = this.invocation;
+    const resumedFrom = this.#agent
       ? invocationPast?.claim({
           parentExecutionId: this.#heardExecutionId,
           agentName: agent.name,
@@ -167,13 +167,13 @@ export class InvocationContext {
           after: this.#position,
         })
       : invocationPast?.claimById(this.executionId, agent.name);
-    for (const event of past?.events ?? []) this.progress.noteTransfer(event);
-    return past;
+    for (const event of resumedFrom?.events ?? []) this.progress.noteTransfer(event);
+    return resumedFrom;
   }
 
   /** Behind which place those begin who are started from here. Of an agent that begins nothing is stored. */
   get #position(): number {
-    return this.past?.position ?? Infinity;
+    return this.resumedFrom?.position ?? Infinity;
   }
 
   #newExecutionId(): string {
@@ -268,7 +268,7 @@ export class InvocationContext {
    * that begins. What the agent ran after the checkpoint goes on where it was; what it ran before is not run again.
    */
   get agentState(): Readonly<Record<string, unknown>> | undefined {
-    return this.past?.agentState;
+    return this.resumedFrom?.agentState;
   }
 
   /** True when the agent, or one that it ran, waits for an answer that comes in a later message, so that it is not done. */

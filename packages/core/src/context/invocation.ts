@@ -65,7 +65,7 @@ export interface Invocation {
   /** Cache of values derived from the session's events, keyed by the module that derives them; dropped with the events. */
   readonly derived: Map<unknown, unknown>;
   /** What is stored of the invocation, when it is resumed. */
-  readonly past?: InvocationPast | undefined;
+  readonly resumedFrom?: InvocationPast | undefined;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => MaybePromise<void>;
   /** What the session's tool ledger has of an invocation. */

@@ -8,7 +8,7 @@ import { toModelContent, transcriptionOf } from './event-content.ts';
 export function sessionContents(context: InvocationContext, codeStyle?: CodeStyle): Content[] {
   const { branch, session } = context;
   const { agent } = context;
-  const { derived, past, invocationId } = context.invocation;
+  const { derived, resumedFrom, invocationId } = context.invocation;
   // A live run has its history told seldom, and then with calls that still run.
   if (context.liveRequestQueue) {
     return new ContentsBuilder(agent.name, branch, codeStyle, invocationId).build(session.events);
@@ -19,7 +19,7 @@ export function sessionContents(context: InvocationContext, codeStyle?: CodeStyl
     builder = new ContentsBuilder(agent.name, branch, codeStyle);
     derived.set(key, builder);
   }
-  return (builder as ContentsBuilder).build(session.events, past && invocationId);
+  return (builder as ContentsBuilder).build(session.events, resumedFrom && invocationId);
 }
 
 type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;

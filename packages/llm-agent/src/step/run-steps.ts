@@ -36,14 +36,14 @@ const MAX_MISMATCHES = 3;
  * all of it, because every further one would cost each chunk.
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
-  const { past } = context;
+  const { resumedFrom } = context;
   const step: Step = { agent, model: resolveModel(agent, context), context };
   // In a resumed run the agent that made the calls reads the answers itself: see resumeSteps.
-  const answered = context.invocation.past ? [] : answeredCalls(context);
+  const answered = context.invocation.resumedFrom ? [] : answeredCalls(context);
   const answers = answered.length > 0 ? answersTo(answered, context) : undefined;
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = startCodeRun(context, agent.codeExecutor);
-  let mismatches = past?.events.filter(isOutputMismatch).length ?? 0;
+  let mismatches = resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
   if (answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
@@ -57,9 +57,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     context.pause();
     return;
   }
-  if (past) {
-    if (!(yield* resumeSteps(step, past, codeRun))) return;
-    past.continueFresh();
+  if (resumedFrom) {
+    if (!(yield* resumeSteps(step, resumedFrom, codeRun))) return;
+    resumedFrom.continueFresh();
   }
 
   while (!context.isEnded) {

@@ -15,7 +15,7 @@ import { configOfBeginning } from './run-beginning.ts';
 
 /** A run that is resumed. */
 export interface ResumedInvocation {
-  readonly past: InvocationLog;
+  readonly resumedFrom: InvocationLog;
   /** The message that started the run. */
   readonly userContent: Content;
   /** The agent that the run started with. */
@@ -48,7 +48,7 @@ export function resumeInvocation(
   const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and there is none of that name`);
   return {
-    past: new InvocationLog(own),
+    resumedFrom: new InvocationLog(own),
     userContent: first.content,
     picked: { agent, branch: first.branch },
     config: configOfBeginning(first),
