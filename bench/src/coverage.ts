@@ -1,12 +1,13 @@
 /**
  * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: what a reader of a turn has before them.
- * The server runs in this process, with in-memory sessions and a model that answers at once. `--list` also prints each function.
+ * The server runs in this process, with in-memory sessions and a model that answers at once. `--list` also prints each function,
+ * `--stack` the call stack of the last model request, as a debugger shows it: the calls of our packages, innermost first.
  */
 import { type Profiler, Session } from 'node:inspector/promises';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import type { BaseLlm } from '@eventloom/core';
+import type { BaseLlm, LlmRequest, LlmResponse } from '@eventloom/core';
 import { InstantModel, ToolCallingModel } from './models.ts';
 import { APP, createAgent, MESSAGE } from './setup.ts';
 
@@ -32,14 +33,39 @@ const TURNS: readonly { readonly name: string; readonly model: BaseLlm; readonly
   { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 95, functions: 340 } },
 ];
 
+/** A call of our packages in a stack: the function, and the place in the source. */
+const OWN_CALL = /^\s*at (.+) \(.*\/(packages\/[^/]+\/src\/.+\.ts:\d+):\d+\)$/;
+
 const isListed = process.argv.includes('--list');
+const showsStack = process.argv.includes('--stack');
+Error.stackTraceLimit = 50;
 for (const { name, model, limit } of TURNS) {
+  const stacks = showsStack ? noteStacks(model) : [];
   const entered = await coverageOf(model);
   const functions = [...entered.values()].reduce((sum, list) => sum + list.length, 0);
   console.log(
     `${name}: ${entered.size} files (at most ${limit.files}), ${functions} functions (at most ${limit.functions})`,
   );
   if (isListed) printList(entered);
+  for (const line of stacks.at(-1)?.split('\n') ?? []) {
+    const [, call, place] = OWN_CALL.exec(line) ?? [];
+    if (call) console.log(`  ${call}  ${place}`);
+  }
+}
+
+/** Notes the stack of each request to a model. */
+function noteStacks(model: BaseLlm): string[] {
+  const stacks: string[] = [];
+  const generate = model.generateContentAsync.bind(model);
+  model.generateContentAsync = (
+    request: LlmRequest,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> => {
+    stacks.push(new Error('a model request').stack ?? '');
+    return generate(request, stream, abortSignal);
+  };
+  return stacks;
 }
 
 /** What one turn enters, after some that warm the server. */

@@ -20,10 +20,10 @@ export interface TurnCounts {
 
 /** The most that each turn may cost. Text turn by hand, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
-  text: { bytes: 31_000, promises: 40, freezes: 10, clockReads: 8, storeCalls: 5, statements: 0, transactions: 0 },
+  text: { bytes: 31_000, promises: 42, freezes: 10, clockReads: 8, storeCalls: 5, statements: 0, transactions: 0 },
   tenCalls: {
     bytes: 257_000,
-    promises: 380,
+    promises: 402,
     freezes: 150,
     clockReads: 68,
     storeCalls: 45,
@@ -32,14 +32,14 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   },
   parallelCalls: {
     bytes: 96_000,
-    promises: 106,
+    promises: 110,
     freezes: 66,
     clockReads: 14,
     storeCalls: 23,
     statements: 0,
     transactions: 0,
   },
-  sqlite: { bytes: 31_000, promises: 36, freezes: 10, clockReads: 7, storeCalls: 3, statements: 7, transactions: 3 },
+  sqlite: { bytes: 31_000, promises: 38, freezes: 10, clockReads: 7, storeCalls: 3, statements: 7, transactions: 3 },
 };
 
 /** Where turns cost more than they may, one line each. */

@@ -39,7 +39,7 @@ export async function sqliteSession(): Promise<Row[]> {
       'µs',
       late,
       median(floor, (cost) => cost.lateUs),
-      3,
+      2.5,
     ),
     {
       workload: 'W8',

@@ -51,13 +51,13 @@ export async function textTurn(): Promise<Row[]> {
   return [ratioRow('W1', 'one text turn, fresh session', 'µs', ours, floor, 2)];
 }
 
-/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once, which has no target. */
+/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once. */
 export async function toolTurns(): Promise<Row[]> {
   const inRow = await freshTurns(new ToolCallingModel(10), 500);
   const parallel = await freshTurns(new ToolCallingModel(1, 8), 500);
   return [
-    ratioRow('W2', 'turn with 10 tool calls in a row', 'µs', inRow.ours, inRow.floor, 2),
-    { workload: 'W5', figure: 'turn with 8 parallel tool calls', unit: 'µs', ...parallel },
+    ratioRow('W2', 'turn with 10 tool calls in a row', 'µs', inRow.ours, inRow.floor, 2.1),
+    ratioRow('W5', 'turn with 8 parallel tool calls', 'µs', parallel.ours, parallel.floor, 4.2),
   ];
 }
 
@@ -102,8 +102,8 @@ export async function chunkedReply(): Promise<Row[]> {
   );
   const firstMs = summarize(firstUs.slice(20)).medianUs / 1000;
   return [
-    ratioRow('W3', 'reply of 2,000 chunks, per chunk', 'µs', median(measured, 'ours'), median(measured, 'floor'), 1.5),
-    { workload: 'W3', figure: 'first event', unit: 'ms', ours: firstMs, target: '≤ 0.05 ms', ok: firstMs <= 0.05 },
+    ratioRow('W3', 'reply of 2,000 chunks, per chunk', 'µs', median(measured, 'ours'), median(measured, 'floor'), 1.4),
+    { workload: 'W3', figure: 'first event', unit: 'ms', ours: firstMs, target: '≤ 0.12 ms', ok: firstMs <= 0.12 },
   ];
 }
 
@@ -148,8 +148,8 @@ export async function longSession(): Promise<Row[]> {
       unit: 'µs',
       ours: lateUs,
       floor: earlyUs,
-      target: '≤ 2× turn 10',
-      ok: lateUs / earlyUs <= 2,
+      target: '≤ 1× turn 10',
+      ok: lateUs / earlyUs <= 1,
     },
     {
       workload: 'W4',
@@ -157,8 +157,8 @@ export async function longSession(): Promise<Row[]> {
       unit: 'ms',
       ours: totalMs,
       floor: summarize(floorTotals).medianUs,
-      target: '≤ 23 ms',
-      ok: totalMs <= 23,
+      target: '≤ 48 ms',
+      ok: totalMs <= 48,
     },
   ];
 }

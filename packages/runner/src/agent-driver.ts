@@ -33,8 +33,7 @@ export class AgentDriver implements Events {
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
   #isDone = false;
-  /** Settle the wait for the next event: there is one such wait at a time. */
-  #resolve: ((step: Step) => void) | undefined;
+  /** Rejects the wait for the next event: there is one such wait at a time. */
   #reject: ((reason: unknown) => void) | undefined;
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
@@ -63,9 +62,9 @@ export class AgentDriver implements Events {
     const events = (this.#events ??= start(this.#context));
     this.#isWorking = true;
     return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
       this.#reject = reject;
-      events.next().then(this.#onStep, this.#onFailure);
+      // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
+      events.next().then(this.#onStep, this.#onFailure).then(resolve, reject);
     });
   }
 
@@ -105,23 +104,22 @@ export class AgentDriver implements Events {
     await this.return();
   }
 
-  readonly #onStep = (step: Step): void => {
+  readonly #onStep = (step: Step): Step => {
     this.#isWorking = false;
-    if (step.done === true) this.#transfer();
-    else this.#resolve?.(step);
+    return step.done === true ? this.#transfer() : step;
   };
 
-  readonly #onFailure = (error: unknown): void => {
+  readonly #onFailure = (error: unknown): never => {
     this.#isWorking = false;
     this.#isDone = true;
     const context = this.#context;
     // An agent that was aborted is not the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
-    this.#reject?.(error);
+    throw error;
   };
 
   /** Gives control to the agent that the one that ended transferred to. Its announcement comes first; without one, this is the end. */
-  #transfer(): void {
+  #transfer(): Step {
     const from = this.#context;
     try {
       const name = this.#takeTransfer();
@@ -129,15 +127,13 @@ export class AgentDriver implements Events {
         this.#countTransfer(from);
         const content = { role: 'model', parts: [{ text: `Transferring control to agent: ${name}` }] };
         const value = from.createEvent({ content, object: ObjectType.agentTransfer, tags: [TRANSFER_TAG] });
-        this.#resolve?.({ done: false, value });
-        return;
+        return { done: false, value };
       }
     } catch (error) {
-      this.#onFailure(error);
-      return;
+      return this.#onFailure(error);
     }
     this.#isDone = true;
-    this.#resolve?.(DONE);
+    return DONE;
   }
 
   /** Moves control to the target of the transfer, if the agent that ended asked for one, and returns the target's name. */

@@ -1,0 +1,23 @@
+import { BaseLlm, type LlmResponse } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { expect, test } from 'vitest';
+import { scenario } from './fixtures/scenario.ts';
+
+/** Fails after it waited for something, as a model that is asked over the network does. */
+class WaitingModel extends BaseLlm {
+  stack = '';
+
+  override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+    await Promise.resolve();
+    this.stack = new Error('where is this').stack ?? '';
+    yield { content: { role: 'model', parts: [{ text: 'ok' }] } };
+  }
+}
+
+test('the stack of a model that waited names the agent’s loop and the run', async () => {
+  const model = new WaitingModel({ model: 'waiting' });
+  const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model }) });
+  await run();
+  const calls = Array.from(model.stack.matchAll(/at (?:async )?([\w.]+) \(/g), ([, name]) => name);
+  expect(calls).toEqual(expect.arrayContaining(['WaitingModel.generateContentAsync', 'runSteps', 'run']));
+});
