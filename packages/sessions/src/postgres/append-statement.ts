@@ -1,5 +1,5 @@
 import { isCurrentSql, versionSql } from './schema-version.ts';
-import { HELD_UNTIL, joinLastEvent, LAG_MS, releaseSql, THIS_SESSION } from './session-sql.ts';
+import { HELD_UNTIL, joinLastEvent, LAG_MS, listedSql, releaseSql, THIS_SESSION } from './session-sql.ts';
 import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -29,8 +29,7 @@ export function appendStatement(tables: Tables, change: StateChange, releases = 
       )
     )`;
   const released = `released AS (
-      UPDATE ${sessions} SET ${releaseSql(15)}, listed_at =
-        CASE WHEN listed_at > $9::double precision OR listed_at <= $9 - ${LAG_MS} THEN $9 ELSE listed_at END
+      UPDATE ${sessions} SET ${releaseSql(15)}, ${listedSql('$9')}
       WHERE ${THIS_SESSION} AND EXISTS (SELECT FROM stored)
     )`;
   return toStatement(`

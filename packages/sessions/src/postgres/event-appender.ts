@@ -1,6 +1,6 @@
 import type { Event, LeaveOpen, SessionKey, SessionLease } from '@eventloom/core';
 import { staleError } from '../errors.ts';
-import type { AppendOutcome, EventAppend, RunEnd } from '../session-driver.ts';
+import type { AppendOutcome, EventAppend, RunEnd, RunMessage } from '../session-driver.ts';
 import {
   appendStatement,
   endLeaseStatement,
@@ -150,7 +150,8 @@ interface Insertion {
   readonly values: (isExpired: boolean, position?: WriterPosition) => unknown[];
 }
 
-function changeOf({ writes }: EventAppend): StateChange {
+/** Which statement a message or an append needs. */
+export function changeOf({ writes }: RunMessage): StateChange {
   if (writes.length === 0) return 'none';
   return writes.some(({ value }) => value === undefined) ? 'removes' : 'sets';
 }
@@ -165,11 +166,21 @@ function releaseParts({ invocationId }: SessionLease, leaveOpen: LeaveOpen): unk
   return [invocationId ?? null, leaveOpen !== false, leaveOpen === 'uncounted'];
 }
 
+/** The parameters of an event. @throws SizeLimitError */
+export function eventValues({ event }: RunMessage): unknown[] {
+  return [event.id, event.timestamp, compactionEnd(event), eventJson(event)];
+}
+
+/** The parameters of an event's state: none when it writes none. @throws SizeLimitError */
+export function stateValues({ event, writes }: RunMessage): readonly unknown[] {
+  return writes.length > 0 ? toStateLists(writes, 'event', event.id) : [];
+}
+
 function valuesOf(append: EventAppend, end?: RunEnd): Insertion['values'] {
-  const { appName, userId, sessionId, incarnation, event, writes, nowMs, lease } = append;
+  const { appName, userId, sessionId, incarnation, nowMs, lease } = append;
   const key = [appName, userId, sessionId, incarnation];
-  const row = [event.id, event.timestamp, compactionEnd(event), eventJson(event), nowMs, lease ? lease.epoch : null];
-  const lists = writes.length > 0 ? toStateLists(writes, 'event', event.id) : [];
+  const row = [...eventValues(append), nowMs, lease ? lease.epoch : null];
+  const lists = stateValues(append);
   const release = end ? releaseParts(end.lease, end.leaveOpen) : [];
   return (isExpired, position) => {
     const { seq = null, highTimestamp = null, compactedUntil = null } = position ?? {};

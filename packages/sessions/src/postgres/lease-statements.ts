@@ -37,6 +37,15 @@ export function leaseStatements(tables: Tables) {
   return {
     claim: claimStatement(tables),
 
+    /**
+     * Refuses a claim that has a ticket ($5 id, $6 since when, $7 until when) again, at $4 now: gives until when the session is held or
+     * awaited. Only reads. No row when the claim may succeed, or when its ticket has to be written again.
+     */
+    refuseAgain: toStatement(`
+      WITH target AS (${claimTarget(tables, 5)})
+      SELECT greatest(held_until, awaited_until) AS free_at FROM target
+      WHERE greatest(held_until, awaited_until) > $4 AND ${current} AND EXISTS (${freshTicket(tables, 5)})`),
+
     /** $4 is the ticket's id. */
     withdrawTicket: toStatement(`DELETE FROM ${tables.tickets} WHERE ${THIS_SESSION} AND id = $4`),
 
@@ -75,38 +84,59 @@ export function leaseStatements(tables: Tables) {
    * Whether a lease has expired is said by the last event, which a claim that waited for an append would not see: a lease that is
    * over by its time is taken only under the session's lock, when $12 says so. What is in the row it always sees as it is.
    */
-  function claimStatement({ tickets }: Tables): Statement {
+  function claimStatement(tables: Tables): Statement {
     return toStatement(`
-      WITH found AS (
-        SELECT session.pk::text AS pk, ${HELD_UNTIL} AS held_until,
-          coalesce(last.seq, 0) AS seq, last.high_timestamp, last.compacted_until, (
-          SELECT max(expires_at) FROM ${tickets}
-          WHERE ${THIS_SESSION} AND expires_at > $4 AND ($9::text IS NULL OR (since, id) < ($10::double precision, $9))
-        ) AS awaited_until
-        FROM ${sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
+      WITH target AS (${claimTarget(tables, 9)}
       ), claimed AS (
-        UPDATE ${sessions} SET
-          epoch = nextval(${quoteText(epochs)}),
-          lease_until = $4::double precision + $5::double precision,
+        UPDATE ${sessions} SET epoch = nextval(${quoteText(epochs)}), ${LEASE_OF_CLAIM}
+        WHERE ${THIS_SESSION} AND ${current} AND ($6::boolean
+          OR (lease_until = 0 OR $12::boolean AND (SELECT held_until FROM target) <= $4)
+            AND (SELECT awaited_until FROM target) IS NULL)
+        RETURNING epoch
+      ), ${ticketsOfClaim(tables, 'claimed')}
+      SELECT version, pk, held_until, awaited_until, seq, high_timestamp, compacted_until, (SELECT epoch FROM claimed) AS epoch
+      FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN target ON true`);
+  }
+}
+
+/** The session of a claim at $4 now, with its last event. `ticket` is the number of the first of two parameters: id and since when, or null. */
+export function claimTarget(tables: Tables, ticket: number): string {
+  return `
+    SELECT session.pk, session.user_id, session.session_id, ${HELD_UNTIL} AS held_until, coalesce(last.seq, 0) AS seq,
+      last.high_timestamp, last.compacted_until, coalesce(last.appended_at, created_at) AS updated_at, (
+        SELECT max(expires_at) FROM ${tables.tickets}
+        WHERE ${THIS_SESSION} AND expires_at > $4
+          AND ($${ticket}::text IS NULL OR (since, id) < ($${ticket + 1}::double precision, $${ticket}))
+      ) AS awaited_until
+    FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}`;
+}
+
+/** Gives a session the lease of a claim: assignments of an UPDATE, with the parameters of `claim`. */
+export const LEASE_OF_CLAIM = `lease_until = $4::double precision + $5::double precision,
           lease_ttl = $5,
           open_run = CASE WHEN $7::text IS NULL THEN open_run WHEN $8::boolean THEN $7 END,
-          attempts = CASE WHEN $7 IS NULL THEN attempts WHEN $8 AND open_run = $7 THEN attempts + 1 ELSE 1 END
-        WHERE ${THIS_SESSION} AND ${current} AND ($6::boolean
-          OR (lease_until = 0 OR $12::boolean AND (SELECT held_until FROM found) <= $4)
-            AND (SELECT awaited_until FROM found) IS NULL)
-        RETURNING epoch
-      ), waiting AS (
+          attempts = CASE WHEN $7 IS NULL THEN attempts WHEN $8 AND open_run = $7 THEN attempts + 1 ELSE 1 END`;
+
+/**
+ * The parts of a WITH that write the ticket of a claim, with the parameters of `claim`, or remove it. `target` is the session before the
+ * claim; `taken` names a part that has a row when the lease was given.
+ */
+export function ticketsOfClaim(tables: Tables, taken: string): string {
+  const { tickets } = tables;
+  return `waiting AS (
         INSERT INTO ${tickets} (app_name, user_id, session_id, id, since, expires_at)
-        SELECT $1, $2, $3, $9, $10, $11::double precision FROM found
-        WHERE $9 IS NOT NULL AND NOT EXISTS (SELECT FROM claimed) AND NOT EXISTS (
-          SELECT FROM ${tickets} WHERE ${THIS_SESSION} AND id = $9 AND expires_at >= ($4 + $11) / 2)
+        SELECT $1, $2, $3, $9, $10, $11::double precision FROM target
+        WHERE $9 IS NOT NULL AND NOT EXISTS (SELECT FROM ${taken}) AND NOT EXISTS (${freshTicket(tables, 9)})
         ON CONFLICT (app_name, user_id, session_id, id) DO UPDATE SET since = excluded.since, expires_at = excluded.expires_at
       ), served AS (
         DELETE FROM ${tickets}
-        WHERE ${THIS_SESSION} AND CASE WHEN EXISTS (SELECT FROM claimed) THEN id = $9 OR expires_at <= $4
-          ELSE id = $9 AND NOT EXISTS (SELECT FROM found) END
-      )
-      SELECT version, found.*, (SELECT epoch FROM claimed) AS epoch
-      FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN found ON true`);
-  }
+        WHERE ${THIS_SESSION} AND CASE WHEN EXISTS (SELECT FROM ${taken}) THEN id = $9 OR expires_at <= $4
+          ELSE id = $9 AND NOT EXISTS (SELECT FROM target) END
+      )`;
+}
+
+/** The ticket of a claim, while at least half of its time is left. */
+function freshTicket({ tickets }: Tables, ticket: number): string {
+  return `SELECT FROM ${tickets}
+        WHERE ${THIS_SESSION} AND id = $${ticket} AND expires_at >= ($4 + $${ticket + 2}::double precision) / 2`;
 }

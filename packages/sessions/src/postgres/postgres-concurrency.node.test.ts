@@ -5,6 +5,7 @@ import {
   type Session,
   SessionBusyError,
   type SessionKey,
+  SessionNotFoundError,
   systemPlatform,
 } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
@@ -189,6 +190,118 @@ test('a run that interrupts one whose claim it waited for ends that open run', a
   await client.query('COMMIT');
   await claim;
   expect(await service.listOpenRuns({ appName: 'app' })).toEqual({ runs: [] });
+});
+
+test('a run that waited for an append reads what was appended and begins after it', async () => {
+  const theirs = await read(other);
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1 } }) });
+  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two') });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  const { session, lease } = await begin;
+  expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  expect({ ...session.state }).toEqual({ key: 1 });
+  await service.appendEvent({ session, event: eventOf('three'), lease });
+  expect((await read()).events.map(({ id }) => id)).toEqual(['one', 'two', 'three']);
+});
+
+test('a run that waited for a compaction dates its message after what the compaction covers', async () => {
+  const theirs = await read(other);
+  const compactedContent = { role: 'model', parts: [{ text: 'summary' }] };
+  const compaction = { startTimestamp: 0, endTimestamp: 9, compactedContent };
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { compaction }) });
+  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two') });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  expect((await begin).message?.timestamp).toBeGreaterThan(9);
+});
+
+test('a run that waited for the same message to be appended gets the stored one', async () => {
+  const theirs = await read(other);
+  await client.query('BEGIN');
+  await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { writer: 'other' } }) });
+  const message = eventOf('one', { stateDelta: { writer: 'mine' } });
+  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  const begun = await begin;
+  expect(begun.message?.actions.stateDelta).toEqual({ writer: 'other' });
+  expect(begun.session.lastSeq).toBe(1);
+  expect({ ...(await read()).state }).toEqual({ writer: 'other' });
+});
+
+test('of two runs that begin at once one is refused, and nothing of it is stored', async () => {
+  await client.query('BEGIN');
+  const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
+  const second = { ...KEY, invocationId: 'e-2', message: eventOf('two', { stateDelta: { 'app:key': 1 } }) };
+  const refused = expect(service.beginRun({ ...second, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  await refused;
+  expect((await read()).events.map(({ id }) => id)).toEqual(['one']);
+  expect({ ...(await read()).state }).toEqual({});
+  expect((await service.listOpenRuns(KEY)).runs.map(({ invocationId }) => invocationId)).toEqual(['e-1']);
+  await other.renewLease(first.lease);
+});
+
+test('a run that interrupts one whose begin it waited for follows its message', async () => {
+  await client.query('BEGIN');
+  const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
+  const begin = service.beginRun({ ...KEY, invocationId: 'e-2', message: eventOf('two'), onBusy: 'interrupt' });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  const { session, lease } = await begin;
+  expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  expect(lease.epoch).toBeGreaterThan(first.lease.epoch);
+  expect(await service.listOpenRuns(KEY)).toEqual({ runs: [] });
+  await expect(async () => other.renewLease(first.lease)).rejects.toThrow(/epoch/);
+});
+
+test('a run that waited for another one to create the session begins in that one', async () => {
+  const key = { ...KEY, sessionId: 'new' };
+  await client.query('BEGIN');
+  const made = await other.createSession({ ...key, state: { maker: 'other' } });
+  const begin = service.beginRun({ ...key, invocationId: 'e-1', create: true, message: eventOf('one') });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  const { session } = await begin;
+  expect(session.incarnation).toBe(made.incarnation);
+  expect({ ...session.state }).toEqual({ maker: 'other' });
+  expect(session.events.map(({ id }) => id)).toEqual(['one']);
+});
+
+test('a run that waited for a deletion finds no session', async () => {
+  await client.query('BEGIN');
+  await client.query(`DELETE FROM "${schema}".eventloom_sessions`);
+  const begin = expect(async () =>
+    service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one') }),
+  ).rejects.toThrow(SessionNotFoundError);
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  await begin;
+});
+
+test('a run that waited for a deletion creates the session anew when asked to', async () => {
+  const before = await read();
+  await client.query('BEGIN');
+  await client.query(`DELETE FROM "${schema}".eventloom_sessions`);
+  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', create: true, message: eventOf('one') });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  const { session } = await begin;
+  expect(session.incarnation).not.toBe(before.incarnation);
+  expect(session.events.map(({ id }) => id)).toEqual(['one']);
+});
+
+test('a run that is refused does not wait for the session, and locks nothing', async () => {
+  const lease = await other.acquireLease(KEY);
+  await client.query('BEGIN');
+  await other.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+  const second = { ...KEY, invocationId: 'e-2', message: eventOf('two'), onBusy: 'reject' } as const;
+  await expect(service.beginRun(second)).rejects.toThrow(SessionBusyError);
+  await client.query('COMMIT');
 });
 
 test('a session that is made twice at once is made once, and the other is told', async () => {

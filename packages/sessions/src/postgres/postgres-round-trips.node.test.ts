@@ -1,8 +1,11 @@
-import { createEvent, type Event, type EventParams, type Session } from '@eventloom/core';
+import { createEvent, type Event, type EventParams, type Session, systemPlatform } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ALL_EVENTS } from '../event-window.ts';
+import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
@@ -86,18 +89,63 @@ describe('round trips', () => {
     await service.releaseLease(lease);
   });
 
-  test('the end of a run is one statement, whatever it writes, and its begin is one transaction', async () => {
+  test('the begin of a run with a message and its end are one statement each, whatever they read and write', async () => {
     const changes = [{}, { stateDelta: { own: 1, 'user:name': 'Ada' } }, { removedState: ['own', 'user:name'] }];
+    const reads = [undefined, { numRecentEvents: 1 }, { sinceCompaction: true }];
     for (const [index, actions] of changes.entries()) {
-      const run = { ...KEY, invocationId: `e-${index}`, resumable: true };
+      const run = { ...KEY, invocationId: `e-${index}`, resumable: true, create: index === 1, read: reads[index] };
       const begun = await service.beginRun({ ...run, message: eventOf(`message ${index}`, { actions }) });
-      expect(sent).toEqual(['connect']);
+      expect(sent.length).toBe(1);
       sent = [];
       await service.endRun(begun.lease, { session: begun.session, event: eventOf(`end ${index}`, { actions }) });
       expect(sent.length).toBe(1);
       sent = [];
     }
     expect((await service.listOpenRuns(KEY)).runs).toEqual([]);
+  });
+
+  test('the begin of a run that creates its session is one statement', async () => {
+    const run = { ...KEY, sessionId: 'created', invocationId: 'e-1', create: true };
+    const begun = await service.beginRun({ ...run, message: eventOf('message') });
+    expect(sent.length).toBe(1);
+    expect(begun.session.lastSeq).toBe(1);
+  });
+
+  test('the begin of a run without a message is two statements', async () => {
+    const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', create: true });
+    expect(sent.length).toBe(2);
+    await service.releaseLease(lease);
+  });
+
+  test('the begin of a run whose message is stored already is a statement and a transaction', async () => {
+    const run = { ...KEY, invocationId: 'e-1', message: eventOf('again') };
+    await service.releaseLease((await service.beginRun(run)).lease);
+    sent = [];
+    await service.releaseLease((await service.beginRun(run)).lease);
+    expect(sent.map((query) => (query === 'connect' ? query : 'query'))).toEqual(['query', 'connect', 'query']);
+  });
+
+  test('a run that waits in line is refused by one statement without its message, and then begins with two', async () => {
+    const driver = new PostgresSessionDriver(new PostgresDatabase(pool, undefined, true, systemPlatform));
+    const nowMs = Date.now();
+    const held = await service.acquireLease(KEY);
+    const ticket = { id: 'ticket', sinceMs: nowMs, ttlMs: 2000 };
+    const message = { event: eventOf('the message'), writes: [] };
+    const lease = { nowMs, ttlMs: 1000, takeOver: false, invocationId: 'e-1', resumable: false, ticket };
+    const begin = { ...KEY, ...lease, create: false, window: ALL_EVENTS, message: () => message };
+    expect(await driver.beginRun(begin)).toMatchObject({ status: 'busy' });
+    const saysMessage = () => JSON.stringify(sent).includes('the message');
+    expect(saysMessage()).toBe(true);
+    sent = [];
+    expect(await driver.beginRun(begin)).toMatchObject({ status: 'busy' });
+    expect([sent.length, saysMessage()]).toEqual([1, false]);
+    await service.releaseLease(held);
+    expect(await driver.beginRun({ ...begin, ticket: undefined })).toMatchObject({ status: 'busy' });
+    sent = [];
+    const begun = await driver.beginRun(begin);
+    expect(sent.length).toBe(2);
+    if (begun.status !== 'taken') expect.unreachable('the session is free');
+    await service.releaseLease(begun.lease);
   });
 
   test('everything that a turn asks for is one statement', async () => {

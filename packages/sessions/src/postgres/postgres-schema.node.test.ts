@@ -84,6 +84,8 @@ test('a program that runs while a newer one brings the tables up to date writes 
   const attempts: (() => unknown)[] = [
     () => service.acquireLease({ ...KEY, onBusy: 'interrupt' }),
     () => service.acquireLease(other),
+    () => service.beginRun({ ...KEY, invocationId: 'e-1', message: event, onBusy: 'interrupt' }),
+    () => service.beginRun({ ...other, invocationId: 'e-1', message: event, create: true }),
     () => service.appendEvent({ session, event, lease }),
     () => service.appendEvent({ session, event }),
     () => service.recordToolCall(lease, call),

@@ -18,8 +18,10 @@ import type {
   StoredEventWindow,
   StoredSession,
 } from '../session-driver.ts';
-import { EventAppender, releaseValues } from './event-appender.ts';
+import { beginStatement } from './begin-statement.ts';
+import { changeOf, EventAppender, eventValues, releaseValues, stateValues } from './event-appender.ts';
 import { type ClaimRow, leaseStatements, type LeaseStatements, type OpenRunRow } from './lease-statements.ts';
+import type { StateChange } from './append-statement.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { readStatements, type ReadStatements } from './read-statements.ts';
 import { checkCurrent } from './schema-version.ts';
@@ -30,7 +32,10 @@ import { actionsJson, responseJson, toStateLists } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';
 import { WriterPositions } from './writer-positions.ts';
 
-/** Sessions in PostgreSQL. Every method is one statement, but those that delete and import, and an append that has to wait. */
+/**
+ * Sessions in PostgreSQL. Every method is one statement, but those that delete and import, an append that has to wait, and a run that
+ * begins without a message or has to wait.
+ */
 export class PostgresSessionDriver implements SessionDriver {
   readonly shared = true;
   readonly #database: PostgresDatabase;
@@ -38,6 +43,7 @@ export class PostgresSessionDriver implements SessionDriver {
   readonly #positions = new WriterPositions();
   readonly #appender: EventAppender;
   readonly #importer: SessionImporter;
+  readonly #begins: Readonly<Record<'plain' | 'narrowed', Readonly<Record<StateChange, Statement>>>>;
   readonly #leases: LeaseStatements;
   readonly #reads: ReadStatements;
   readonly #sessions: SessionStatements;
@@ -47,6 +53,12 @@ export class PostgresSessionDriver implements SessionDriver {
     this.#database = database;
     this.#run = run;
     this.#appender = new EventAppender(database, this.#positions);
+    const begins = (isNarrowed: boolean) => ({
+      none: beginStatement(tables, 'none', isNarrowed),
+      sets: beginStatement(tables, 'sets', isNarrowed),
+      removes: beginStatement(tables, 'removes', isNarrowed),
+    });
+    this.#begins = { plain: begins(false), narrowed: begins(true) };
     this.#leases = leaseStatements(tables);
     this.#reads = readStatements(tables);
     this.#sessions = sessionStatements(tables);
@@ -112,11 +124,10 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   async beginRun(begin: RunBegin): Promise<BeginOutcome> {
-    if (begin.message || begin.create) return this.#database.transaction((run) => this.#beginLocked(run, begin));
-    const claimed = await this.claimLease(begin);
-    if (claimed.status !== 'taken') return claimed;
-    const session = await this.readSession(begin, begin.window);
-    return session ? { ...claimed, session, duplicate: undefined } : { status: 'missing' };
+    const outcome = begin.message
+      ? ((await this.#refuseAgain(begin)) ?? (await this.#beginWith(begin, begin.message)))
+      : await this.#beginWithoutMessage(begin);
+    return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, begin));
   }
 
   async endRun(end: RunEnd): Promise<AppendOutcome> {
@@ -178,6 +189,40 @@ export class PostgresSessionDriver implements SessionDriver {
     return new StoredRows(key.appName, rows).toolCalls;
   }
 
+  /**
+   * Refuses a run that waits in line, as most polls are, without sending its message. Undefined when it may begin or has to write its
+   * ticket.
+   */
+  async #refuseAgain({ ticket, nowMs, ...key }: RunBegin): Promise<BeginOutcome | undefined> {
+    if (!ticket) return undefined;
+    const values = [...keyOf(key), nowMs, ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs];
+    const [row] = (await this.#run(this.#leases.refuseAgain, values)) as readonly { readonly free_at: unknown }[];
+    return row && { status: 'busy', freeAtMs: Number(row.free_at) };
+  }
+
+  /** In one statement. Undefined when the run has to begin under the lock. */
+  async #beginWith(begin: RunBegin, toMessage: RunBegin['message'] & {}): Promise<BeginOutcome | undefined> {
+    const message = toMessage(-Infinity);
+    const { isNarrowed, values: window } = windowValues(begin.window);
+    const statement = this.#begins[isNarrowed ? 'narrowed' : 'plain'][changeOf(message)];
+    const event = [...eventValues(message), begin.create];
+    const values = [...claimValues(begin), ...event, ...window, ...stateValues(message)];
+    const { claim, session } = new StoredRows(begin.appName, await this.#run(statement, values));
+    const claimed = this.#toOutcome(begin, claim);
+    if (claimed?.status === 'taken' && session) return { ...claimed, session, duplicate: undefined };
+    if (claimed?.status === 'busy') return claimed;
+    return claimed && !begin.create ? { status: 'missing' } : undefined;
+  }
+
+  /** In two statements. Undefined when the session has to be created. */
+  async #beginWithoutMessage(begin: RunBegin): Promise<BeginOutcome | undefined> {
+    const claimed = await this.claimLease(begin);
+    const session = claimed.status === 'taken' ? await this.readSession(begin, begin.window) : undefined;
+    if (claimed.status === 'taken' && session) return { ...claimed, session, duplicate: undefined };
+    if (claimed.status === 'busy') return claimed;
+    return begin.create ? undefined : { status: 'missing' };
+  }
+
   /** With the session's row locked, so that what is read is what the message follows. */
   async #beginLocked(run: RunStatement, begin: RunBegin): Promise<BeginOutcome> {
     const { appName, userId, sessionId, nowMs } = begin;
@@ -205,18 +250,20 @@ export class PostgresSessionDriver implements SessionDriver {
    * statement began and somebody else took it while this one waited for the row.
    */
   async #claim(run: RunStatement, claim: LeaseClaim, isLocked: boolean): Promise<ClaimOutcome | undefined> {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket } = claim;
-    const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
-    const wish = [nowMs, ttlMs, takeOver, invocationId ?? null, resumable];
-    const values = [appName, userId, sessionId, ...wish, ...place, isLocked];
-    const [row] = (await run(this.#leases.claim, values)) as readonly ClaimRow[];
+    const [row] = (await run(this.#leases.claim, [...claimValues(claim), isLocked])) as readonly ClaimRow[];
+    return this.#toOutcome(claim, row);
+  }
+
+  /** Undefined when the lease was not given although nobody holds the session or waits for it. */
+  #toOutcome(claim: LeaseClaim, row: ClaimRow | undefined): ClaimOutcome | undefined {
+    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId } = claim;
     checkCurrent(Number(row?.version));
-    if (!row || row.pk === null) return { status: 'missing' };
-    if (row.epoch !== null) {
+    if (row && row.epoch !== null) {
       const lease = { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs };
       this.#positions.set(lease.epoch, row);
       return { status: 'taken', lease: invocationId === undefined ? lease : { ...lease, invocationId } };
     }
+    if (!row || row.pk === null) return { status: 'missing' };
     const freeAtMs = Math.max(Number(row.held_until), Number(row.awaited_until));
     return !takeOver && freeAtMs > nowMs ? { status: 'busy', freeAtMs } : undefined;
   }
@@ -229,21 +276,33 @@ export class PostgresSessionDriver implements SessionDriver {
   async #readWindow(
     run: RunStatement,
     key: SessionKey,
-    { afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit }: EventWindow,
+    window: EventWindow,
     plain: Statement,
     narrowed: Statement,
   ): Promise<StoredRows> {
-    const values = [...keyOf(key), toInteger(afterSeq), toInteger(beforeSeq ?? Infinity), toInteger(limit ?? Infinity)];
-    const isNarrow = sinceCompaction || afterTimestamp !== undefined;
-    const rows = isNarrow
-      ? await run(narrowed, [...values, afterTimestamp ?? null, sinceCompaction])
-      : await run(plain, values);
-    return new StoredRows(key.appName, rows);
+    const { isNarrowed, values } = windowValues(window);
+    return new StoredRows(key.appName, await run(isNarrowed ? narrowed : plain, [...keyOf(key), ...values]));
   }
 }
 
 function keyOf({ appName, userId, sessionId }: SessionKey): [appName: string, userId: string, sessionId: string] {
   return [appName, userId, sessionId];
+}
+
+/** The parameters of a claim; those of its ticket are null without one. */
+function claimValues({ nowMs, ttlMs, takeOver, invocationId, resumable, ticket, ...key }: LeaseClaim): unknown[] {
+  const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
+  return [...keyOf(key), nowMs, ttlMs, takeOver, invocationId ?? null, resumable, ...place];
+}
+
+/** The parameters of a window, and whether it has conditions that need the narrowed statement. */
+function windowValues({ afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit }: EventWindow): {
+  readonly isNarrowed: boolean;
+  readonly values: unknown[];
+} {
+  const values = [toInteger(afterSeq), toInteger(beforeSeq ?? Infinity), toInteger(limit ?? Infinity)];
+  if (!sinceCompaction && afterTimestamp === undefined) return { isNarrowed: false, values };
+  return { isNarrowed: true, values: [...values, afterTimestamp ?? null, sinceCompaction] };
 }
 
 /** A number that fits into the integers of SQL: sequence numbers and limits beyond are as good as none. */

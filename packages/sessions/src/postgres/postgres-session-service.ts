@@ -28,7 +28,7 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
  * to date before the first call is answered, or by `migrate`; the database's user needs the right to make tables only for that.
  *
  * **Writes.** An append is one statement and one round trip, whatever the length of the history and however old the transactions are
- * that others keep open; one that is refused is two. A claim and a release of a lease write the session's row: while a transaction
+ * that others keep open; one that is refused is two. A run that begins with a message is one statement as well, and so is its end. A claim and a release of a lease write the session's row: while a transaction
  * stays open that began long ago, each turn of a session makes its next ones a little slower, until that transaction ends. Sessions
  * never wait for each other, but for the moment in which both write, or remove, the same `app:` or `user:` key; they take such keys
  * in one order and so never undo each other. It is written for READ COMMITTED, PostgreSQL's default. What PostgreSQL undoes all the

@@ -43,19 +43,23 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('a session is found by its own key also before there are statistics', async () => {
+test('a session and its events are found by their own keys also before there are statistics', async () => {
   const service = new PostgresSessionService({ pool, schema: 'young' });
   const session = await service.createSession(KEY);
   sent = [];
   const lease = await service.acquireLease(KEY);
   await service.appendEvent({ session, event: eventOf('one'), lease });
   await service.getSession(KEY);
+  await service.getSession({ ...KEY, config: { sinceCompaction: true } });
   await service.releaseLease(lease);
+  await service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), read: { sinceCompaction: true } });
   const client = new Client({ connectionString: database.url });
   await client.connect();
   try {
     for (const query of sent) {
-      const indexes = indexesOf(await planOf(client, query));
+      const plan = await planOf(client, query);
+      expect(scansOf(plan)).not.toContain('Seq Scan on eventloom_events');
+      const indexes = indexesOf(plan);
       expect(indexes.filter((index) => index.startsWith('eventloom_sessions'))).toContain('eventloom_sessions_pkey');
       expect(indexes).not.toContain('eventloom_sessions_of_user');
     }
@@ -171,6 +175,24 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     const { blocks, scans } = await costs();
     expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
     expect(blocks).toBeLessThan(120);
+  });
+
+  test.each([
+    ['its newest events', { numRecentEvents: 10 }],
+    ['those since the last compaction', { sinceCompaction: true }],
+  ])('a begin of a run that reads %s looks at a few pages', async (_, read) => {
+    const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
+    const message = eventOf('message', { actions: { stateDelta, removedState: ['own', 'user:none'] } });
+    const run = { ...KEY, invocationId: 'e-1', create: true, resumable: true, onBusy: 'interrupt', read } as const;
+    const { lease, session } = await service.beginRun({ ...run, message: { ...message, timestamp: EVENTS + 1 } });
+    expect(session.events.length).toBeGreaterThan(10);
+    expect(sent.length).toBe(1);
+    await service.releaseLease(lease);
+    await connections.query(`DELETE FROM large.eventloom_events WHERE event_id = 'message'`);
+    sent = sent.slice(0, 1);
+    const { blocks, scans } = await costs();
+    expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
+    expect(blocks).toBeLessThan(250);
   });
 
   test('a page of a listing looks at a few pages, wherever it begins', async () => {

@@ -7,7 +7,17 @@ import type { Tables } from './tables.ts';
  * Which columns are set depends on the kind; a call has its status for a kind, and what it changed in a row of its own.
  */
 export interface StoredRow {
-  readonly kind: 'session' | 'app' | 'user' | 'own' | 'initial' | 'event' | 'started' | 'finished' | 'actions';
+  readonly kind:
+    | 'claim'
+    | 'session'
+    | 'app'
+    | 'user'
+    | 'own'
+    | 'initial'
+    | 'event'
+    | 'started'
+    | 'finished'
+    | 'actions';
   /** The session's `pk`, or the invocation of a call. */
   readonly owner: string | null;
   /** The user's id, or the name of a tool. */
@@ -23,7 +33,7 @@ export interface StoredRow {
 }
 
 /** The sessions to read are called `found` in a WITH: one, or the page of a listing. $1 is their app. */
-const FOUND = `
+export const FOUND = `
   SELECT 'session' AS kind, pk::text AS owner, user_id AS name, session_id AS key, NULL AS value,
     place, last_seq, updated_at
   FROM found`;
@@ -37,7 +47,7 @@ const one = (tables: Tables): string => `found AS (
   )`;
 
 /** OFFSET 0 keeps the planner, which cannot know how few sessions a page has, from reading the state of all of them. */
-const stateOf = ({ state }: Tables): string => `
+export const stateOf = ({ state }: Tables): string => `
   SELECT 'app', NULL, NULL, key, value, NULL, NULL, NULL FROM ${state}
   WHERE session = 0 AND app_name = $1 AND user_id = '' AND NOT removed AND EXISTS (SELECT FROM found)
   UNION ALL
@@ -52,25 +62,35 @@ const stateOf = ({ state }: Tables): string => `
     SELECT key, value FROM ${state} AS stored WHERE session = pk AND app_name = '' AND stored.user_id = '' OFFSET 0
   ) AS own`;
 
-/** The newest $6 events of those after $4 and before $5. */
-const plainWindow = ({ events }: Tables): string => `
+/**
+ * Events of `found`. `first` is the number of the first of three parameters: the newest so many, the third, of those after the first
+ * and before the second.
+ */
+export const plainWindow = ({ events }: Tables, first: number): string => `
   SELECT 'event', NULL, NULL, NULL, event, seq, NULL, NULL
   FROM found CROSS JOIN LATERAL (
-    SELECT seq, event FROM ${events} WHERE session = pk AND seq > $4 AND seq < $5 ORDER BY seq DESC LIMIT $6::bigint
+    SELECT seq, event FROM ${events}
+    WHERE session = pk AND seq > $${first} AND seq < $${first + 1} ORDER BY seq DESC LIMIT $${first + 2}::bigint
   ) AS stored`;
 
 /**
- * The same of those at or after the time $7, where that is given, and, where $8 says so, of what counts since the last compaction.
- * `bounds` closes in on the first event up to which any time is late enough: `low` is before it, `high` is not.
+ * The same of those at or after a time, the fourth parameter, where that is given, and, where the fifth says so, of what counts since
+ * the last compaction. `bounds` closes in on the first event up to which any time is late enough: `low` is before it, `high` is not.
+ * OFFSET 0 makes each step one look into the index, also where the planner expects the table to be small and would read all of it.
  */
-const narrowedWindow = ({ events }: Tables): { readonly bounds: string; readonly events: string } => {
+export const narrowedWindow = (
+  { events }: Tables,
+  first: number,
+): { readonly bounds: string; readonly events: string } => {
+  const [after, before, limit, since, uncovered] = [0, 1, 2, 3, 4].map((offset) => `$${first + offset}`);
   const newest = (condition: string): string => `(
     SELECT seq, event FROM ${events} AS stored
-    WHERE session = pk AND seq > $4 AND seq < $5 AND ($7::double precision IS NULL OR timestamp >= $7) AND ${condition}
-    ORDER BY seq DESC LIMIT $6::bigint)`;
+    WHERE session = pk AND seq > ${after} AND seq < ${before} AND (${since}::double precision IS NULL OR timestamp >= ${since})
+      AND ${condition}
+    ORDER BY seq DESC LIMIT ${limit}::bigint)`;
   return {
     bounds: `covered AS (
-        SELECT pk, last_seq, CASE WHEN $8::boolean THEN compaction_end END AS until FROM found
+        SELECT pk, last_seq, CASE WHEN ${uncovered}::boolean THEN compaction_end END AS until FROM found
       ), bounds (low, high) AS (
         SELECT 0::bigint, last_seq + 1 FROM covered
         UNION ALL
@@ -78,8 +98,8 @@ const narrowedWindow = ({ events }: Tables): { readonly bounds: string; readonly
         FROM (SELECT low, high, (low + high) / 2 AS middle FROM bounds WHERE high - low > 1) AS search
         CROSS JOIN covered
         CROSS JOIN LATERAL (
-          SELECT ($7::double precision IS NULL OR high_timestamp >= $7) AND (until IS NULL OR high_timestamp > until) AS late
-          FROM ${events} WHERE session = pk AND seq = middle
+          SELECT (${since}::double precision IS NULL OR high_timestamp >= ${since}) AND (until IS NULL OR high_timestamp > until) AS late
+          FROM ${events} WHERE session = pk AND seq = middle OFFSET 0
         ) AS event
       ), begin AS (
         SELECT pk, until, high AS seq FROM covered CROSS JOIN bounds WHERE high - low = 1
@@ -91,7 +111,7 @@ const narrowedWindow = ({ events }: Tables): { readonly bounds: string; readonly
           ${newest('stored.seq >= begin.seq AND (until IS NULL OR timestamp > until OR compaction_end IS NOT NULL)')}
           UNION ALL
           ${newest('stored.seq < begin.seq AND until IS NOT NULL AND compaction_end IS NOT NULL')}
-        ) AS either ORDER BY seq DESC LIMIT $6::bigint
+        ) AS either ORDER BY seq DESC LIMIT ${limit}::bigint
       ) AS counted`,
   };
 };
@@ -121,7 +141,7 @@ const page = (tables: Tables, ofUser: string): string => `
     ) AS page
   )`;
 
-const union = (...parts: readonly string[]): string => parts.join(' UNION ALL ');
+export const union = (...parts: readonly string[]): string => parts.join(' UNION ALL ');
 
 /** The statements that read and change nothing. */
 export type ReadStatements = ReturnType<typeof readStatements>;
@@ -129,8 +149,8 @@ export type ReadStatements = ReturnType<typeof readStatements>;
 export function readStatements(tables: Tables) {
   const found = one(tables);
   const state = stateOf(tables);
-  const plain = plainWindow(tables);
-  const narrowed = narrowedWindow(tables);
+  const plain = plainWindow(tables, 4);
+  const narrowed = narrowedWindow(tables, 4);
   const beginning = `WITH RECURSIVE ${found}, ${narrowed.bounds}`;
   const call = 'SELECT status, invocation_id, name, call_id, response, ordinal, NULL, NULL';
   const actions = `SELECT 'actions', invocation_id, NULL, call_id, actions, NULL, NULL, NULL`;

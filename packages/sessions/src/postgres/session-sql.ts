@@ -24,6 +24,11 @@ export function releaseSql(first: number): string {
         attempts = CASE WHEN $${first + 2}::boolean AND open_run = $${first} THEN attempts - 1 ELSE attempts END`;
 }
 
+/** Brings the time of a listing up to date at most once a minute, because indexes have it: an assignment of an UPDATE. `now` is a parameter. */
+export function listedSql(now: string): string {
+  return `listed_at = CASE WHEN listed_at > ${now}::double precision OR listed_at <= ${now} - ${LAG_MS} THEN ${now} ELSE listed_at END`;
+}
+
 /** Until when a `session` is held, of which the last event is joined: every append under the lease renews it. 0 when it is free. */
 export const HELD_UNTIL = `CASE lease_until WHEN 0 THEN 0
       ELSE greatest(lease_until, CASE last.epoch WHEN session.epoch THEN last.appended_at + lease_ttl END) END`;

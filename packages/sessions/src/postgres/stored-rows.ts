@@ -1,10 +1,12 @@
 import type { Event, ToolLedgerEntry } from '@eventloom/core';
 import type { StateEntry, StoredEventWindow, StoredSession } from '../session-driver.ts';
+import type { ClaimRow } from './lease-statements.ts';
 import type { StoredRow } from './read-statements.ts';
 
 /** What a read gave, sorted out. */
 export class StoredRows {
   readonly #appName: string;
+  readonly #claims: StoredRow[] = [];
   readonly #sessions: StoredRow[] = [];
   readonly #app: StoredRow[] = [];
   readonly #users = new Map<string, StoredRow[]>();
@@ -18,6 +20,12 @@ export class StoredRows {
     this.#appName = appName;
     for (const row of rows as readonly StoredRow[]) this.#listFor(row).push(row);
     for (const list of [this.#sessions, this.#events, this.#calls]) list.sort(comparePlaces);
+  }
+
+  /** The claim of a run that begins. */
+  get claim(): ClaimRow | undefined {
+    const [row] = this.#claims;
+    return row && (JSON.parse(String(row.value)) as ClaimRow);
   }
 
   /** In the order of a listing, without events. */
@@ -48,6 +56,8 @@ export class StoredRows {
 
   #listFor(row: StoredRow): StoredRow[] {
     switch (row.kind) {
+      case 'claim':
+        return this.#claims;
       case 'session':
         return this.#sessions;
       case 'app':
