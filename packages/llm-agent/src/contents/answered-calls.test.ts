@@ -27,6 +27,24 @@ test('a response that is the newest event is the last content, without what the 
   expect(contentsOf(events)).toEqual([said('user', 'go'), calls('c1'), answers({ c1: 'done' })]);
 });
 
+test('a late response of one run does not take the place of what another run answered under the same id', () => {
+  const later = { invocationId: 'e-2' };
+  const events = [
+    { ...calling('c1'), invocationId: 'e-1' },
+    { ...calling('c1'), ...later },
+    { ...answering('bot', { c1: 'second' }), ...later },
+    userEvent('and?'),
+    { ...answering('user', { c1: 'first' }), invocationId: 'e-1' },
+  ];
+  expect(contentsOf(events)).toEqual([
+    calls('c1'),
+    answers({ c1: 'second' }),
+    said('user', 'and?'),
+    calls('c1'),
+    answers({ c1: 'first' }),
+  ]);
+});
+
 test('what the user said and what other tools returned meanwhile stays, before the call that is answered', () => {
   const events = [
     userEvent('go'),

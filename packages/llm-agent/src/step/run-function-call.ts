@@ -2,22 +2,24 @@ import {
   type BaseTool,
   ConfigurationError,
   copyJson,
+  createEventActions,
   type EventActions,
   firstAnswer,
   type FunctionCall,
   getOwn,
   INTERRUPTED_CALL,
+  type InvocationContext,
   recordedActions,
   type ResponseScheduling,
   toError,
   ToolContext,
+  type ToolLedgerEntry,
 } from '@eventloom/core';
 import { isPromiseLike, type ObservedOperation, startOperation } from '@eventloom/core/internal';
 import type { Step } from '../agent-turn.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { CallListener } from './call-listener.ts';
-import { findEarlierRun, outcomeOf } from './earlier-run.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import { refusedTransfer } from './refused-transfer.ts';
 import { whileAsking } from './request-events.ts';
@@ -117,8 +119,32 @@ function answerOf(step: Step, actions: EventActions, answered: Answer): Answer {
   return refused ?? (asksPerson(actions) ? whileAsking(step.context, actions, answered) : answered);
 }
 
+/**
+ * What came of a resumed call that was run for an earlier answer, in a run that was interrupted before it stored the response: what the
+ * ledger has, which is nothing for a long-running tool, or that the call was interrupted. Undefined if it was not run.
+ */
+async function findEarlierRun(
+  { invocation }: InvocationContext,
+  { call, earlier }: ResumedCall,
+): Promise<FunctionCallOutcome | undefined> {
+  const ledgers = new Map<string, readonly ToolLedgerEntry[]>();
+  for (const { invocationId, eventId } of earlier) {
+    const entries = ledgers.get(invocationId) ?? (await invocation.listToolCalls?.(invocationId)) ?? [];
+    ledgers.set(invocationId, entries);
+    const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
+    if (entry)
+      return entry.status === 'finished' ? outcomeOf(entry) : { ...outcomeOf(entry), response: INTERRUPTED_CALL };
+  }
+  return undefined;
+}
+
+/** The outcome of a finished call. */
+function outcomeOf({ response, actions }: ToolLedgerEntry): FunctionCallOutcome {
+  return { response, actions: createEventActions(actions && structuredClone(actions)) };
+}
+
 /** One call under way. */
-interface Call {
+interface ToolCall {
   readonly tool: BaseTool;
   readonly args: Record<string, unknown>;
   readonly toolContext: ToolContext;
@@ -140,7 +166,7 @@ async function answer(
   if ('fault' in copied) {
     return { error: `the arguments of ${tool.name} are not JSON: at ${copied.fault.path}: ${copied.fault.reason}` };
   }
-  const running: Call = { tool, args: copied.value as Record<string, unknown>, toolContext };
+  const running: ToolCall = { tool, args: copied.value as Record<string, unknown>, toolContext };
 
   const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
   const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
@@ -163,7 +189,7 @@ async function answer(
   return asksAfter ? context.untilAborted(askAfter(step, running, response)) : response;
 }
 
-async function askBefore({ agent, context }: Step, { tool, args, toolContext }: Call): Promise<Answer> {
+async function askBefore({ agent, context }: Step, { tool, args, toolContext }: ToolCall): Promise<Answer> {
   const instead =
     (await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext })) ??
     (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }));
@@ -172,7 +198,7 @@ async function askBefore({ agent, context }: Step, { tool, args, toolContext }: 
 
 async function askAfter(
   { agent, context }: Step,
-  { tool, args, toolContext }: Call,
+  { tool, args, toolContext }: ToolCall,
   response: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const replaced =
@@ -184,7 +210,7 @@ async function askAfter(
 
 async function answerError(
   { agent, context }: Step,
-  { tool, args, toolContext }: Call,
+  { tool, args, toolContext }: ToolCall,
   error: Error,
 ): Promise<Record<string, unknown>> {
   const answered =
