@@ -2,19 +2,14 @@ import { createLlmRequest, type LlmRequest, RunAbortedError } from '@eventloom/c
 import { fixedPlatform } from '@eventloom/testing';
 import { errorReply, hangReply, sseReply, wireChunks } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: DistantGemini;
+const server = DistantGemini.forEachTest();
 let controller: AbortController;
-beforeEach(async () => {
-  server = await DistantGemini.start();
+beforeEach(() => {
   controller = new AbortController();
-});
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
 });
 
 const request: LlmRequest = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };

@@ -1,12 +1,13 @@
-import { createLlmRequest, type LlmResponse, ModelError } from '@eventloom/core';
+import { ModelError } from '@eventloom/core';
 import { fixedPlatform, type FixedPlatform } from '@eventloom/testing';
 import { cutReply, errorReply, hangReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { requestOf, responsesTo } from './fixtures/asked-gemini.ts';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: DistantGemini;
+const server = DistantGemini.forEachTest();
 
 let platform: FixedPlatform;
 
@@ -21,16 +22,9 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
   });
 }
 
-async function ask(model = gemini(), stream = false): Promise<LlmResponse[]> {
-  const request = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
-  const responses: LlmResponse[] = [];
-  for await (const response of model.generateContentAsync(request, stream)) responses.push(response);
-  return responses;
-}
-
 /** The error of a call that is asked once. */
 async function errorOf(options: Partial<GeminiOptions> = {}, stream = false): Promise<ModelError> {
-  const error: unknown = await ask(gemini({ retry: { attempts: 1 }, ...options }), stream).then(
+  const error: unknown = await responsesTo(gemini({ retry: { attempts: 1 }, ...options }), stream).then(
     () => expect.unreachable(),
     (thrown: unknown) => thrown,
   );
@@ -38,14 +32,11 @@ async function errorOf(options: Partial<GeminiOptions> = {}, stream = false): Pr
   return error as ModelError;
 }
 
-beforeEach(async () => {
-  server = await DistantGemini.start();
+beforeEach(() => {
   platform = fixedPlatform();
 });
 
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
+afterEach(() => {
   expect(platform.pendingTimers).toBe(0);
 });
 
@@ -113,12 +104,16 @@ test('an error that is not the service’s own gets the code of its status', asy
 
 test('an answer that is no JSON is an error that is not tried again', async () => {
   await server.enqueue({ body: '<html>login</html>' });
-  await expect(ask()).rejects.toMatchObject({ code: 'MODEL', errorCode: 'DATA_LOSS', retryable: false });
+  await expect(responsesTo(gemini())).rejects.toMatchObject({
+    code: 'MODEL',
+    errorCode: 'DATA_LOSS',
+    retryable: false,
+  });
 });
 
 test('a request that the client refuses is an error that is not tried again', async () => {
   const model = gemini();
-  const request = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
+  const request = requestOf('Hi');
   request.config['audioTimestamp'] = true;
   await expect(model.generateContentAsync(request).next()).rejects.toMatchObject({
     code: 'MODEL',

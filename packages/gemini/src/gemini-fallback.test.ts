@@ -1,18 +1,11 @@
 import { createLlmRequest, type LlmResponse } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { cutReply, errorReply, jsonReply, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: DistantGemini;
-beforeEach(async () => {
-  server = await DistantGemini.start();
-});
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-});
+const server = DistantGemini.forEachTest();
 
 async function ask(options: Partial<GeminiOptions>, stream = false): Promise<LlmResponse[]> {
   const model = new Gemini({

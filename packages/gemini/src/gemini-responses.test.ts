@@ -1,29 +1,11 @@
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ask, requestOf } from './fixtures/asked-gemini.ts';
+import { expect, test } from 'vitest';
+import { ask, modelsOf, requestOf } from './fixtures/asked-gemini.ts';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
-import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: DistantGemini;
+const server = DistantGemini.forEachTest();
 
-function gemini(options: Partial<GeminiOptions> = {}): Gemini {
-  return new Gemini({
-    model: 'gemini-2.5-flash',
-    apiKey: 'a-test-key',
-    baseUrl: server.url,
-    retry: { attempts: 1 },
-    ...options,
-  });
-}
-
-beforeEach(async () => {
-  server = await DistantGemini.start();
-});
-
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-});
+const gemini = modelsOf(server, { retry: { attempts: 1 } });
 
 test('what a part has beyond what is known comes through', async () => {
   const parts = [

@@ -1,11 +1,11 @@
-import { createLlmRequest, type LlmResponse } from '@eventloom/core';
 import { fixedPlatform, type FixedPlatform } from '@eventloom/testing';
 import { cutReply, errorBody, errorReply, jsonReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { responsesTo } from './fixtures/asked-gemini.ts';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
 
-let server: DistantGemini;
+const server = DistantGemini.forEachTest();
 
 let platform: FixedPlatform;
 
@@ -20,13 +20,6 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
   });
 }
 
-async function ask(model = gemini(), stream = false): Promise<LlmResponse[]> {
-  const request = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
-  const responses: LlmResponse[] = [];
-  for await (const response of model.generateContentAsync(request, stream)) responses.push(response);
-  return responses;
-}
-
 /** Lets time pass until the next attempt, and tells how long that was. */
 async function passWait(): Promise<number> {
   const delayMs = await platform.nextTimer();
@@ -38,27 +31,24 @@ const busy = errorReply({ code: 503, status: 'UNAVAILABLE', message: 'The model 
 
 const hello = jsonReply(wireResponse('Hello'));
 
-beforeEach(async () => {
-  server = await DistantGemini.start();
+beforeEach(() => {
   platform = fixedPlatform();
 });
 
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
+afterEach(() => {
   expect(platform.pendingTimers).toBe(0);
 });
 
 test('an overloaded service is asked again, after waits that double', async () => {
   await server.enqueue(busy, busy, busy, hello);
-  const asked = ask();
+  const asked = responsesTo(gemini());
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 2000, 4000]);
   expect(await asked).toMatchObject([{ content: { parts: [{ text: 'Hello' }] } }]);
 });
 
 test('when it stays so the last error is thrown', async () => {
   await server.enqueue(busy, busy);
-  const asked = ask(gemini({ retry: { attempts: 2, initialDelayMs: 10, random: () => 0 } }));
+  const asked = responsesTo(gemini({ retry: { attempts: 2, initialDelayMs: 10, random: () => 0 } }));
   const failed = expect(asked).rejects.toMatchObject({
     code: 'MODEL',
     message: 'The model is overloaded.',
@@ -72,7 +62,7 @@ test('when it stays so the last error is thrown', async () => {
 
 test('the delay that the service names in its error is kept', async () => {
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '34.4s' }), hello);
-  const asked = ask();
+  const asked = responsesTo(gemini());
   expect(await passWait()).toBe(34_400);
   expect(await asked).toHaveLength(1);
 });
@@ -85,14 +75,14 @@ test.each([
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': header } }),
     hello,
   );
-  const asked = ask();
+  const asked = responsesTo(gemini());
   expect(await passWait()).toBe(waitMs);
   await asked;
 });
 
 test('a delay longer than any wait allowed is not waited for, and is in the error', async () => {
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '3600s' }));
-  await expect(ask()).rejects.toMatchObject({
+  await expect(responsesTo(gemini())).rejects.toMatchObject({
     errorCode: 'RESOURCE_EXHAUSTED',
     retryAfterMs: 3_600_000,
     retryable: true,
@@ -103,19 +93,23 @@ test('a quota of a day that is used up is not waited for', async () => {
   const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }];
   const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details, retryDelay: '20s' }));
-  await expect(ask()).rejects.toMatchObject({ errorCode: 'RESOURCE_EXHAUSTED', status: 429, retryable: false });
+  await expect(responsesTo(gemini())).rejects.toMatchObject({
+    errorCode: 'RESOURCE_EXHAUSTED',
+    status: 429,
+    retryable: false,
+  });
 });
 
 test('waits are shortened by chance, and what the service asks for is only lengthened', async () => {
   await server.enqueue(busy, errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '5s' }), hello);
-  const asked = ask(gemini({ retry: { random: () => 0.5, jitter: 1 } }));
+  const asked = responsesTo(gemini({ retry: { random: () => 0.5, jitter: 1 } }));
   expect([await passWait(), await passWait()]).toEqual([500, 5500]);
   await asked;
 });
 
 test('no wait of its own is longer than the longest', async () => {
   await server.enqueue(busy, busy, busy, hello);
-  const asked = ask(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, random: () => 0 } }));
+  const asked = responsesTo(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, random: () => 0 } }));
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 1500, 1500]);
   await asked;
 });
@@ -128,17 +122,17 @@ test('a connection that is lost before anything came is tried again, streamed or
     sseReply([{}], { end: 'cut' }),
     sseReply([wireResponse('Hello')]),
   );
-  const whole = ask();
+  const whole = responsesTo(gemini());
   expect(await passWait()).toBe(1000);
   expect(await whole).toHaveLength(1);
-  const streamed = ask(gemini(), true);
+  const streamed = responsesTo(gemini(), true);
   expect([await passWait(), await passWait()]).toEqual([1000, 2000]);
   expect(await streamed).toHaveLength(2);
 });
 
 test('an error in the first frame of a stream is tried again', async () => {
   await server.enqueue(sseReply([errorBody({ code: 503, status: 'UNAVAILABLE' })]), sseReply([wireResponse('Hello')]));
-  const asked = ask(gemini(), true);
+  const asked = responsesTo(gemini(), true);
   await passWait();
   expect(await asked).toHaveLength(2);
 });

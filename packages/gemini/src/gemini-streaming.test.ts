@@ -1,50 +1,19 @@
-import { createLlmRequest, type LlmResponse } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import { sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { modelsOf, streamed, textsOf } from './fixtures/asked-gemini.ts';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
-import { Gemini } from './gemini.ts';
 
-let server: DistantGemini;
+const server = DistantGemini.forEachTest();
 
 const TEXTS = ['Grüße', ' aus ', '東京', ' 🌍🏽', ' ¡olé!'];
 
-/** What a streamed call yields, and what it throws. */
-async function streamed(): Promise<{ chunks: LlmResponse[]; whole: LlmResponse | undefined; error: unknown }> {
-  const platform = fixedPlatform();
-  const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: 'a-test-key', baseUrl: server.url, platform });
-  const request = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
-  const responses: LlmResponse[] = [];
-  let error: unknown;
-  try {
-    for await (const response of model.generateContentAsync(request, true)) responses.push(response);
-  } catch (thrown) {
-    error = thrown;
-  }
-  return {
-    chunks: responses.filter(({ partial }) => partial),
-    whole: responses.find(({ partial }) => !partial),
-    error,
-  };
-}
-
-function textsOf(chunks: readonly LlmResponse[]): (string | undefined)[] {
-  return chunks.flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
-}
-
-beforeEach(async () => {
-  server = await DistantGemini.start();
-});
-
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-});
+const gemini = modelsOf(server);
 
 test('each chunk has only what is new, and the whole comes last', async () => {
   const usage = { promptTokenCount: 3, candidatesTokenCount: 9, totalTokenCount: 12 };
   await server.enqueue(sseReply(wireChunks(['The', ' sky', ' is blue.'], { usage, responseId: 'fake-response' })));
-  const { chunks, whole } = await streamed();
+  const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect((await server.requests())[0]?.path).toBe('/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
   const shared = { partial: true, responseId: 'fake-response', modelVersion: 'gemini-2.5-flash' };
   expect(chunks).toStrictEqual([
@@ -68,7 +37,7 @@ test('each chunk has only what is new, and the whole comes last', async () => {
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be cut anywhere (seed %i)', async (seed) => {
   await server.enqueue(sseReply(wireChunks(TEXTS), { split: { seed, max: 12 } }));
-  const { chunks, whole } = await streamed();
+  const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(textsOf(chunks)).toEqual(TEXTS);
   expect(whole?.content?.parts).toEqual([{ text: TEXTS.join('') }]);
 });
@@ -76,8 +45,8 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be cut anywhere (seed %i)', async
 test('every byte may come by itself, and all frames at once', async () => {
   const frames = wireChunks(TEXTS).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
   await server.enqueue(sseReply(frames, { split: [1] }), sseReply([frames.join('')]));
-  expect(textsOf((await streamed()).chunks)).toEqual(TEXTS);
-  expect(textsOf((await streamed()).chunks)).toEqual(TEXTS);
+  expect(textsOf((await streamed(gemini({ platform: fixedPlatform() }))).chunks)).toEqual(TEXTS);
+  expect(textsOf((await streamed(gemini({ platform: fixedPlatform() }))).chunks)).toEqual(TEXTS);
 });
 
 test('thoughts stay apart from the answer, and signed parts stay as they are', async () => {
@@ -90,7 +59,7 @@ test('thoughts stay apart from the answer, and signed parts stay as they are', a
       wireResponse({ parts: [{ text: '', thoughtSignature: 'bGFzdA==' }] }),
     ]),
   );
-  const { chunks, whole } = await streamed();
+  const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(textsOf(chunks)).toEqual(['Let me', ' think.', 'It is', ' 4.']);
   expect(chunks.map(({ content }) => content?.parts?.[0]?.thought === true)).toEqual([true, true, false, false]);
   expect(whole?.content?.parts).toEqual([
@@ -116,7 +85,7 @@ test('a call whose arguments are streamed is shown once it is whole', async () =
       wireResponse({ calls: [{ name: 'time' }] }),
     ]),
   );
-  const { chunks, whole } = await streamed();
+  const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   const weather = { functionCall: { name: 'weather', args: { city: 'New York' } }, thoughtSignature: 'c2ln' };
   const time = { functionCall: { name: 'time', args: {} } };
   expect(chunks.map(({ content }) => content?.parts)).toEqual([[{ text: 'Looking.' }], [weather], [time]]);
@@ -136,7 +105,7 @@ test('frames without news are not passed on, and what they tell is kept', async 
       wireResponse({ text: '!', finishReason: null }),
     ]),
   );
-  const { chunks, whole } = await streamed();
+  const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(textsOf(chunks)).toEqual(['Hi', '!']);
   expect(whole).toMatchObject({
     content: { parts: [{ text: 'Hi!' }] },
@@ -157,7 +126,7 @@ test('all chunks of a reply have one id, also when the service gives none or sev
     sseReply([withId('a', 'first'), withId('b'), last]),
   );
   for (const id of ['00000000-0000-4000-8000-000000000001', 'first']) {
-    const { chunks, whole } = await streamed();
+    const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
     expect([...chunks, whole].map((response) => response?.responseId)).toEqual([id, id, id]);
   }
 });
@@ -169,7 +138,7 @@ test('further candidates are merged each by itself', async () => {
   await server.enqueue(
     sseReply([candidate(0, 'A'), candidate(1, 'B'), candidate(0, 'a', 'STOP'), candidate(1, 'b', 'STOP')]),
   );
-  expect((await streamed()).whole).toMatchObject({
+  expect((await streamed(gemini({ platform: fixedPlatform() }))).whole).toMatchObject({
     content: { parts: [{ text: 'Aa' }] },
     alternatives: [{ index: 1, content: { parts: [{ text: 'Bb' }] }, finishReason: 'STOP' }],
   });

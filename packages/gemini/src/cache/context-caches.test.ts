@@ -1,18 +1,11 @@
 import { type CacheMetadata, type Content, createLlmRequest, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import { errorReply, type FakeGeminiReply, jsonReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DistantGemini } from '../fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from '../gemini.ts';
 
-let server: DistantGemini;
-beforeEach(async () => {
-  server = await DistantGemini.start();
-});
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-});
+const server = DistantGemini.forEachTest();
 
 const NOW = Date.UTC(2026, 0, 1) / 1000;
 const TOOLS = [{ functionDeclarations: [{ name: 'look', description: 'Looks.' }] }];
