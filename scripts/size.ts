@@ -14,7 +14,8 @@ const worker: BuildOptions = {
 
 /** Budgets in bytes, gzipped. Raise one, with the reason, where a kilobyte stands against a readable import. */
 const bundles = [
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 66_000 },
+  // LlmAgent imports what runs the code of a reply (1.4 kB) and what clients, toolsets and instrumentation need of it.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 70_000 },
   // Without live runs, which a server takes as an option.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 100_000 },
   { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 185_000 },
