@@ -89,7 +89,7 @@ test('sessions that set and remove the same keys crosswise never undo each other
     Array.from({ length: 12 }, (_, index) => service.createSession({ ...USER, sessionId: `session ${index}` })),
   );
   const written: Record<string, number>[] = [];
-  /** Every key is set or removed, in an order of this append's own. */
+  /** Every key is set or removed, in an order of this append's own. Every third session appends by the begin of a run. */
   const append = async (session: Session, index: number, round: number): Promise<void> => {
     const number = index * rounds + round;
     const begin = (index * 3 + round * 5) % keys.length;
@@ -97,7 +97,11 @@ test('sessions that set and remove the same keys crosswise never undo each other
     if (index % 2 === 1) turned.reverse();
     const stateDelta = Object.fromEntries(turned.slice(0, 4).map((key) => [key, number]));
     written[number] = stateDelta;
-    await service.appendEvent({ session, event: eventOf({ stateDelta, removedState: turned.slice(4) }) });
+    const event = eventOf({ stateDelta, removedState: turned.slice(4) });
+    if (index % 3 > 0) return void (await service.appendEvent({ session, event }));
+    const run = { ...USER, sessionId: session.id, invocationId: 'e-1', read: { numRecentEvents: 0 } };
+    const begun = await service.beginRun({ ...run, message: event });
+    await service.endRun(begun.lease, { session: begun.session });
   };
   sent = 0;
   await Promise.all(
@@ -105,7 +109,8 @@ test('sessions that set and remove the same keys crosswise never undo each other
       for (let round = 0; round < rounds; round++) await append(session, index, round);
     }),
   );
-  expect(sent).toBe(12 * rounds);
+  // A begin is a statement as an append is, and the end of its run is another one.
+  expect(sent).toBe((12 + 4) * rounds);
   const stored = await service.getSession({ ...USER, sessionId: 'session 0' });
   const [number] = Object.values(stored?.state ?? {}) as number[];
   expect({ ...stored?.state }).toEqual(written[number ?? -1]);

@@ -27,15 +27,15 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
  * Sessions in PostgreSQL 14 or later, for any number of processes. The tables begin with `eventloom_`. They are made or brought up
  * to date before the first call is answered, or by `migrate`; the database's user needs the right to make tables only for that.
  *
- * **Writes.** An append is one statement and one round trip, whatever the length of the history and however old the transactions are
- * that others keep open; one that is refused is two. A run that begins with a message is one statement as well, and so is its end. A claim and a release of a lease write the session's row: while a transaction
- * stays open that began long ago, each turn of a session makes its next ones a little slower, until that transaction ends. Sessions
- * never wait for each other, but for the moment in which both write, or remove, the same `app:` or `user:` key; they take such keys
- * in one order and so never undo each other. It is written for READ COMMITTED, PostgreSQL's default. What PostgreSQL undoes all the
- * same, for a stricter isolation or for somebody else's transactions, is tried again after a while, ten times in all, and then a
- * SessionBusyError. What was acknowledged survives what the server promises: with its `fsync` and `synchronous_commit` on, a crash of
- * anything. When the connection is lost during an append, the event may be stored or not: appending it again, with the same id,
- * stores it once.
+ * **Writes.** An append is one statement and one round trip, whatever the length of the history and however old the transactions
+ * are that others keep open; one that is refused is two. A run that begins with a message is one statement as well, and so is its
+ * end. A claim and a release of a lease write the session's row: while a transaction stays open that began long ago, each turn of
+ * a session makes its next ones a little slower, until that transaction ends. Sessions never wait for each other, but for the
+ * moment in which both write, or remove, the same `app:` or `user:` key; they take such keys in one order and so never undo each
+ * other. It is written for READ COMMITTED, PostgreSQL's default. What PostgreSQL undoes all the same, for a stricter isolation or
+ * for somebody else's transactions, is tried again after a while, ten times in all, and then a SessionBusyError. What was
+ * acknowledged survives what the server promises: with its `fsync` and `synchronous_commit` on, a crash of anything. When the
+ * connection is lost during an append, the event may be stored or not: appending it again, with the same id, stores it once.
  *
  * **Leases.** Their times are those of the clocks of the processes that write. A clock that is ahead lets its process take over a
  * session early: `ttlMs` should be well above the difference between clocks. A session still has one writer, whatever the clocks
