@@ -9,6 +9,7 @@ export type {
   FunctionCall,
   FunctionDeclaration,
   FunctionResponse,
+  FunctionResponsePart,
   Part,
   PartialArg,
   VendorValue,
@@ -119,6 +120,8 @@ export type {
   ToolProcessLlmRequest,
 } from './tool/base-tool.ts';
 export { BaseTool, isBaseTool } from './tool/base-tool.ts';
+export type { ToolResult, ToolResultParams } from './tool/tool-result.ts';
+export { isToolResult, toolResult } from './tool/tool-result.ts';
 export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { InputRequestParams } from './tool/input-request.ts';

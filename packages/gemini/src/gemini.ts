@@ -2,6 +2,7 @@ import {
   BaseLlm,
   type BaseLlmConnection,
   EventloomError,
+  type FunctionResponsePart,
   type LlmRequest,
   type LlmResponse,
   ModelError,
@@ -9,6 +10,7 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
+import { moveResponseParts, type TakesResponsePart } from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -87,8 +89,16 @@ export class Gemini extends BaseLlm {
    * calls its tools for ever (adk-python issues 3413 and 5057, adk-go 1026), and `set_model_response` works everywhere.
    */
   override supportsOutputSchemaWithTools(model: string): boolean {
-    const major = /(?:^|\/)gemini-(\d+)/.exec(model)?.[1];
-    return this.#vertexai && major !== undefined && Number(major) >= 3;
+    return this.#vertexai && majorVersion(model) >= 3;
+  }
+
+  /**
+   * True from Gemini 3 on for PNG, JPEG, WebP, PDF and plain text: given inline, and on Vertex AI also by URI. Older models refuse media in
+   * function responses.
+   */
+  override supportsFunctionResponsePart(model: string, { inlineData, fileData }: FunctionResponsePart): boolean {
+    const mimeType = inlineData?.mimeType ?? (this.#vertexai ? fileData?.mimeType : undefined);
+    return mimeType !== undefined && RESPONSE_MEDIA.has(mimeType) && majorVersion(model) >= 3;
   }
 
   /**
@@ -114,7 +124,9 @@ export class Gemini extends BaseLlm {
       if (!fallback) throw error;
       // A cache is of one model.
       const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;
-      yield* fallback.generateContentAsync({ ...uncached, model: fallback.model }, stream, abortSignal);
+      const takes: TakesResponsePart = (part) => fallback.supportsFunctionResponsePart(fallback.model, part);
+      const contents = request.contents.map((content) => moveResponseParts(content, takes));
+      yield* fallback.generateContentAsync({ ...uncached, contents, model: fallback.model }, stream, abortSignal);
       return;
     }
     try {
@@ -205,6 +217,20 @@ export class Gemini extends BaseLlm {
     const { client, vertexai = false } = this.#options;
     return client && typeof client !== 'function' ? client.vertexai : vertexai;
   }
+}
+
+/** The media types that Gemini documents for function responses. */
+const RESPONSE_MEDIA: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'application/pdf',
+  'text/plain',
+]);
+
+/** The version of Gemini in the name of a model; 0 for a name without one. */
+function majorVersion(model: string): number {
+  return Number(/(?:^|\/)gemini-(\d+)/.exec(model)?.[1] ?? 0);
 }
 
 const LIVE_SETUP_TIMEOUT_MS = 20_000;

@@ -3,14 +3,16 @@ import {
   createErrorEvent,
   createEventActions,
   type Event,
+  type FunctionResponsePart,
   type InvocationContext,
   LiveConnectionError,
   type LiveLlmResponse,
   type LlmRequest,
   RunAbortedError,
 } from '@eventloom/core';
+import { moveResponseParts } from '@eventloom/core/internal';
 import type { LlmAgent } from '@eventloom/llm-agent';
-import { EmittedEvents, ModelCall, resolveModel, type Step } from '@eventloom/llm-agent/internal';
+import { EmittedEvents, missingToolsetsEvent, ModelCall, resolveModel, type Step } from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
 import { givesControlAway, LiveCalls } from './live-calls.ts';
 import { type Ending, LiveEnding } from './live-ending.ts';
@@ -128,7 +130,14 @@ class LiveFlow {
       context,
       session,
       emit,
-      answer: (response) => this.#input.answers.push({ toolResponses: [response] }),
+      answer: (functionResponse) => {
+        const takes = (part: FunctionResponsePart): boolean =>
+          step.model.supportsFunctionResponsePart(step.model.model, part);
+        const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, takes);
+        const media = parts.slice(1);
+        this.#input.answers.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
+        if (media.length > 0) this.#input.answers.push({ content: { role: 'user', parts: media } });
+      },
       tell: (content) => this.#input.answers.push({ content }),
       onSettled: (call) => {
         this.#input.settled(call);
@@ -268,6 +277,8 @@ class LiveFlow {
   async #prepare(handle: string | undefined) {
     const actions = createEventActions();
     const request = await prepareLiveRequest(this.#step, handle, this.#calls, actions);
+    const missing = missingToolsetsEvent(this.#context);
+    if (missing) await this.#emit(missing);
     const call = new ModelCall(this.#step, request, actions);
     return { call, answer: await this.#output.begin(call) };
   }

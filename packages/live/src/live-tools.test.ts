@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { BaseToolset, type Event, getFunctionCalls, getFunctionResponses, toolResult } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -41,6 +41,50 @@ test('a tool runs while the model speaks on, and its response is stored and sent
   const calling = events.find((event) => getFunctionCalls(event).length > 0);
   expect(getFunctionCalls(calling as Event)[0]?.id).toBe('c1');
   expect(events.filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(1);
+});
+
+test('media of a tool result follows its response as content when the model takes none inside', async () => {
+  const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
+  const shoot = new FunctionTool({
+    name: 'shoot',
+    description: '',
+    execute: () => toolResult({ response: { page: 3 }, parts: [png] }),
+  });
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [
+      [{ heard: 'content' }, call('shoot', 'c1'), { heard: 'toolResponses' }, { heard: 'content' }, 'I see.', END],
+    ],
+    agent: { tools: [shoot] },
+  });
+  queue.sendContent(user('go'));
+  await readTurns(stream, queue);
+  expect(model.connections[0]?.sent.slice(1)).toEqual([
+    { toolResponses: [{ id: 'c1', name: 'shoot', response: { page: 3 } }] },
+    { content: { role: 'user', parts: [png] } },
+  ]);
+  const responses = (await stored()).flatMap(getFunctionResponses);
+  expect(responses).toEqual([{ id: 'c1', name: 'shoot', response: { page: 3 }, parts: [png] }]);
+});
+
+test('readers of a live run are told which toolset is skipped', async () => {
+  class Weather extends BaseToolset {
+    constructor() {
+      super([], undefined, { name: 'weather', onUnavailable: 'skip' });
+    }
+
+    override getTools(): Promise<never> {
+      return Promise.reject(new Error('down'));
+    }
+
+    override async close(): Promise<void> {}
+  }
+  const { queue, stream } = await liveScenario({
+    model: [[{ heard: 'content' }, 'hello', END]],
+    agent: { tools: [new Weather()] },
+  });
+  queue.sendContent(user('go'));
+  const events = await readTurns(stream, queue);
+  expect(events[0]).toMatchObject({ author: 'bot', customMetadata: { unavailableToolsets: ['weather'] } });
 });
 
 test('a call that the model takes back is stopped, and nobody is told of it', async () => {

@@ -100,9 +100,12 @@ async function resolve(instruction: string | InstructionProvider, context: Invoc
 }
 
 /** Adds the conversation so far, as the agent's model sees it. */
-const addContents: RequestProcessor = (request, { agent, context }) => {
+const addContents: RequestProcessor = (request, { agent, context, model }) => {
   const contentsOf = agent.includeContents === 'none' ? currentTurnContents : sessionContents;
-  request.contents = contentsOf(context, agent.codeExecutor);
+  request.contents = contentsOf(context, {
+    codeStyle: agent.codeExecutor,
+    takes: (part) => model.supportsFunctionResponsePart(model.model, part),
+  });
 };
 
 /** Adds the instruction of the agent's planner. */

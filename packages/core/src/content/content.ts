@@ -67,9 +67,17 @@ export interface FunctionResponse {
   id?: string;
   name?: string;
   response?: Record<string, unknown>;
-  parts?: object[];
+  /** Media that belongs to the response. */
+  parts?: FunctionResponsePart[];
   scheduling?: VendorValue;
   willContinue?: boolean;
+}
+
+/** One piece of media in a function response. */
+export interface FunctionResponsePart {
+  inlineData?: Blob;
+  fileData?: FileData;
+  mediaProcessing?: VendorValue;
 }
 
 /** Bytes inside the message, as base64. */

@@ -6,6 +6,7 @@ import type {
   FileData,
   FunctionCall,
   FunctionResponse,
+  FunctionResponsePart,
   Part,
   PartialArg,
 } from '../content/content.ts';
@@ -49,6 +50,9 @@ import {
 /** A value for which the API has an enum or an object of settings. */
 const SETTING = limited(ANY, { types: ['string', 'object'] });
 
+const BLOB = shape<Blob>({ data: BASE64, mimeType: TEXT, displayName: TEXT });
+const FILE_DATA = shape<FileData>({ fileUri: TEXT, mimeType: TEXT, displayName: TEXT });
+
 export const PART: Field<Part, false> = shape<Part>(
   {
     text: TEXT,
@@ -74,12 +78,12 @@ export const PART: Field<Part, false> = shape<Part>(
       id: TEXT,
       name: TEXT,
       response: DATA,
-      parts: listOf(VENDOR),
+      parts: listOf(shape<FunctionResponsePart>({ inlineData: BLOB, fileData: FILE_DATA, mediaProcessing: SETTING })),
       scheduling: TEXT,
       willContinue: FLAG,
     }),
-    inlineData: shape<Blob>({ data: BASE64, mimeType: TEXT, displayName: TEXT }),
-    fileData: shape<FileData>({ fileUri: TEXT, mimeType: TEXT, displayName: TEXT }),
+    inlineData: BLOB,
+    fileData: FILE_DATA,
     executableCode: shape<ExecutableCode>({ code: TEXT, language: TEXT, id: TEXT }),
     codeExecutionResult: shape<CodeExecutionResult>({ outcome: TEXT, output: TEXT, id: TEXT }),
     videoMetadata: vendor<NonNullable<Part['videoMetadata']>>({ startOffset: TEXT, endOffset: TEXT, fps: NUMBER }),

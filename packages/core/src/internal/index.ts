@@ -7,3 +7,4 @@ export { afterCovered } from '../event/event-actions.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, ObservedGenerator, startOperation } from '../instrumentation/instrumentation.ts';
+export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';

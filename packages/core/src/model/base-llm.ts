@@ -1,3 +1,4 @@
+import type { FunctionResponsePart } from '../content/content.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
@@ -35,6 +36,11 @@ export abstract class BaseLlm {
 
   /** True when a reply can both call functions and follow `responseJsonSchema`; `set_model_response` stands in otherwise. */
   supportsOutputSchemaWithTools(_model: string): boolean {
+    return false;
+  }
+
+  /** True when the model takes this media inside a function response. Media that it does not take follows behind the response. */
+  supportsFunctionResponsePart(_model: string, _part: FunctionResponsePart): boolean {
     return false;
   }
 

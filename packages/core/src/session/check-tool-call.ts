@@ -1,5 +1,6 @@
+import type { FunctionResponsePart } from '../content/content.ts';
 import { sealJson } from '../content/copy-json.ts';
-import { isRecord } from '../content/json.ts';
+import { isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
 import type { EventActions } from '../event/event-actions.ts';
@@ -16,7 +17,7 @@ const MAX_CALL_ID_BYTES = 2304;
  * @throws InvalidRequestError that names the field; `path` is what stands before it
  */
 export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntry {
-  const { invocationId, callId, name, status, response, actions } = entry;
+  const { invocationId, callId, name, status, response, parts, actions } = entry;
   checkName(`${path}invocationId`, invocationId);
   checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
   checkName(`${path}name`, name);
@@ -30,6 +31,10 @@ export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntr
     status,
   };
   if (response !== undefined) checked.response = toRecord(`${path}response`, response);
+  if (parts !== undefined) {
+    if (response === undefined) throw new InvalidRequestError(`${path}parts: belong to a response, which is missing`);
+    checked.parts = toParts(`${path}parts`, parts);
+  }
   if (actions !== undefined) checked.actions = toActions(`${path}actions`, actions);
   return checked;
 }
@@ -42,10 +47,20 @@ function toActions(path: string, value: unknown): Partial<EventActions> {
   return actions;
 }
 
+function toParts(field: string, value: readonly unknown[]): readonly FunctionResponsePart[] {
+  if (!Array.isArray(value) || !value.every(isRecord))
+    throw new InvalidRequestError(`${field}: must be a list of objects`);
+  return toSealed(field, value) as readonly FunctionResponsePart[];
+}
+
 function toRecord(field: string, value: unknown): Record<string, unknown> {
   if (!isRecord(value)) throw new InvalidRequestError(`${field}: must be an object`);
+  return toSealed(field, value) as Record<string, unknown>;
+}
+
+function toSealed(field: string, value: object): JsonValue {
   const copied = sealJson(value);
-  if ('value' in copied) return copied.value as Record<string, unknown>;
+  if ('value' in copied) return copied.value;
   const path = [field, copied.fault.path].filter(Boolean).join('.');
   throw new InvalidRequestError(`${path}: ${copied.fault.reason}`);
 }

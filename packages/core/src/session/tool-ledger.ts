@@ -1,3 +1,4 @@
+import type { FunctionResponsePart } from '../content/content.ts';
 import type { EventActions } from '../event/event-actions.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface ToolLedgerEntry {
   readonly status: 'started' | 'finished';
   /** What the tool answered, once finished; JSON. Absent for a long-running tool without an answer yet. */
   readonly response?: Readonly<Record<string, unknown>>;
+  /** The media of the response. Absent for none, and without a response. */
+  readonly parts?: readonly FunctionResponsePart[];
   /** What the call changed and signalled, without `temp:` state; JSON. Absent for nothing. */
   readonly actions?: Readonly<Partial<EventActions>>;
 }

@@ -9,7 +9,7 @@ import {
   isVisibleOn,
   type Part,
 } from '@eventloom/core';
-import { type Call, Calls } from '@eventloom/core/internal';
+import { type Call, Calls, moveResponseParts, type TakesResponsePart } from '@eventloom/core/internal';
 import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import {
@@ -35,6 +35,15 @@ interface CallGroup {
   placed: boolean;
 }
 
+/** How a builder's contents differ from those of an agent that runs no code, whose model takes no media in function responses. */
+export interface ContentsOptions {
+  readonly codeStyle?: CodeStyle | undefined;
+  /** The media that the model takes in function responses. Other media follows behind the responses. Default: none. */
+  readonly takes?: TakesResponsePart | undefined;
+  /** An invocation whose calls still run: those without a response will have one. */
+  readonly underWay?: string | undefined;
+}
+
 /** From so many contents on the list itself is handed out: copying it would make a step cost more the longer the session is. */
 const LENT_FROM = 2048;
 
@@ -47,6 +56,7 @@ export class ContentsBuilder {
   readonly #agentName: string;
   readonly #branch: string | undefined;
   readonly #codeStyle: CodeStyle | undefined;
+  readonly #takes: TakesResponsePart;
   readonly #underWay: string | undefined;
   #contents: Content[] = [];
   #calls = new Calls();
@@ -65,11 +75,15 @@ export class ContentsBuilder {
   #summaries: Set<Content> | undefined;
   #goingOn: string | undefined;
 
-  /** @param underWay an invocation whose calls still run: those without a response will have one */
-  constructor(agentName: string, branch: string | undefined, codeStyle?: CodeStyle, underWay?: string) {
+  constructor(
+    agentName: string,
+    branch: string | undefined,
+    { codeStyle, takes = () => false, underWay }: ContentsOptions = {},
+  ) {
     this.#agentName = agentName;
     this.#branch = branch;
     this.#codeStyle = codeStyle;
+    this.#takes = takes;
     this.#underWay = underWay;
   }
 
@@ -210,7 +224,7 @@ export class ContentsBuilder {
       const group = call && this.#groups.get(call.inReply);
       if (!call || !group?.calls.includes(call)) {
         // Its call may be one that a summary tells of: what is answered late is told, and never lost.
-        if (this.#summaries) rest.push(toldResponse(response));
+        if (this.#summaries) rest.push(...toldResponse(response));
         continue;
       }
       group.responses.set(call, withoutClientId(part));
@@ -226,7 +240,7 @@ export class ContentsBuilder {
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
     const parts = group.calls.map((call) => group.responses.get(call) ?? toldOpen(call, group));
-    const content: Content = { role: 'user', parts };
+    const content = moveResponseParts({ role: 'user', parts }, this.#takes);
     const at = group.index + 1;
     if (group.placed) {
       this.#contents[at] = content;
@@ -260,7 +274,7 @@ function toldOpen({ call, isLongRunning }: Call, { isUnderWay }: CallGroup): Par
   return withoutClientId({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
 }
 
-/** A response without its call, as text: services refuse it as a part. */
-function toldResponse({ name = '', response = {} }: FunctionResponse): Part {
-  return { text: `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}` };
+/** A response without its call, as text, because services refuse it as a part; its media behind the text. */
+function toldResponse({ name = '', response = {}, parts = [] }: FunctionResponse): Part[] {
+  return [{ text: `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}` }, ...parts];
 }

@@ -111,7 +111,8 @@ function tellPart(author: string, part: Part): Part[] {
     return [{ text: `[${author}] called tool \`${call.name}\` with parameters: ${parameters}` }];
   }
   if (answer) {
-    return [{ text: `[${author}] \`${answer.name}\` tool returned result: ${JSON.stringify(answer.response ?? {})}` }];
+    const result = JSON.stringify(answer.response ?? {});
+    return [{ text: `[${author}] \`${answer.name}\` tool returned result: ${result}` }, ...(answer.parts ?? [])];
   }
   const code = codePartText(part);
   if (code !== undefined)

@@ -5,6 +5,7 @@ export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export type { Step } from '../agent-turn.ts';
+export { missingToolsetsEvent } from '../turn-toolsets.ts';
 export { asksPerson } from '../step/asks-person.ts';
 export { EmittedEvents } from '../step/emitted-events.ts';
 export { saveOutput } from '../step/final-output.ts';

@@ -6,6 +6,7 @@ import {
   type EventActions,
   firstAnswer,
   type FunctionCall,
+  type FunctionResponsePart,
   getOwn,
   INTERRUPTED_CALL,
   type InvocationContext,
@@ -24,12 +25,14 @@ import type { EmittedEvents } from './emitted-events.ts';
 import { refusedTransfer } from './refused-transfer.ts';
 import { whileAsking } from './request-events.ts';
 import type { ResumedCall } from './resumed-calls.ts';
-import { toToolResponse } from './tool-response.ts';
+import { type ToolResponse, toToolResponse } from './tool-response.ts';
 
 /** What came of one call. */
 export interface FunctionCallOutcome {
   /** Undefined while a long-running tool has nothing to say yet. */
   readonly response: Readonly<Record<string, unknown>> | undefined;
+  /** The media of the response. */
+  readonly parts?: readonly FunctionResponsePart[] | undefined;
   readonly actions: EventActions;
   /** How the model of a live run takes it. */
   readonly scheduling?: ResponseScheduling | undefined;
@@ -85,16 +88,17 @@ export async function runFunctionCall(
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
   const isMore = actions.transferToAgent !== undefined || asksPerson(actions);
-  const response = isMore ? answerOf(step, actions, answered) : answered;
+  const { response, parts } = (isMore ? answerOf(step, actions, answered) : answered) ?? NO_RESPONSE;
   const changed = recordedActions(context, actions);
   const recorded = invocation.recordToolCall({
     ...entry,
     status: 'finished',
     ...(response ? { response } : {}),
+    ...(parts ? { parts } : {}),
     ...(changed ? { actions: changed } : {}),
   });
   if (recorded instanceof Promise) await recorded;
-  return { response, actions, scheduling: toolContext.responseScheduling };
+  return { response, parts, actions, scheduling: toolContext.responseScheduling };
 }
 
 function startTool(context: ToolContext, { name = '', args = {} }: FunctionCall): ObservedOperation | undefined {
@@ -116,7 +120,10 @@ function observedAnswer(
 /** What the model is told of a hand-over that cannot be, of a question, and otherwise the tool's own answer. */
 function answerOf(step: Step, actions: EventActions, answered: Answer): Answer {
   const refused = refusedTransfer(step, actions);
-  return refused ?? (asksPerson(actions) ? whileAsking(step.context, actions, answered) : answered);
+  if (refused) return { response: refused };
+  if (!asksPerson(actions)) return answered;
+  const response = whileAsking(step.context, actions, answered?.response);
+  return response === answered?.response ? answered : response && { response };
 }
 
 /**
@@ -139,8 +146,8 @@ async function findEarlierRun(
 }
 
 /** The outcome of a finished call. */
-function outcomeOf({ response, actions }: ToolLedgerEntry): FunctionCallOutcome {
-  return { response, actions: createEventActions(actions && structuredClone(actions)) };
+function outcomeOf({ response, parts, actions }: ToolLedgerEntry): FunctionCallOutcome {
+  return { response, parts, actions: createEventActions(actions && structuredClone(actions)) };
 }
 
 /** One call under way. */
@@ -150,7 +157,9 @@ interface ToolCall {
   readonly toolContext: ToolContext;
 }
 
-type Answer = Record<string, unknown> | undefined;
+type Answer = ToolResponse | undefined;
+
+const NO_RESPONSE: Partial<ToolResponse> = {};
 
 async function answer(
   step: Step,
@@ -164,7 +173,8 @@ async function answer(
   const { plugins } = context;
   const copied = copyJson(call.args ?? {});
   if ('fault' in copied) {
-    return { error: `the arguments of ${tool.name} are not JSON: at ${copied.fault.path}: ${copied.fault.reason}` };
+    const error = `the arguments of ${tool.name} are not JSON: at ${copied.fault.path}: ${copied.fault.reason}`;
+    return { response: { error } };
   }
   const running: ToolCall = { tool, args: copied.value as Record<string, unknown>, toolContext };
 
@@ -199,27 +209,29 @@ async function askBefore({ agent, context }: Step, { tool, args, toolContext }: 
 async function askAfter(
   { agent, context }: Step,
   { tool, args, toolContext }: ToolCall,
-  response: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
+  { response, parts }: ToolResponse,
+): Promise<ToolResponse> {
   const replaced =
     (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
     (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
+  // What replaces a response takes the place of its media too: a callback that withholds a result withholds all of it.
+  if (replaced) return toToolResponse(tool.name, replaced, true);
   // It may have been changed in place.
-  return toToolResponse(tool.name, replaced ?? response, true);
+  return { ...toToolResponse(tool.name, response, true), parts };
 }
 
 async function answerError(
   { agent, context }: Step,
   { tool, args, toolContext }: ToolCall,
   error: Error,
-): Promise<Record<string, unknown>> {
+): Promise<ToolResponse> {
   const answered =
     (await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error })) ??
     (await firstAnswer(agent.onToolErrorCallback, { tool, args, context: toolContext, error }));
   if (answered) return toToolResponse(tool.name, answered);
   const failed = { error: error.message || error.name };
   const received = copyJson(toolContext.partialOutput, { toJson: true });
-  return 'value' in received ? { ...failed, output: received.value } : failed;
+  return { response: 'value' in received ? { ...failed, output: received.value } : failed };
 }
 
 function unknownTool(name: string | undefined, tools: Readonly<Record<string, BaseTool>>): { readonly error: string } {

@@ -61,10 +61,11 @@ function joinOutcomes(
     const outcome = outcomes[index];
     const call = calls[index];
     if (!outcome || !call) continue;
-    const { response, scheduling, actions } = outcome;
+    const { response, parts: media, scheduling, actions } = outcome;
     if (!isEmptyActions(actions)) changed.push(actions);
     if (!response) continue;
     const functionResponse: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response };
+    if (media) functionResponse.parts = [...media];
     if (scheduling) functionResponse.scheduling = scheduling;
     parts.push({ functionResponse });
   }

@@ -54,6 +54,27 @@ export const ledgerRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'ledger.parts',
+    title: 'A finished call has the media of its response.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const calls: ToolLedgerEntry[] = [
+        {
+          ...FINISHED,
+          parts: [{ inlineData: { mimeType: 'image/png', data: 'aGk=' } }, { fileData: { fileUri: 'gs://a' } }],
+        },
+        { ...FINISHED, callId: 'plain' },
+        { ...FINISHED, callId: 'odd', response: { parts: [[1], { response: 1 }] }, parts: [] },
+      ];
+      for (const call of calls) await service.recordToolCall(lease, call);
+      expect.same('the calls', await service.listToolCalls(CALLS), calls);
+      expect.same('the call without', 'parts' in ((await service.listToolCalls(CALLS))[1] ?? {}), false);
+      const refused = { ...STARTED, callId: 'alone', parts: [] };
+      await expect.rejects('parts without a response', service.recordToolCall(lease, refused), InvalidRequestError);
+    },
+  },
+  {
     id: 'ledger.finished-stays',
     title: 'A finished call stays as it is, whatever is recorded later.',
     async check({ service, expect }) {

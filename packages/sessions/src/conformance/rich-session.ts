@@ -38,7 +38,10 @@ export async function writeRichSession(
     for (const callId of ['z', 'a', 'c'.repeat(2048)]) {
       const call: ToolLedgerEntry = { invocationId, callId, name: 'tool', status: 'started' };
       await service.recordToolCall(lease, call);
-      if (callId === 'z') await service.recordToolCall(lease, { ...call, status: 'finished', response: oddValues() });
+      const parts = [{ inlineData: { mimeType: 'image/png', data: 'aGk=' } }];
+      const media = index > 0 ? { parts } : {};
+      if (callId === 'z')
+        await service.recordToolCall(lease, { ...call, status: 'finished', response: oddValues(), ...media });
       const actions = { stateDelta: oddValues(), escalate: true };
       if (callId === 'a' && index > 0) await service.recordToolCall(lease, { ...call, status: 'finished', actions });
     }

@@ -1,6 +1,7 @@
 import { type Event, prefixedKey, SizeLimitError, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
 import { eventToJson } from '../event-json.ts';
 import { withinLimit } from '../sql/size-limit.ts';
+import { storedOutcome } from '../tool-outcome.ts';
 
 /** The most bytes of JSON that an event, a value of state or the response of a tool call may take. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -19,8 +20,9 @@ export function compactionEnd({ actions }: Event): number | null {
 }
 
 /** What a tool answered, as it is stored. @throws SizeLimitError */
-export function responseJson({ callId, response }: ToolLedgerEntry): string | null {
-  return response ? withinLimit(JSON.stringify(response), MAX_JSON_BYTES, 'response of call', callId) : null;
+export function responseJson(entry: ToolLedgerEntry): string | null {
+  const stored = storedOutcome(entry);
+  return stored ? withinLimit(JSON.stringify(stored), MAX_JSON_BYTES, 'response of call', entry.callId) : null;
 }
 
 /** What a call changed and signalled, as it is stored. @throws SizeLimitError */

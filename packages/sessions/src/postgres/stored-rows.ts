@@ -1,5 +1,6 @@
 import type { Event, ToolLedgerEntry } from '@eventloom/core';
 import type { StateEntry, StoredEventWindow, StoredSession } from '../session-driver.ts';
+import { readOutcome } from '../tool-outcome.ts';
 import type { ClaimRow } from './lease-statements.ts';
 import type { StoredRow } from './read-statements.ts';
 
@@ -123,7 +124,7 @@ function toToolCall({ kind, owner, name, key, value }: StoredRow, actions: strin
     callId: String(key),
     name: String(name),
     status: kind === 'finished' ? 'finished' : 'started',
-    ...(value === null ? {} : { response: JSON.parse(value) as Readonly<Record<string, unknown>> }),
+    ...(value === null ? {} : readOutcome(JSON.parse(value))),
     ...(actions ? { actions: JSON.parse(actions) as ToolLedgerEntry['actions'] & {} } : {}),
   };
 }

@@ -1,4 +1,5 @@
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import { readOutcome, storedOutcome } from '../tool-outcome.ts';
 import type { RowTexts, SqlRow } from './sql-connection.ts';
 import type { Statements } from './statements.ts';
 
@@ -16,10 +17,11 @@ export class SqlToolCalls {
   }
 
   /** What the tool answered, and what it changed, as they are stored. @throws SizeLimitError */
-  toTexts({ callId, response, actions }: ToolLedgerEntry): OutcomeTexts {
+  toTexts(entry: ToolLedgerEntry): OutcomeTexts {
+    const { callId, actions } = entry;
     const toText = (value: object | undefined, what: string): string | null =>
       value ? this.#texts.write(JSON.stringify(value), what, callId, 2) : null;
-    return [toText(response, 'the response to tool call'), toText(actions, 'the actions of tool call')];
+    return [toText(storedOutcome(entry), 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
   /** Called inside a transaction. False when the lease is not live. */
@@ -49,14 +51,13 @@ export class SqlToolCalls {
 
   readonly #toEntry = (row: SqlRow): ToolLedgerEntry => {
     const { invocation_id: invocationId, call_id: callId, name, status, response, actions } = row;
-    const valueOf = (text: string) => this.#texts.read(text) as Record<string, unknown>;
     return {
       invocationId: String(invocationId),
       callId: String(callId),
       name: String(name),
       status: status === 'finished' ? 'finished' : 'started',
-      ...(typeof response === 'string' ? { response: valueOf(response) } : {}),
-      ...(typeof actions === 'string' ? { actions: valueOf(actions) } : {}),
+      ...(typeof response === 'string' ? readOutcome(this.#texts.read(response)) : {}),
+      ...(typeof actions === 'string' ? { actions: this.#texts.read(actions) as Record<string, unknown> } : {}),
     };
   };
 }

@@ -21,6 +21,12 @@ export const ledgerMutants: readonly Mutant[] = [
   brokenDriver('ledger.actions', 'keeps the actions of a call with a response only', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry.response ? entry : withoutActions(entry)),
   })),
+  brokenDriver('ledger.parts', 'loses the media of a response', (driver) => ({
+    recordToolCall(lease, entry) {
+      const { parts: _, ...withoutParts } = entry;
+      return driver.recordToolCall(lease, withoutParts);
+    },
+  })),
   brokenDriver('ledger.finished-stays', 'lets the last record win', () => {
     const calls = new Map<string, ToolLedgerEntry>();
     return {

@@ -1,0 +1,78 @@
+import { isBase64 } from '../content/bytes.ts';
+import type { FunctionResponsePart, Part } from '../content/content.ts';
+import { sealJson } from '../content/copy-json.ts';
+import { isRecord } from '../content/json.ts';
+import { InvalidEventError, SizeLimitError } from '../errors.ts';
+
+/** Parts that one result may have. */
+const MAX_PARTS = 16;
+/** Characters of base64 that the parts of one result may have together: 7.5 MiB of data. */
+const MAX_DATA_CHARACTERS = 10_485_760;
+
+const BRAND: unique symbol = Symbol.for('eventloom.toolResult') as never;
+
+/** The parameters of `toolResult`. */
+export interface ToolResultParams {
+  /** The response that the model and the callbacks read. */
+  readonly response: Readonly<Record<string, unknown>>;
+  /** At most 16 parts, each with `inlineData` or `fileData`; 10 MiB of base64 together. */
+  readonly parts?: readonly Part[] | undefined;
+}
+
+/** A tool result with media: see `toolResult`. No interface, so that a callback that gives an object may give one. */
+export type ToolResult = {
+  readonly [BRAND]: true;
+  readonly response: Readonly<Record<string, unknown>>;
+  readonly parts: readonly FunctionResponsePart[];
+};
+
+/**
+ * Makes a tool result with media:
+ *
+ *     return toolResult({ response: { page: 3 }, parts: [{ inlineData: { mimeType: 'image/png', data } }] });
+ *
+ * The parts are stored in the function response of the event. The model receives them in the function response, or behind it in the same
+ * user content if it takes none there. A streaming tool returns the result, or yields it as `new FinalToolResult(toolResult(…))`.
+ *
+ * @throws InvalidEventError for a response that is no object and for a part that is no media
+ * @throws SizeLimitError for more parts or data than a result may have
+ */
+export function toolResult({ response, parts = [] }: ToolResultParams): ToolResult {
+  if (!isRecord(response)) throw new InvalidEventError('toolResult: response must be an object', { path: 'response' });
+  if (parts.length > MAX_PARTS)
+    throw new SizeLimitError(`toolResult: has ${parts.length} parts; at most ${MAX_PARTS} are allowed`);
+  const media = parts.map(toMediaPart);
+  const length = media.reduce((sum, { inlineData }) => sum + (inlineData?.data?.length ?? 0), 0);
+  if (length > MAX_DATA_CHARACTERS)
+    throw new SizeLimitError(
+      `toolResult: parts have ${length} characters of base64; at most ${MAX_DATA_CHARACTERS} are allowed; save larger files as artifacts`,
+    );
+  const sealed = sealJson(media);
+  if ('fault' in sealed) throw new InvalidEventError(`toolResult: parts.${sealed.fault.path}: ${sealed.fault.reason}`);
+  return { [BRAND]: true, response, parts: sealed.value as readonly FunctionResponsePart[] };
+}
+
+/** True for a result made by `toolResult`, also by another loaded copy of this package. */
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+function toMediaPart(part: Part, index: number): FunctionResponsePart {
+  const path = `parts[${index}]`;
+  const { inlineData, fileData, mediaProcessing } = part;
+  const fail = (fault: string): never => {
+    throw new InvalidEventError(`toolResult: ${path}${fault}`, { path });
+  };
+  if ((inlineData === undefined) === (fileData === undefined)) fail(': must have inlineData or fileData');
+  if (inlineData) {
+    if (!inlineData.mimeType) fail('.inlineData.mimeType: is missing');
+    if (typeof inlineData.data !== 'string' || !isBase64(inlineData.data))
+      fail('.inlineData.data: must be base64 text');
+  }
+  if (fileData && !fileData.fileUri) fail('.fileData.fileUri: is missing');
+  return {
+    ...(inlineData && { inlineData }),
+    ...(fileData && { fileData }),
+    ...(mediaProcessing !== undefined && { mediaProcessing }),
+  };
+}

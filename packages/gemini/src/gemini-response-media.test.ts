@@ -1,0 +1,48 @@
+import { createLlmRequest, type FunctionResponsePart } from '@eventloom/core';
+import { errorReply, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { expect, test } from 'vitest';
+import { DistantGemini } from './fixtures/distant-gemini.ts';
+import { Gemini } from './gemini.ts';
+
+const inline = (mimeType: string): FunctionResponsePart => ({ inlineData: { mimeType, data: 'aGk=' } });
+const byUri = (mimeType: string): FunctionResponsePart => ({ fileData: { mimeType, fileUri: 'gs://a' } });
+const atKey = new Gemini({ model: 'gemini-flash-latest', apiKey: 'a-test-key' });
+const atVertex = new Gemini({ model: 'gemini-flash-latest', vertexai: true, project: 'p' });
+
+test.each([
+  ['gemini-3-pro-preview', inline('image/png'), true, true],
+  ['publishers/google/models/gemini-3.5-flash', inline('application/pdf'), true, true],
+  ['gemini-12-flash', inline('text/plain'), true, true],
+  ['gemini-3-pro-preview', byUri('image/webp'), false, true],
+  ['gemini-3-pro-preview', inline('audio/wav'), false, false],
+  ['gemini-3-pro-preview', byUri('video/mp4'), false, false],
+  ['gemini-3-pro-preview', { fileData: { fileUri: 'gs://a' } }, false, false],
+  ['gemini-2.5-pro', inline('image/png'), false, false],
+  ['gemini-flash-latest', inline('image/png'), false, false],
+  ['my-gemini-3', inline('image/png'), false, false],
+] as const)('%s takes %j in a function response: %s, on Vertex AI: %s', (model, part, key, vertex) => {
+  expect(atKey.supportsFunctionResponsePart(model, part)).toBe(key);
+  expect(atVertex.supportsFunctionResponsePart(model, part)).toBe(vertex);
+});
+
+test('a fallback model that takes no media in function responses receives it behind them', async () => {
+  const server = await DistantGemini.start();
+  await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), jsonReply(wireResponse('I see.')));
+  const model = new Gemini({
+    model: 'gemini-3-pro-preview',
+    apiKey: 'a-test-key',
+    baseUrl: server.url,
+    retry: { attempts: 1 },
+    fallbackModel: 'gemini-2.5-flash',
+  });
+  const png = inline('image/png');
+  const functionResponse = { id: 'c1', name: 'shoot', response: { page: 3 } };
+  const contents = [
+    { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'shoot', args: {} } }] },
+    { role: 'user', parts: [{ functionResponse: { ...functionResponse, parts: [png] } }] },
+  ];
+  for await (const _ of model.generateContentAsync({ ...createLlmRequest(), contents }));
+  const sent = (await server.requests()).map(({ body }) => (body as { contents: unknown[] }).contents.at(-1));
+  expect(sent).toEqual([contents[1], { role: 'user', parts: [{ functionResponse }, png] }]);
+  await server.close();
+});
