@@ -8,10 +8,13 @@ import {
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
-import { ObservedGenerator, startOperation } from '@eventloom/core/internal';
+import { observeGenerator, startOperation } from '@eventloom/core/internal';
 
 type Events = AsyncGenerator<Event, void, void>;
 type Step = IteratorResult<Event, void>;
+
+/** How long an agent may take to close when its run has ended. Its session is released after that. */
+const CLOSE_TIMEOUT_MS = 5000;
 
 const DONE: Step = { done: true, value: undefined };
 
@@ -87,13 +90,22 @@ export class AgentDriver implements Events {
 
   /**
    * Closes the agent that has control. Its failure to close is reported to the platform: it must not replace the
-   * reason why the run ended. An agent that is stuck is not waited for.
+   * reason why the run ended. An agent that still works on its next event is not waited for, and one that closes for five seconds.
    */
   async close(): Promise<void> {
-    const closing = this.return().catch((error: unknown) =>
-      reportUnlessStopped(this.#context.invocation.platform, error),
+    const { platform } = this.#context.invocation;
+    const closing = this.return().then(
+      () => undefined,
+      (error: unknown) => reportUnlessStopped(platform, error),
     );
-    if (!this.#isWorking) await closing;
+    if (this.#isWorking) return;
+    await new Promise<void>((resolve) => {
+      const cancel = platform.schedule(CLOSE_TIMEOUT_MS, resolve);
+      void closing.then(() => {
+        cancel();
+        resolve();
+      });
+    });
   }
 
   [Symbol.asyncIterator](): this {
@@ -164,7 +176,7 @@ export class AgentDriver implements Events {
 function start(context: InvocationContext): Events {
   const operation = startOperation(context.invocation, { kind: 'agent', context });
   const run = (): Events => (context.progress.isTurnDue() ? startAfterYielding(context) : context.agent.runIn(context));
-  return operation ? new ObservedGenerator(operation, operation.run(run), context.abortSignal) : run();
+  return operation ? observeGenerator(operation, operation.run(run), context.abortSignal) : run();
 }
 
 /**

@@ -12,10 +12,10 @@ import {
   StateValueError,
 } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { modelEvent } from '@eventloom/testing';
+import { Gate, modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Recording, twice } from './fixtures/failing-agents.ts';
-import { expectFree, KEY, runToError, scenario } from './fixtures/scenario.ts';
+import { Recording, throwing, twice } from './fixtures/failing-agents.ts';
+import { expectFree, KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
 
 // Storage.
 
@@ -213,4 +213,38 @@ test('an event that cannot be stored fails the run, and the agent does not go on
   expect(error).toBeInstanceOf(StateValueError);
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
   expect(await stored()).toHaveLength(2);
+});
+
+test('a reader that leaves at the error event keeps no plugin from being told', async () => {
+  const plugin = new Recording('recording');
+  const { runner } = await scenario({ agent: throwing, plugins: [plugin] });
+  for await (const event of runner.runAsync(saying('hi'))) if (event.errorCode !== undefined) break;
+  expect(plugin.log).toEqual([expect.objectContaining({ code: 'AGENT' })]);
+});
+
+test('an agent that is stuck in its finally block keeps the session for five seconds at most', async () => {
+  const gate = new Gate();
+  const { runner, platform } = await scenario({
+    async *agent() {
+      try {
+        yield modelEvent('bot', 'one');
+      } finally {
+        await gate.pass();
+      }
+    },
+  });
+  const stream = runner.runAsync(saying('hi'));
+  await stream.next();
+  const left = stream.return(undefined);
+  await gate.reached;
+  platform.advance(5000);
+  await left;
+  await expectFree(runner);
+});
+
+test('a stream that is closed before its first event has not started', async () => {
+  const { runner } = await scenario({ agent: throwing });
+  const stream = runner.runAsync(saying('hi'));
+  await stream.return(undefined);
+  expect(await stream.whenStarted()).toBe(false);
 });

@@ -19,6 +19,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
 export class EventRunStream implements RunStream {
   readonly #control: RunControl;
   readonly #events: AsyncGenerator<Event, void, undefined>;
+  #isBegun = false;
 
   constructor(control: RunControl, events: AsyncGenerator<Event, void, undefined>) {
     this.#control = control;
@@ -34,15 +35,24 @@ export class EventRunStream implements RunStream {
   }
 
   next(): Promise<IteratorResult<Event, void>> {
+    this.#isBegun = true;
     return this.#events.next();
   }
 
   return(): Promise<IteratorResult<Event, void>> {
+    this.#endUnbegun();
     return this.#events.return(undefined);
   }
 
   throw(error: unknown): Promise<IteratorResult<Event, void>> {
+    this.#endUnbegun();
     return this.#events.throw(error);
+  }
+
+  /** A generator that is closed before its first step runs none of its code. */
+  #endUnbegun(): void {
+    if (!this.#isBegun) this.#control.end(false);
+    this.#isBegun = true;
   }
 
   [Symbol.asyncIterator](): this {

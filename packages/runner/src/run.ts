@@ -107,8 +107,13 @@ export async function* run(
       failure = toRunError(thrown, control.abortReason, failed);
       const { event, isRecorded } = await storeFailure(context, committer, failure, thrown, failed);
       if (!isUnrecordable(failure)) outcome = isRecorded ? 'failed' : 'unrecorded';
-      if (event) yield event;
-      await notifyPlugins(context, failure);
+      control.operation?.fail(failure);
+      try {
+        if (event) yield event;
+      } finally {
+        // Also when the reader leaves at the error event.
+        await notifyPlugins(context, failure);
+      }
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
     }

@@ -198,3 +198,15 @@ test('a confirmed long-running tool is run once, and its result comes as any oth
 test.each([0, -1, Number.NaN])('a requestTtlMs of %d is a configuration error', async (requestTtlMs) => {
   await expect(setUp([], {}, { requestTtlMs })).rejects.toThrow('requestTtlMs must be a positive number');
 });
+
+test('two calls that the model gave one id are confirmed each for itself', async () => {
+  const pay = (n: number) => ({ ...call(n), id: 'call_0' });
+  const { send, ran } = await setUp([{ calls: [pay(1)] }, 'Later.', { calls: [pay(2)] }, 'One.', 'Two.']);
+  const [one] = asked(await send({ text: 'pay 1' }));
+  await send({ text: 'something else' });
+  const [two] = asked(await send({ text: 'pay 2' }));
+  await send(answer(one, { confirmed: true }));
+  expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
+  await send(answer(two, { confirmed: true }));
+  expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }, { n: 2 }]);
+});

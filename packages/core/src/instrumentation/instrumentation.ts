@@ -138,13 +138,24 @@ export class ObservedOperation {
   }
 }
 
-/** A generator whose steps run inside an operation, which ends with it. */
-export class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
+/**
+ * Runs the steps of a generator inside an operation, which ends with it.
+ *
+ * @param abortSignal ends the operation when it fires while the generator works: the generator need not listen to it
+ */
+export function observeGenerator<T>(
+  operation: ObservedOperation,
+  inner: AsyncGenerator<T, void, void>,
+  abortSignal: AbortSignal,
+): AsyncGenerator<T, void, void> {
+  return new ObservedGenerator(operation, inner, abortSignal);
+}
+
+class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
   readonly #operation: ObservedOperation;
   readonly #inner: AsyncGenerator<T, void, void>;
   #isWorking = false;
 
-  /** @param abortSignal ends the operation when it fires while the generator works: it need not listen to it */
   constructor(operation: ObservedOperation, inner: AsyncGenerator<T, void, void>, abortSignal: AbortSignal) {
     this.#operation = operation;
     this.#inner = inner;

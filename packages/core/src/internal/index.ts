@@ -6,5 +6,5 @@ export { sealJson } from '../content/copy-json.ts';
 export { afterCovered } from '../event/event-actions.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
-export { combineInstrumentation, ObservedGenerator, startOperation } from '../instrumentation/instrumentation.ts';
+export { combineInstrumentation, observeGenerator, startOperation } from '../instrumentation/instrumentation.ts';
 export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';

@@ -6,7 +6,7 @@ import {
   type LlmResponse,
   toError,
 } from '@eventloom/core';
-import { ObservedGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
+import { observeGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
 import type { Step } from '../agent-turn.ts';
 import { copyRequest } from './copy-request.ts';
 
@@ -62,7 +62,7 @@ export class ModelCall {
     const ask = (): AsyncGenerator<LlmResponse, void, void> =>
       model.generateContentAsync(request, streaming, abortSignal);
     this.#operation = operation;
-    return operation ? new ObservedGenerator(operation, operation.run(ask), abortSignal) : ask();
+    return operation ? observeGenerator(operation, operation.run(ask), abortSignal) : ask();
   }
 
   /** The response as the callbacks want it. */

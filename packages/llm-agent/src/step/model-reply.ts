@@ -13,6 +13,7 @@ import {
   TRANSFER_TAG,
   CallbackContext,
 } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import type { Step } from '../agent-turn.ts';
 import { withCodeTags } from '../code-execution/code-run.ts';
 import { copyPlain } from './copy-request.ts';
@@ -95,17 +96,24 @@ export class ModelReply {
     return this.#tagged(event);
   }
 
-  /** Gives an id to each call to run that has none, or that of an earlier one, so that its response finds it. */
+  /**
+   * Gives an id to each call to run that has none, or that of an earlier call on this branch, so that a response names one call: some
+   * models number the calls of every reply alike.
+   */
   #withCallIds(parts: readonly Part[], calls: ReadonlySet<FunctionCall>): Part[] {
-    const ids = new Set<string>();
+    const { session, invocation, branch, platform } = this.#step.context;
+    const known = Calls.of(session, invocation.derived);
+    const ids = new Map<string, number>();
     return parts.map((part) => {
       const call = part.functionCall;
       if (!call || !calls.has(call)) return part;
-      if (call.id && !ids.has(call.id)) {
-        ids.add(call.id);
-        return part;
-      }
-      return { ...part, functionCall: { ...call, id: `adk-${this.#step.context.platform.newUuid()}` } };
+      if (!call.id) return { ...part, functionCall: { ...call, id: `adk-${platform.newUuid()}` } };
+      const times = ids.get(call.id) ?? 0;
+      ids.set(call.id, times + 1);
+      if (times === 0 && !known.newest(call.id, branch)) return part;
+      // Not random: a run that is killed and resumed names its calls alike.
+      const id = `adk-${call.id}-${known.named(call.id).length + times + 1}`;
+      return { ...part, functionCall: { ...call, id } };
     });
   }
 

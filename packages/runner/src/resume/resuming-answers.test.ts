@@ -59,14 +59,14 @@ describe('an answer alone goes on with the run that asked', () => {
     ]);
   });
 
-  test('of two runs whose calls have the same id the newer one, unless a run is named', async () => {
+  test('of two runs whose models gave their calls one id, the run whose stored id it names', async () => {
     const { run, begin } = await setUp();
     const older = await begin(flow([WAIT], []));
     const newer = await begin(flow([WAIT], []));
     const first = await run(flow(['a'], ['b']), { invocationId: older.invocationId, ...answer('c1') });
     expect(first.map((event) => event.invocationId)).toContain(older.invocationId);
     expect(textsOf(first)).toEqual(['asks: a', 'follows: b']);
-    expect(textsOf(await run(flow(['c'], ['d']), answer('c1')))).toEqual(['asks: c', 'follows: d']);
+    expect(textsOf(await run(flow(['c'], ['d']), answer('adk-c1-2')))).toEqual(['asks: c', 'follows: d']);
     await expect(run(flow([], []), { invocationId: newer.invocationId })).rejects.toThrow(/is over/);
   });
 
