@@ -1,3 +1,4 @@
+import { systemPlatform } from '@eventloom/core';
 import { createReporter, errorResponse } from '@eventloom/server/internal';
 import { AppStateObject } from './app-state-object.ts';
 import type { CloudflareBindings, ObjectState } from './cloudflare-bindings.ts';
@@ -39,7 +40,7 @@ export interface CloudflareServer<Env> {
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,
 ): CloudflareServer<Env> {
-  const report = createReporter(options.onError);
+  const report = createReporter(systemPlatform, options.onError);
   const routers = new WeakMap<Env, WorkerRouter<Env>>();
   const routerOf = (env: Env): WorkerRouter<Env> => {
     const router = routers.get(env) ?? new WorkerRouter(env, options, report);

@@ -63,7 +63,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   checkServerOptions(options);
   const platform = options.platform ?? systemPlatform;
   const limits = limitsOver(DEFAULT_LIMITS, options.limits);
-  const report = createReporter(options.onError);
+  const report = createReporter(platform, options.onError);
   const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
   const server: ServerContext = {
     runners,

@@ -60,7 +60,10 @@ export interface ServerOptions {
   readonly version?: Readonly<Record<string, string>> | undefined;
   /** The clock and timers. Default: the system's. */
   readonly platform?: Platform | undefined;
-  /** Told of every failure that is the server's own (status 500 and above). Default: `console.error`. */
+  /**
+   * Called with every failure that is the server's own (status 500 and above). An error that it throws, or a promise that it returns and
+   * that rejects, is reported through `platform.background`. Default: `console.error`.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

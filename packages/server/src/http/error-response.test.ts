@@ -4,7 +4,7 @@ import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import * as server from '../index.ts';
@@ -85,3 +85,37 @@ test.each(AGENTS)('what %s threw is told to the program and not to clients, nor 
 test('the words of an error that is thrown on purpose are for clients', () => {
   expect(errorBody(new AgentError('no such order'))).toEqual({ error: 'no such order', code: 'AGENT' });
 });
+
+const BROKEN_REPORTERS: readonly (readonly [string, () => unknown])[] = [
+  ['throws', fail],
+  ['rejects', () => Promise.reject(new Error(SECRET))],
+];
+
+test.each(BROKEN_REPORTERS)(
+  'an onError that %s costs no run its end, and its error goes to the platform beside the failure',
+  async (_, onError) => {
+    const agent = new LlmAgent({ name: 'helper', model: new BrokenModel() });
+    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    const background: Promise<unknown>[] = [];
+    const platform = { ...fixedPlatform(), background: (work: Promise<unknown>) => void background.push(work) };
+    const server = createServer({
+      runners: [runner],
+      onError,
+      platform,
+      limits: { maxRuns: 1, unfinishedRunsEveryMs: 0 },
+    });
+    const send = async (method: string, path: string, body?: object) => {
+      const init = { method, ...(body && { body: JSON.stringify(body) }) };
+      return (await server.fetch(new Request(`http://localhost${path}`, init))).status;
+    };
+    const session = '/apps/app/users/ann/sessions/s';
+    const message = { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+    await send('POST', session, {});
+    expect([await send('POST', '/run', message), await send('POST', '/run', message)]).toEqual([500, 500]);
+    expect(server.runsInFlight).toBe(0);
+    expect(await send('DELETE', session)).toBe(200);
+    await server.drain(0);
+    const reasons = (await Promise.allSettled(background)).map((result) => 'reason' in result && String(result.reason));
+    expect(reasons).toEqual(expect.arrayContaining([`Error: ${SECRET}`, `AgentError: ${SECRET}`]));
+  },
+);

@@ -1,4 +1,4 @@
-import { EventloomError, ShuttingDownError } from '@eventloom/core';
+import { EventloomError, type Platform, reportTo, ShuttingDownError } from '@eventloom/core';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RateLimitedError } from '../errors.ts';
 
@@ -73,11 +73,23 @@ export function errorStatus(code: string): number {
   return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
 }
 
-/** Creates a function that reports each unexpected failure of the server once: a run's failure is also its request's. */
+/**
+ * Creates a function that reports each unexpected failure of the server once: a run's failure is also its request's. The function never
+ * throws: an error of `onError` goes to the platform, together with the error that `onError` was called with.
+ */
 export function createReporter(
-  onError: (error: unknown) => void = (error) => console.error(error),
+  platform: Platform,
+  onError: (error: unknown) => unknown = (error) => console.error(error),
 ): (error: unknown) => void {
   const reported = new WeakSet<object>();
+  const notify = async (error: unknown): Promise<void> => {
+    try {
+      await onError(error);
+    } catch (thrown) {
+      reportTo(platform, error);
+      throw thrown;
+    }
+  };
   return (error) => {
     if (EventloomError.isInstance(error) && (errorStatus(error.code) < 500 || ShuttingDownError.isInstance(error)))
       return;
@@ -85,7 +97,7 @@ export function createReporter(
       if (reported.has(error)) return;
       reported.add(error);
     }
-    onError(error);
+    platform.background(notify(error));
   };
 }
 

@@ -1,9 +1,16 @@
-import { AgentError, createEvent, type Event, RunAbortedError, SessionBusyError } from '@eventloom/core';
-import { Gate } from '@eventloom/testing';
+import {
+  AgentError,
+  createEvent,
+  type Event,
+  RunAbortedError,
+  serializeEvent,
+  SessionBusyError,
+} from '@eventloom/core';
+import { fixedPlatform, Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { RunNotFoundError } from '../errors.ts';
 import type { BeginRun, RunEvents } from './hosted-run.ts';
-import { KEY, readAll, say, setUp, streamOf } from './fixtures/registered-runs.ts';
+import { KEY, readAll, say, setUp, streamOf, turn } from './fixtures/registered-runs.ts';
 
 describe('a run', () => {
   test('is read from its first event to its end', async () => {
@@ -73,6 +80,19 @@ describe('a run', () => {
     expect(run.failure?.message).toBe('the run was cancelled');
   });
 
+  test('ends for those who wait for it when a follower throws', async () => {
+    const { registry, reported } = setUp();
+    const run = registry.start(KEY, streamOf());
+    const failure = new Error('cannot be told');
+    const notify = (): void => {
+      throw failure;
+    };
+    run.follow({ notify, probe: () => undefined });
+    await run.ended;
+    await turn(fixedPlatform());
+    expect([registry.inFlight, reported]).toEqual([0, [failure]]);
+  });
+
   test('that fails before its first event, unheard of, is not kept', async () => {
     const { registry } = setUp();
     const run = registry.start(KEY, streamOf(new AgentError('no')));
@@ -121,5 +141,22 @@ describe('a run that goes on unasked', () => {
     const run = registry.start(KEY, going(opened, opened, { failure }), { invocationId: 'e-left', isUnasked: true });
     await run.ended;
     expect(registry.find(KEY, 'e-left')).toBe(before);
+  });
+
+  test.each([true, false])('releases its events when it never had its session (unasked: %s)', async (isUnasked) => {
+    const long = say('x'.repeat(150));
+    const { registry } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });
+    const resumed = { invocationId: 'e-left' };
+    const begin =
+      (event: Event): BeginRun =>
+      (signal) =>
+        Object.assign(streamOf(event)(signal), resumed);
+    await registry.start(KEY, begin(say('before')), resumed).ended;
+    await registry.start(KEY, begin(long), { ...resumed, isUnasked }).ended;
+    await registry.start(KEY, begin(long), { ...resumed, isUnasked }).ended;
+    const gate = new Gate();
+    registry.start(KEY, streamOf(long, gate));
+    await gate.reached;
+    expect(() => registry.start(KEY, streamOf())).not.toThrow();
   });
 });

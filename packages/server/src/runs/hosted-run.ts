@@ -40,6 +40,8 @@ export interface RunHost {
   /** Told of each event before any follower is: makes room where the limits ask for it. */
   appended(run: FollowedRun, chars: number): void;
   ended(run: HostedRun): void;
+  /** Reports an error that no caller of the run gets. */
+  report(error: unknown): void;
   /** Lets other processes know of the run, where there are any. */
   publish(run: HostedRun): RunPublication | undefined;
   /** Calls back once after `delayMs`; the returned function calls it off. */
@@ -78,7 +80,7 @@ export class HostedRun extends FollowedRun {
     this.#host = host;
     this.#controller = controller;
     if (firstSeq === undefined) this.#publication = host.publish(this);
-    void this.#drive(stream);
+    void this.#drive(stream).catch((error: unknown) => host.report(error));
   }
 
   #begun(isResumable: boolean | undefined): void {
@@ -184,12 +186,16 @@ export class HostedRun extends FollowedRun {
       // What the run itself did not throw leaves it with its session.
       await stream.return().catch(() => undefined);
     }
-    this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
-    this.#host.ended(this);
-    this.#publication?.notify(true);
-    this.#opened.resolve();
-    this.#settled.resolve();
-    this.#ended.resolve();
+    try {
+      this.end(this.#failure && JSON.stringify(errorBody(this.#failure)));
+    } finally {
+      // A failure of this bookkeeping must not leave the run in flight, or its callers waiting.
+      this.#opened.resolve();
+      this.#settled.resolve();
+      this.#ended.resolve();
+      this.#host.ended(this);
+      this.#publication?.notify(true);
+    }
   }
 
   /** Who is to say again what the run has stored, and goes on with, would say it twice. */

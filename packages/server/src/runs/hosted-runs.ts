@@ -23,14 +23,15 @@ export class HostedRuns implements RunHost {
   readonly #inFlight = new Map<string, HostedRun>();
   /** Runs that nobody asked for and that do not have their session yet. */
   readonly #unseen = new Map<string, HostedRun>();
-  readonly #report: (error: unknown) => void;
+  /** Reports each failure of a run. */
+  readonly report: (error: unknown) => void;
   readonly #relay: RunRelay | undefined;
 
   /** @param report told of each failure of a run */
   constructor(platform: Platform, limits: ServerLimits, report: (error: unknown) => void, relay: RunRelay | undefined) {
     this.#platform = platform;
     this.#limits = limits;
-    this.#report = report;
+    this.report = report;
     this.#memory = new RunMemory(platform, limits);
     this.#relay = relay;
   }
@@ -87,15 +88,19 @@ export class HostedRuns implements RunHost {
   }
 
   ended(run: HostedRun): void {
-    if (run.failure !== undefined) this.#report(run.failure);
     const name = nameOfRun(run.key, run.invocationId);
     const wasSeen = !this.#unseen.delete(name);
     this.#inFlight.delete(name);
     const isUnheard = run.buffer.isEmpty && !run.wasFollowed && !run.hasEarlier;
     // A run that failed before anybody heard of it is told of in the answer to its request, and nobody can ask for it. One that was to go on and
     // never had its session leaves what is kept of it as it is.
-    if (!wasSeen || isUnheard || this.#memory.kept.get(name)) run.forgetElsewhere();
-    else this.#memory.keep(run);
+    if (!wasSeen || isUnheard || this.#memory.kept.get(name)) {
+      run.forgetElsewhere();
+      this.#memory.released(run.buffer.chars);
+    } else {
+      this.#memory.keep(run);
+    }
+    if (run.failure !== undefined) this.report(run.failure);
   }
 
   /** A run of this session, in flight or ended a short while ago. */
