@@ -12,7 +12,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   TASK_COMPLETED,
 } from '@eventloom/core';
-import { type ResumedCalls, startCalls, type Step } from '@eventloom/llm-agent/internal';
+import { type ResumedCalls, startCalls, type AgentTurn } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { Semaphore } from './semaphore.ts';
@@ -38,7 +38,7 @@ export interface LiveCallsParams {
 /** Calls to start: those of a committed event, or calls that resume because a person answered. */
 export interface CallsToStart {
   /** The agent that made the calls. */
-  readonly step: Step;
+  readonly turn: AgentTurn;
   readonly tools: LlmRequest['toolsDict'];
   readonly eventId: string;
   readonly calls: readonly FunctionCall[];
@@ -114,13 +114,13 @@ export class LiveCalls {
     }
   }
 
-  async #run(call: FunctionCall, { step, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
+  async #run(call: FunctionCall, { turn, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
     const { run, context, onSettled, emit } = this.#params;
     const guard = context.forkAbort();
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? run.openInput(id) : undefined;
-    const answers = new CallAnswers({ ...this.#params, context: step.context, call, tool });
+    const answers = new CallAnswers({ ...this.#params, context: turn.context, call, tool });
     const running: Running = { call, guard, input, answers, isInterrupted: false };
     this.#running.add(running);
     // Calls that do not end by themselves, calls that end those, and calls that the user's speech waits for are not limited.
@@ -129,7 +129,7 @@ export class LiveCalls {
     try {
       if (guard.signal.aborted) return;
       const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
-      const part = { ...step, context: step.context.withAbort(guard) };
+      const part = { ...turn, context: turn.context.withAbort(guard) };
       const calls = startCalls(part, [call], tools, origin, resumed).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
@@ -138,7 +138,7 @@ export class LiveCalls {
       }
       const { event } = next.value;
       if (guard.signal.aborted || !event) return;
-      const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, step.context);
+      const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, turn.context);
       // Control goes to one agent.
       running.isInterrupted = givesControl && this.#isGivingControl;
       if (running.isInterrupted) return;

@@ -12,7 +12,13 @@ import {
 } from '@eventloom/core';
 import { moveResponseParts } from '@eventloom/core/internal';
 import type { LlmAgent } from '@eventloom/llm-agent';
-import { EmittedEvents, missingToolsetsEvent, ModelCall, resolveModel, type Step } from '@eventloom/llm-agent/internal';
+import {
+  EmittedEvents,
+  missingToolsetsEvent,
+  ModelCall,
+  resolveModel,
+  type AgentTurn,
+} from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
 import { givesControlAway, LiveCalls } from './live-calls.ts';
 import { type Ending, LiveEnding } from './live-ending.ts';
@@ -59,7 +65,7 @@ export async function* runLiveFlow(
 
 /** One agent's part of a live run: its connections, one after the other, and the input, output and calls around them. */
 class LiveFlow {
-  readonly #step: Step;
+  readonly #turn: AgentTurn;
   readonly #context: InvocationContext;
   readonly #emitted: EmittedEvents;
   readonly #run: QueueLiveRun;
@@ -76,10 +82,10 @@ class LiveFlow {
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
 
-  constructor(step: Step, emitted: EmittedEvents, run: QueueLiveRun) {
-    const { context } = step;
+  constructor(turn: AgentTurn, emitted: EmittedEvents, run: QueueLiveRun) {
+    const { context } = turn;
     const { queue } = run;
-    this.#step = step;
+    this.#turn = turn;
     this.#context = context;
     this.#emitted = emitted;
     this.#run = run;
@@ -110,12 +116,12 @@ class LiveFlow {
       recordings,
       closeTimeout,
       emit,
-      onWritten: (event) => resumeAnswered(step, event, this.#tools, this.#calls, emit),
+      onWritten: (event) => resumeAnswered(turn, event, this.#tools, this.#calls, emit),
       onEmpty: () => this.#ending.end('closed'),
       onFailure: fail,
     });
     this.#output = new LiveOutput({
-      step,
+      turn,
       recordings,
       closeTimeout,
       emit,
@@ -123,7 +129,7 @@ class LiveFlow {
         // From here on the user speaks to the agent that control moves to.
         for (const call of calls) if (givesControlAway(call, context)) this.#input.hold(call);
       },
-      run: (eventId, calls) => this.#calls.start({ step, tools: this.#tools, eventId, calls }),
+      run: (eventId, calls) => this.#calls.start({ turn, tools: this.#tools, eventId, calls }),
     });
     this.#calls = new LiveCalls({
       run,
@@ -132,7 +138,7 @@ class LiveFlow {
       emit,
       answer: (functionResponse) => {
         const takes = (part: FunctionResponsePart): boolean =>
-          step.model.supportsFunctionResponsePart(step.model.model, part);
+          turn.model.supportsFunctionResponsePart(turn.model.model, part);
         const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, takes);
         const media = parts.slice(1);
         this.#input.answers.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
@@ -237,7 +243,7 @@ class LiveFlow {
 
   /** Opens a connection and reads it to its end. */
   async #runConnection(): Promise<void> {
-    const { model, context } = this.#step;
+    const { model, context } = this.#turn;
     const { handle } = this.#session;
     // Without a handle the connection knows only the history, which must hold the words so far.
     if (handle === undefined) await this.#output.flush(true);
@@ -276,10 +282,10 @@ class LiveFlow {
 
   async #prepare(handle: string | undefined) {
     const actions = createEventActions();
-    const request = await prepareLiveRequest(this.#step, handle, this.#calls, actions);
+    const request = await prepareLiveRequest(this.#turn, handle, this.#calls, actions);
     const missing = missingToolsetsEvent(this.#context);
     if (missing) await this.#emit(missing);
-    const call = new ModelCall(this.#step, request, actions);
+    const call = new ModelCall(this.#turn, request, actions);
     return { call, answer: await this.#output.begin(call) };
   }
 

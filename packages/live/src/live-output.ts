@@ -10,13 +10,13 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@eventloom/core';
-import { type ModelCall, ModelReply, saveOutput, type Step } from '@eventloom/llm-agent/internal';
+import { type ModelCall, ModelReply, saveOutput, type AgentTurn } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
 
 export interface LiveOutputParams {
-  readonly step: Step;
+  readonly turn: AgentTurn;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;
   /** Emits an event; resolves when it is committed. */
@@ -38,9 +38,9 @@ export class LiveOutput {
 
   constructor(params: LiveOutputParams) {
     this.#params = params;
-    this.#context = params.step.context;
+    this.#context = params.turn.context;
     this.#turn = new LiveTurn(this.#context, (content) => {
-      const event = new ModelReply(params.step, this.#tools).whole({ content }, createEventActions());
+      const event = new ModelReply(params.turn, this.#tools).whole({ content }, createEventActions());
       const { usageMetadata: _, ...callEvent } = event;
       return callEvent;
     });
@@ -62,7 +62,7 @@ export class LiveOutput {
 
   /** Emits the answer of a callback in place of the model's. */
   async answer(response: LlmResponse): Promise<void> {
-    const reply = new ModelReply(this.#params.step, {});
+    const reply = new ModelReply(this.#params.turn, {});
     await this.#params.emit(reply.whole(response, this.#call?.actions ?? createEventActions()));
   }
 
@@ -93,10 +93,10 @@ export class LiveOutput {
 
   /** Emits an event. Keeps whole texts of the agent under its output key. */
   #pass(event: Event): Promise<void> {
-    const { step, emit } = this.#params;
-    if (step.agent.outputKey !== undefined && event.partial !== true && event.author !== 'user') {
+    const { turn, emit } = this.#params;
+    if (turn.agent.outputKey !== undefined && event.partial !== true && event.author !== 'user') {
       const text = contentText(event.content) || event.outputTranscription?.text;
-      if (text) saveOutput(step, event.actions, text);
+      if (text) saveOutput(turn, event.actions, text);
     }
     return emit(event);
   }

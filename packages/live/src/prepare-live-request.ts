@@ -8,7 +8,7 @@ import {
   Modality,
   type ResponseScheduling,
 } from '@eventloom/core';
-import { prepareRequest, type Step } from '@eventloom/llm-agent/internal';
+import { prepareRequest, type AgentTurn } from '@eventloom/llm-agent/internal';
 import type { LiveCalls } from './live-calls.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
 
@@ -28,18 +28,18 @@ const PASSED_ON = [
  * they are empty, because the service has the history.
  */
 export async function prepareLiveRequest(
-  step: Step,
+  turn: AgentTurn,
   handle: string | undefined,
   calls: LiveCalls,
   actions: EventActions,
 ): Promise<LlmRequest> {
-  const request = await prepareRequest(step, actions);
+  const request = await prepareRequest(turn, actions);
   const listens = Object.values(request.toolsDict).some((tool) => tool.hasInputStream);
   if (listens && !getOwn(request.toolsDict, STOP_STREAMING))
     appendTools(request, [new StopStreamingTool((toolName) => calls.stopStreaming(toolName))]);
   declareNonBlocking(request);
   const { config } = request;
-  const { runConfig, invocation } = step.context;
+  const { runConfig, invocation } = turn.context;
   config.responseModalities = [...(runConfig.responseModalities ?? [Modality.AUDIO])];
   if (invocation.rootAgent.subAgents.length > 0) {
     config['inputAudioTranscription'] = {};

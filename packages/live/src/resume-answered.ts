@@ -1,34 +1,34 @@
 import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
 import { type Call, Calls } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
-import { answersTo, prepareTools, resolveModel, type Step } from '@eventloom/llm-agent/internal';
+import { answersTo, prepareTools, resolveModel, type AgentTurn } from '@eventloom/llm-agent/internal';
 import type { LiveCalls } from './live-calls.ts';
 
 /** Resumes the calls that an event of the client answers: those of the agent that has control, and those of agents before it. */
 export async function resumeAnswered(
-  step: Step,
+  turn: AgentTurn,
   event: Event,
   ownTools: LlmRequest['toolsDict'],
   running: LiveCalls,
   emit: (event: Event) => Promise<void>,
 ): Promise<void> {
-  const { session, invocation } = step.context;
+  const { session, invocation } = turn.context;
   const stored = session.events.findLast(({ id }) => id === event.id);
   const answered = stored ? Calls.of(session, invocation.derived).answeredIn(stored) : [];
-  for (const theirs of [step, ...otherAgents(step, answered)]) {
+  for (const theirs of [turn, ...otherAgents(turn, answered)]) {
     const { resumed } = answersTo(answered, theirs.context);
     if (resumed.size === 0) continue;
-    const prepared = theirs === step ? undefined : await prepareTools(theirs);
+    const prepared = theirs === turn ? undefined : await prepareTools(theirs);
     if (prepared?.changes) await emit(prepared.changes);
     const tools = prepared?.tools ?? ownTools;
     const calls = Array.from(resumed.values(), ({ call }) => call);
-    running.start({ step: theirs, tools, eventId: '', calls, resumed });
+    running.start({ turn: theirs, tools, eventId: '', calls, resumed });
   }
 }
 
 /** Other agents that made these calls, without agents that the tree lost. */
-function otherAgents({ agent, context }: Step, answered: readonly Call[]): Iterable<Step> {
-  const steps = new Map<BaseAgent, Step>();
+function otherAgents({ agent, context }: AgentTurn, answered: readonly Call[]): Iterable<AgentTurn> {
+  const steps = new Map<BaseAgent, AgentTurn>();
   for (const { event } of answered) {
     const other = context.invocation.rootAgent.findAgent(event.author);
     if (!other || other.name === agent.name || steps.has(other) || !isLlmAgent(other)) continue;

@@ -3,7 +3,7 @@ import { isLlmAgent } from './is-llm-agent.ts';
 import type { LlmAgent } from './llm-agent.ts';
 
 /** The agent of a turn with its model and context: what every step of the think-act loop works with. */
-export interface Step {
+export interface AgentTurn {
   readonly agent: LlmAgent;
   readonly model: BaseLlm;
   readonly context: InvocationContext;

@@ -19,7 +19,7 @@ import { injectSessionState } from './instruction-template.ts';
 import { isLlmAgent } from './is-llm-agent.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
-import type { Step } from './agent-turn.ts';
+import type { AgentTurn } from './agent-turn.ts';
 import { addTools } from './tools.ts';
 import { SetModelResponseTool } from './set-model-response-tool.ts';
 import { identityInstruction } from './static-request.ts';
@@ -29,8 +29,8 @@ import { copyPlain } from './step/copy-request.ts';
  * Prepares the model request of one step; at once when no processor has to wait.
  * @param actions of the event that the model's answer will be
  */
-export function prepareRequest(step: Step, actions: EventActions): LlmRequest | Promise<LlmRequest> {
-  return process(createLlmRequest(), step, actions, 0);
+export function prepareRequest(turn: AgentTurn, actions: EventActions): LlmRequest | Promise<LlmRequest> {
+  return process(createLlmRequest(), turn, actions, 0);
 }
 
 /** The tools of one step alone. */
@@ -41,23 +41,23 @@ export interface PreparedTools {
 }
 
 /** Prepares the tools of one step alone, for calls that continue before the model is asked. */
-export async function prepareTools(step: Step): Promise<PreparedTools> {
+export async function prepareTools(turn: AgentTurn): Promise<PreparedTools> {
   const request = createLlmRequest();
   const actions = createEventActions();
-  for (const add of [addAgentTransfer, addTools, addOutputSchema]) await add(request, step, actions);
-  const changes = isEmptyActions(actions) ? undefined : step.context.createEvent({ actions });
+  for (const add of [addAgentTransfer, addTools, addOutputSchema]) await add(request, turn, actions);
+  const changes = isEmptyActions(actions) ? undefined : turn.context.createEvent({ actions });
   return { tools: request.toolsDict, changes };
 }
 
 function process(
   request: LlmRequest,
-  step: Step,
+  turn: AgentTurn,
   actions: EventActions,
   first: number,
 ): LlmRequest | Promise<LlmRequest> {
   for (let index = first; index < PROCESSORS.length; index++) {
-    const pending = PROCESSORS[index]?.(request, step, actions);
-    if (pending) return pending.then(() => process(request, step, actions, index + 1));
+    const pending = PROCESSORS[index]?.(request, turn, actions);
+    if (pending) return pending.then(() => process(request, turn, actions, index + 1));
   }
   return request;
 }
@@ -201,7 +201,7 @@ function cacheInfo({ agent, branch, session: { events }, invocation: { derived }
  * Adds one part of a model request. Changes that plugins and tools make meanwhile go into the actions of the event of the model's
  * answer.
  */
-export type RequestProcessor = (request: LlmRequest, step: Step, actions: EventActions) => void | Promise<void>;
+export type RequestProcessor = (request: LlmRequest, turn: AgentTurn, actions: EventActions) => void | Promise<void>;
 
 /** In this order: what a later processor adds comes after what an earlier one added. */
 const PROCESSORS: readonly RequestProcessor[] = [

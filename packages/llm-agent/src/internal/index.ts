@@ -4,7 +4,7 @@ export { effectiveEvents, effectiveHistory } from '../compaction/effective-histo
 export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
-export type { Step } from '../agent-turn.ts';
+export type { AgentTurn } from '../agent-turn.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
 export { asksPerson } from '../step/asks-person.ts';
 export { EmittedEvents } from '../step/emitted-events.ts';

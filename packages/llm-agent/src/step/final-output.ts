@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import type { SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { LlmAgent } from '../llm-agent.ts';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import { isCutShort } from './model-reply.ts';
 
 /** The answer in a final response, a value when there is an output schema; or what is wrong with it. */
@@ -46,14 +46,14 @@ function withoutFence(text: string): string {
 }
 
 /** Records the answer under the agent's output key. @throws StateValueError for a value that is not JSON */
-export function saveOutput({ agent, context }: Step, actions: EventActions, value: unknown): void {
+export function saveOutput({ agent, context }: AgentTurn, actions: EventActions, value: unknown): void {
   if (agent.outputKey !== undefined) new State(context.session.state, actions).set(agent.outputKey, value);
 }
 
 /** The answer that came by `set_model_response`, as the event that ends the turn. */
-export function structuredAnswer(step: Step, value: unknown): Event {
-  const event = step.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
-  saveOutput(step, event.actions, value);
+export function structuredAnswer(turn: AgentTurn, value: unknown): Event {
+  const event = turn.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
+  saveOutput(turn, event.actions, value);
   return { ...event, [STRUCTURED_OUTPUT]: value };
 }
 

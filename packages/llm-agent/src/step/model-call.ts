@@ -7,7 +7,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { observeGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import { copyRequest } from './copy-request.ts';
 
 /** The callbacks around one model call; their state changes gather in the actions of the event to come. */
@@ -17,16 +17,16 @@ export class ModelCall {
   readonly asksAfter: boolean;
   /** What the callbacks did to state and artifacts. */
   actions: EventActions;
-  readonly #step: Step;
+  readonly #turn: AgentTurn;
   readonly #asksBefore: boolean;
   /** Observes the call. */
   #operation: ObservedOperation | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   /** @param actions that the request was prepared with */
-  constructor(step: Step, request: LlmRequest, actions: EventActions) {
-    const { agent, context } = step;
-    this.#step = step;
+  constructor(turn: AgentTurn, request: LlmRequest, actions: EventActions) {
+    const { agent, context } = turn;
+    this.#turn = turn;
     this.actions = actions;
     this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
     this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
@@ -34,7 +34,7 @@ export class ModelCall {
   }
 
   get #context(): CallbackContext {
-    return new CallbackContext({ invocationContext: this.#step.context, eventActions: this.actions });
+    return new CallbackContext({ invocationContext: this.#turn.context, eventActions: this.actions });
   }
 
   /** Asks the callbacks before the call. A response is used instead of the model's. */
@@ -43,7 +43,7 @@ export class ModelCall {
   }
 
   async #before(): Promise<LlmResponse | undefined> {
-    const { agent, context } = this.#step;
+    const { agent, context } = this.#turn;
     const { request } = this;
     const callbackContext = this.#context;
     return (
@@ -54,7 +54,7 @@ export class ModelCall {
 
   /** Asks the model. Instrumentation observes the call, if there is any. */
   generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
-    const { model, context } = this.#step;
+    const { model, context } = this.#turn;
     const { abortSignal, invocation } = context;
     const { request } = this;
     if (!invocation.instrumentation) return model.generateContentAsync(request, streaming, abortSignal);
@@ -77,7 +77,7 @@ export class ModelCall {
   }
 
   async #after(response: LlmResponse): Promise<LlmResponse> {
-    const { agent, context } = this.#step;
+    const { agent, context } = this.#turn;
     const callbackContext = this.#context;
     try {
       const answer =
@@ -92,7 +92,7 @@ export class ModelCall {
 
   /** What the callbacks make of a failed call; undefined lets it fail. */
   async onError(thrown: unknown): Promise<LlmResponse | undefined> {
-    const { agent, context } = this.#step;
+    const { agent, context } = this.#turn;
     const error = toError(thrown);
     const request = this.#asksBefore ? this.request : copyRequest(this.request);
     const callbackContext = this.#context;

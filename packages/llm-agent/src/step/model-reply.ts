@@ -14,13 +14,13 @@ import {
   CallbackContext,
 } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import { withCodeTags } from '../code-execution/code-run.ts';
 import { copyPlain } from './copy-request.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
 export class ModelReply {
-  readonly #step: Step;
+  readonly #turn: AgentTurn;
   readonly #toolsDict: LlmRequest['toolsDict'];
   readonly #startMs: number;
   #aggregator: ResponseAggregator | undefined;
@@ -29,15 +29,15 @@ export class ModelReply {
   #thoughtMs: number | undefined;
   #answerMs: number | undefined;
 
-  constructor(step: Step, toolsDict: LlmRequest['toolsDict']) {
-    this.#step = step;
+  constructor(turn: AgentTurn, toolsDict: LlmRequest['toolsDict']) {
+    this.#turn = turn;
     this.#toolsDict = toolsDict;
-    this.#startMs = step.context.platform.now();
+    this.#startMs = turn.context.platform.now();
   }
 
   /** The event of a chunk. */
   chunk(response: LlmResponse): Event {
-    const { context } = this.#step;
+    const { context } = this.#turn;
     if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
     // Whoever gets the event may write to it, and the whole is made of what the model said.
     this.#aggregator ??= new ResponseAggregator();
@@ -49,7 +49,7 @@ export class ModelReply {
   }
 
   #tagged(event: Event): Event {
-    return this.#step.agent.codeExecutor ? withCodeTags(event) : event;
+    return this.#turn.agent.codeExecutor ? withCodeTags(event) : event;
   }
 
   #clock(response: LlmResponse, nowMs: number): void {
@@ -74,7 +74,7 @@ export class ModelReply {
 
   /** The event of a whole response. `actions` are what callbacks changed on the way. */
   whole(response: LlmResponse, actions: EventActions): Event {
-    const { context } = this.#step;
+    const { context } = this.#turn;
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
     event.actions = actions;
@@ -101,7 +101,7 @@ export class ModelReply {
    * models number the calls of every reply alike.
    */
   #withCallIds(parts: readonly Part[], calls: ReadonlySet<FunctionCall>): Part[] {
-    const { session, invocation, branch, platform } = this.#step.context;
+    const { session, invocation, branch, platform } = this.#turn.context;
     const known = Calls.of(session, invocation.derived);
     const ids = new Map<string, number>();
     return parts.map((part) => {
@@ -146,7 +146,7 @@ function isOnlyText(part: Part): boolean {
 
 /** Lets the agent's planner change the parts of a whole response. State that the planner writes goes into the actions. */
 export function plannedResponse(
-  { agent: { planner }, context }: Step,
+  { agent: { planner }, context }: AgentTurn,
   response: LlmResponse,
   eventActions: EventActions,
 ): LlmResponse {

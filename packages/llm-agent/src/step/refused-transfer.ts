@@ -1,11 +1,11 @@
 import type { BaseAgent, EventActions } from '@eventloom/core';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 
 /**
  * What the model is told of a hand-over that a tool asked for and that cannot be: the tree has no such agent, it is the agent itself, or
  * the agent's transfer rules forbid it. The action is taken back. Undefined when there is nothing to refuse.
  */
-export function refusedTransfer({ agent, context }: Step, actions: EventActions): { error: string } | undefined {
+export function refusedTransfer({ agent, context }: AgentTurn, actions: EventActions): { error: string } | undefined {
   const name = actions.transferToAgent;
   if (name === undefined) return undefined;
   const reason = faultOf(agent, context.invocation.rootAgent, name);

@@ -15,7 +15,7 @@ import {
 } from '@eventloom/core';
 import { type Call, type CallResponse, Calls, isSettled } from '@eventloom/core/internal';
 import type { CodeRun } from '../code-execution/code-run.ts';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { structuredAnswer } from './final-output.ts';
 import { prepareTools } from '../request.ts';
@@ -29,11 +29,11 @@ import { type RunningCalls, startCalls } from './run-calls.ts';
  * @throws ModelError again if the model had failed
  */
 export async function* resumeSteps(
-  step: Step,
+  turn: AgentTurn,
   past: AgentPast,
   codeRun: CodeRun | undefined,
 ): AsyncGenerator<Event, boolean, void> {
-  const { context } = step;
+  const { context } = turn;
   const at = past.events.findLastIndex(isReply);
   const reply = past.events[at];
   if (!reply) return true;
@@ -44,7 +44,7 @@ export async function* resumeSteps(
   }
   if (callsToRun(reply.content?.parts).length > 0) {
     past.continueAfter(reply);
-    return yield* new InterruptedStep(step, reply, past.events.slice(at + 1)).finish();
+    return yield* new InterruptedStep(turn, reply, past.events.slice(at + 1)).finish();
   }
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
@@ -66,15 +66,15 @@ function isReply(event: Event): boolean {
  * did about the calls counts as well.
  */
 class InterruptedStep {
-  readonly #step: Step;
+  readonly #turn: AgentTurn;
   readonly #context: InvocationContext;
   readonly #reply: Event;
   /** Events of the agent behind the reply: requests to people, and responses. */
   readonly #said: Event[];
 
-  constructor(step: Step, reply: Event, said: readonly Event[]) {
-    this.#step = step;
-    this.#context = step.context;
+  constructor(turn: AgentTurn, reply: Event, said: readonly Event[]) {
+    this.#turn = turn;
+    this.#context = turn.context;
     this.#reply = reply;
     this.#said = [...said];
   }
@@ -84,7 +84,7 @@ class InterruptedStep {
     const calls = this.#readCalls();
     const elsewhere = responsesIn(withRequests(calls)).filter(({ event }) => event.invocationId !== invocationId);
     if (this.#isContinuedBehind(elsewhere)) return false;
-    const { tools, changes } = await prepareTools(this.#step);
+    const { tools, changes } = await prepareTools(this.#turn);
     if (changes) yield changes;
     const ledger = new Map((await invocation.listToolCalls?.(invocationId))?.map((entry) => [entry.callId, entry]));
     const eventId = this.#reply.id;
@@ -98,19 +98,19 @@ class InterruptedStep {
     if (open.length > 0) {
       const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
       const running = open.map(({ call }) => call);
-      yield* this.#pass(startCalls(this.#step, running, tools, { eventId, ledger, asked }));
+      yield* this.#pass(startCalls(this.#turn, running, tools, { eventId, ledger, asked }));
     }
     const { resumed } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
     if (resumed.size > 0) {
       const running = Array.from(resumed.values(), ({ call }) => call);
-      yield* this.#pass(startCalls(this.#step, running, tools, { eventId, ledger }, resumed));
+      yield* this.#pass(startCalls(this.#turn, running, tools, { eventId, ledger }, resumed));
     }
     const tool = tools[SET_MODEL_RESPONSE];
     const answer = calls.find(({ call }) => call.name === SET_MODEL_RESPONSE)?.call;
     if (answer && tool instanceof SetModelResponseTool) {
       const accepted = await tool.check(answer.args ?? {});
       const isTold = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
-      if (accepted && !isTold) yield structuredAnswer(this.#step, accepted.value);
+      if (accepted && !isTold) yield structuredAnswer(this.#turn, accepted.value);
       if (accepted) return false;
     }
     if (this.#context.isPaused || this.#readCalls().some(isWaiting)) {

@@ -1,5 +1,5 @@
 import type { BaseTool, Event, FunctionCall } from '@eventloom/core';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import type { CallOrigin } from './call-origin.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';
@@ -7,24 +7,24 @@ import { type FunctionCallsOutcome, runFunctionCalls } from './run-function-call
 
 /** Begins to run calls. */
 export function startCalls(
-  step: Step,
+  turn: AgentTurn,
   calls: readonly FunctionCall[],
   tools: Readonly<Record<string, BaseTool>>,
   origin: CallOrigin,
   resumed?: ResumedCalls,
 ): RunningCalls {
   const emitted = new EmittedEvents();
-  return new RunningCalls(step, emitted, runFunctionCalls(step, calls, tools, emitted, origin, resumed));
+  return new RunningCalls(turn, emitted, runFunctionCalls(turn, calls, tools, emitted, origin, resumed));
 }
 
 /** Calls under way. */
 export class RunningCalls {
-  readonly #step: Step;
+  readonly #turn: AgentTurn;
   readonly #emitted: EmittedEvents;
   readonly #running: Promise<FunctionCallsOutcome>;
 
-  constructor(step: Step, emitted: EmittedEvents, running: Promise<FunctionCallsOutcome>) {
-    this.#step = step;
+  constructor(turn: AgentTurn, emitted: EmittedEvents, running: Promise<FunctionCallsOutcome>) {
+    this.#turn = turn;
     this.#emitted = emitted;
     this.#running = running;
   }
@@ -70,7 +70,7 @@ export class RunningCalls {
       isOver = true;
     } finally {
       emitted.close();
-      if (!isOver) await this.#step.context.untilAborted(this.#running).catch(() => undefined);
+      if (!isOver) await this.#turn.context.untilAborted(this.#running).catch(() => undefined);
     }
     const outcome = await this.#running;
     yield* outcome.requests;

@@ -17,7 +17,7 @@ import {
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import { isPromiseLike, type ObservedOperation, startOperation } from '@eventloom/core/internal';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import { asksPerson } from './asks-person.ts';
 import { type CallOrigin, ledgerCallId } from './call-origin.ts';
 import { CallListener } from './call-listener.ts';
@@ -43,14 +43,14 @@ export interface FunctionCallOutcome {
  * answered as `{error}`. What a callback throws fails the run, as does losing the session.
  */
 export async function runFunctionCall(
-  step: Step,
+  turn: AgentTurn,
   call: FunctionCall,
   tools: Readonly<Record<string, BaseTool>>,
   emitted: EmittedEvents,
   origin: CallOrigin,
   resumed?: ResumedCall,
 ): Promise<FunctionCallOutcome> {
-  const { context } = step;
+  const { context } = turn;
   const tool = getOwn(tools, call.name ?? '');
   const listener = new CallListener(context, call, emitted, origin.onBegan);
   const toolContext = new ToolContext({
@@ -83,12 +83,12 @@ export async function runFunctionCall(
   if (begun instanceof Promise) await begun;
   const operation = startTool(toolContext, call);
   const answered = operation
-    ? await observedAnswer(operation, step, tool, call, toolContext, emitted)
-    : await answer(step, tool, call, toolContext, emitted);
+    ? await observedAnswer(operation, turn, tool, call, toolContext, emitted)
+    : await answer(turn, tool, call, toolContext, emitted);
   // It is not finished: the ledger says so, and that it was begun.
   if (toolContext.isPaused) return { response: undefined, actions };
   const isMore = actions.transferToAgent !== undefined || asksPerson(actions);
-  const { response, parts } = (isMore ? answerOf(step, actions, answered) : answered) ?? NO_RESPONSE;
+  const { response, parts } = (isMore ? answerOf(turn, actions, answered) : answered) ?? NO_RESPONSE;
   const changed = recordedActions(context, actions);
   const recorded = invocation.recordToolCall({
     ...entry,
@@ -108,21 +108,21 @@ function startTool(context: ToolContext, { name = '', args = {} }: FunctionCall)
 
 function observedAnswer(
   operation: ObservedOperation,
-  step: Step,
+  turn: AgentTurn,
   tool: BaseTool,
   call: FunctionCall,
   toolContext: ToolContext,
   emitted: EmittedEvents,
 ): Promise<Answer> {
-  return operation.around(() => answer(step, tool, call, toolContext, emitted, operation));
+  return operation.around(() => answer(turn, tool, call, toolContext, emitted, operation));
 }
 
 /** What the model is told of a hand-over that cannot be, of a question, and otherwise the tool's own answer. */
-function answerOf(step: Step, actions: EventActions, answered: Answer): Answer {
-  const refused = refusedTransfer(step, actions);
+function answerOf(turn: AgentTurn, actions: EventActions, answered: Answer): Answer {
+  const refused = refusedTransfer(turn, actions);
   if (refused) return { response: refused };
   if (!asksPerson(actions)) return answered;
-  const response = whileAsking(step.context, actions, answered?.response);
+  const response = whileAsking(turn.context, actions, answered?.response);
   return response === answered?.response ? answered : response && { response };
 }
 
@@ -162,14 +162,14 @@ type Answer = ToolResponse | undefined;
 const NO_RESPONSE: Partial<ToolResponse> = {};
 
 async function answer(
-  step: Step,
+  turn: AgentTurn,
   tool: BaseTool,
   call: FunctionCall,
   toolContext: ToolContext,
   emitted: EmittedEvents,
   operation?: ObservedOperation,
 ): Promise<Answer> {
-  const { agent, context } = step;
+  const { agent, context } = turn;
   const { plugins } = context;
   const copied = copyJson(call.args ?? {});
   if ('fault' in copied) {
@@ -180,7 +180,7 @@ async function answer(
 
   const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
   const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
-  let response = asksBefore ? await context.untilAborted(askBefore(step, running)) : undefined;
+  let response = asksBefore ? await context.untilAborted(askBefore(turn, running)) : undefined;
   if (!response) {
     try {
       const answered = tool.runAsync({ args: running.args, toolContext });
@@ -192,14 +192,14 @@ async function answer(
     } catch (thrown) {
       // A streaming tool that nobody reads any more did not fail: it was stopped.
       if (context.abortSignal.aborted || emitted.isClosed) throw thrown;
-      response = await context.untilAborted(answerError(step, running, toError(thrown)));
+      response = await context.untilAborted(answerError(turn, running, toError(thrown)));
       operation?.failWith(thrown);
     }
   }
-  return asksAfter ? context.untilAborted(askAfter(step, running, response)) : response;
+  return asksAfter ? context.untilAborted(askAfter(turn, running, response)) : response;
 }
 
-async function askBefore({ agent, context }: Step, { tool, args, toolContext }: ToolCall): Promise<Answer> {
+async function askBefore({ agent, context }: AgentTurn, { tool, args, toolContext }: ToolCall): Promise<Answer> {
   const instead =
     (await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext })) ??
     (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }));
@@ -207,7 +207,7 @@ async function askBefore({ agent, context }: Step, { tool, args, toolContext }: 
 }
 
 async function askAfter(
-  { agent, context }: Step,
+  { agent, context }: AgentTurn,
   { tool, args, toolContext }: ToolCall,
   { response, parts }: ToolResponse,
 ): Promise<ToolResponse> {
@@ -221,7 +221,7 @@ async function askAfter(
 }
 
 async function answerError(
-  { agent, context }: Step,
+  { agent, context }: AgentTurn,
   { tool, args, toolContext }: ToolCall,
   error: Error,
 ): Promise<ToolResponse> {

@@ -15,7 +15,7 @@ import {
 } from '@eventloom/core';
 import { asksPerson } from './asks-person.ts';
 import type { CallOrigin } from './call-origin.ts';
-import type { Step } from '../agent-turn.ts';
+import type { AgentTurn } from '../agent-turn.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import { requestEvents } from './request-events.ts';
 import type { ResumedCalls } from './resumed-calls.ts';
@@ -33,17 +33,17 @@ export interface FunctionCallsOutcome {
 
 /** Runs the calls of one reply at the same time, at most `maxParallelToolCalls` of them. */
 export async function runFunctionCalls(
-  step: Step,
+  turn: AgentTurn,
   calls: readonly FunctionCall[],
   tools: Readonly<Record<string, BaseTool>>,
   emitted: EmittedEvents,
   origin: CallOrigin,
   resumed?: ResumedCalls,
 ): Promise<FunctionCallsOutcome> {
-  const { context } = step;
+  const { context } = turn;
   const limit = context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
   const run = (call: FunctionCall): Promise<FunctionCallOutcome> =>
-    runFunctionCall(step, call, tools, emitted, origin, resumed?.get(call.id ?? ''));
+    runFunctionCall(turn, call, tools, emitted, origin, resumed?.get(call.id ?? ''));
   const [only] = calls;
   const outcomes = calls.length === 1 && only ? [await run(only)] : oneTransfer(await runAll(calls, run, limit));
   return joinOutcomes(context, calls, outcomes, origin);

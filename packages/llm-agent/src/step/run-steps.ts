@@ -16,7 +16,7 @@ import {
 } from '@eventloom/core';
 import { startCodeRun } from '../code-execution/code-run.ts';
 import type { LlmAgent } from '../llm-agent.ts';
-import { type Step, resolveModel } from '../agent-turn.ts';
+import { type AgentTurn, resolveModel } from '../agent-turn.ts';
 import { missingToolsetsEvent } from '../turn-toolsets.ts';
 import { SetModelResponseTool } from '../set-model-response-tool.ts';
 import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
@@ -37,7 +37,7 @@ const MAX_MISMATCHES = 3;
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
   const { resumedFrom } = context;
-  const step: Step = { agent, model: resolveModel(agent, context), context };
+  const turn: AgentTurn = { agent, model: resolveModel(agent, context), context };
   // In a resumed run the agent that made the calls reads the answers itself: see resumeSteps.
   const answered = context.invocation.resumedFrom ? [] : answeredCalls(context);
   const answers = answered.length > 0 ? answersTo(answered, context) : undefined;
@@ -47,9 +47,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   if (answers && answers.resumed.size > 0) {
     const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const { tools, changes } = await prepareTools(step);
+    const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
-    const outcome = yield* startCalls(step, calls, tools, NO_EVENT, answers.resumed).events();
+    const outcome = yield* startCalls(turn, calls, tools, NO_EVENT, answers.resumed).events();
     if (outcome.event) yield outcome.event;
     if (endsTurn(context, outcome)) return;
   }
@@ -58,21 +58,21 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     return;
   }
   if (resumedFrom) {
-    if (!(yield* resumeSteps(step, resumedFrom, codeRun))) return;
+    if (!(yield* resumeSteps(turn, resumedFrom, codeRun))) return;
     resumedFrom.continueFresh();
   }
 
   while (!context.isEnded) {
     context.throwIfAborted();
     const actions = createEventActions();
-    const prepared = prepareRequest(step, actions);
-    const call = new ModelCall(step, prepared instanceof Promise ? await prepared : prepared, actions);
+    const prepared = prepareRequest(turn, actions);
+    const call = new ModelCall(turn, prepared instanceof Promise ? await prepared : prepared, actions);
     const { request } = call;
     const missing = missingToolsetsEvent(context);
     if (missing) yield missing;
     const asked = call.before();
     let response: LlmResponse | undefined = asked && (await asked);
-    const reply = new ModelReply(step, request.toolsDict);
+    const reply = new ModelReply(turn, request.toolsDict);
     if (!response) {
       context.countLlmCall();
       try {
@@ -95,7 +95,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
     }
 
-    if (agent.planner) response = plannedResponse(step, response, call.actions);
+    if (agent.planner) response = plannedResponse(turn, response, call.actions);
     if (callsToRun(response.content?.parts).length === 0) {
       const found = codeRun?.find(response);
       if (codeRun && found) {
@@ -112,7 +112,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
-      if (output) saveOutput(step, call.actions, output.value);
+      if (output) saveOutput(turn, call.actions, output.value);
       const event = reply.whole(response, call.actions);
       yield output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
       return;
@@ -123,13 +123,13 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (context.isEnded) return;
 
     const origin = { eventId: callEvent.id };
-    const running = startCalls(step, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
+    const running = startCalls(turn, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
     const outcome = (await running.outcome()) ?? (yield* running.events());
     if (outcome.event) yield outcome.event;
     const answer = request.toolsDict[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {
       if (answer.accepted) {
-        yield structuredAnswer(step, answer.accepted.value);
+        yield structuredAnswer(turn, answer.accepted.value);
         return;
       }
       if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
