@@ -4,18 +4,36 @@ import {
   enclosureOf,
   type Event,
   InvalidMessageError,
+  type MaybePromise,
   newestEntries,
   readNewest,
   type Session,
   sessionKeyOf,
 } from '@eventloom/core';
 import type { Call } from '@eventloom/core/internal';
+import type { MatchedMessage } from './answers.ts';
+import type { LockedRun } from './lock-run.ts';
+import type { Runner } from './runner.ts';
 
 /** The agent that continues a conversation, and its branch. */
 export interface PickedAgent {
   readonly agent: BaseAgent;
   /** The branch of the calls that the message answers; undefined for the trunk. */
   readonly branch?: string | undefined;
+}
+
+/** Picks the agent that the run starts with. */
+export function pickAgent(
+  { agent, sessionService }: Runner,
+  { resumed, loaded, window }: LockedRun,
+  matched: MatchedMessage | undefined,
+): MaybePromise<PickedAgent> {
+  if (resumed) return resumed.picked;
+  if (matched && matched.calls.length > 0) return agentOfCalls(agent, matched.calls);
+  const { session, derived } = loaded;
+  const isCut = window === undefined && session.events.length < session.lastSeq;
+  const last = (): PickedAgent => ({ agent: lastSpeaker(agent, session.events, derived) });
+  return isCut ? findLastAgent(agent, loaded, sessionService).then(last) : last();
 }
 
 /** The last speaker among the first `count` events, which need not be looked at again. */

@@ -12,10 +12,11 @@ import { compactSession } from './compact-session.ts';
 import { createInvocation } from './create-invocation.ts';
 import type { RunControl } from './run-control.ts';
 import { completionEvent, isUnrecordable, notifyPlugins, storeFailure, toRunError } from './run-failure.ts';
-import { type LockedRun, lockForRun, matchMessage, pickAgent, replaceMessage, replayedEvents } from './run-plan.ts';
+import { type LockedRun, lockForRun, replayedEvents } from './lock-run.ts';
+import { pickAgent } from './pick-agent.ts';
+import { matchMessage, replaceMessage, storeMessage } from './run-message.ts';
 import { parseRunRequest, type RunInput } from './run-start.ts';
 import type { Runner } from './runner.ts';
-import { storeMessage } from './store-message.ts';
 
 /**
  * How a run ended: `completed` (it is done, or waits for an answer), `failed` (and the session says so), `interrupted` (aborted, or its reader
@@ -44,6 +45,7 @@ export async function* run(
     if (start.kind === 'live') control.live = start.live;
     control.watchSignal();
     locked = await lockForRun(runner, request, control);
+    if (locked.isMessageStored) control.start(locked.invocationId);
     wantsCompletion = locked.config.completionEvent === true;
     const isStreaming = start.kind === 'live' || locked.config.streamingMode === StreamingMode.SSE;
 
@@ -65,7 +67,7 @@ export async function* run(
       const first = picked instanceof Promise ? await picked : picked;
       control.live?.checkAgent(first.agent, runner.agent);
       committer.agentName = first.agent.name;
-      if (matched && !control.isStarted) {
+      if (matched && !locked.isMessageStored) {
         await storeMessage(created, { matched, stateDelta: request.stateDelta, branch: first.branch });
       }
       control.start(locked.invocationId);

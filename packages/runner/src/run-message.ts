@@ -5,17 +5,86 @@ import {
   createEvent,
   type Event,
   type EventActions,
+  InvalidMessageError,
   type Invocation,
+  type InvocationContext,
   type Part,
   sessionKeyOf,
   setOwn,
 } from '@eventloom/core';
-import type { MatchedMessage } from './answers.ts';
+import { Calls } from '@eventloom/core/internal';
+import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
+import { answeredRun } from './answered-run.ts';
 import type { CreatedInvocation } from './create-invocation.ts';
 import { stampEvent } from './event-committer.ts';
+import type { LockedRun } from './lock-run.ts';
+import { checkNewMessage } from './new-message.ts';
 import { toBeginning } from './resume/run-beginning.ts';
-import type { RunRequest } from './run-start.ts';
+import { answeredCallIds, messageOf, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
+
+/**
+ * Matches the message that the run starts with to the calls that it answers. Undefined when there is no message: in a live run, and in
+ * one that goes on without answers.
+ *
+ * @throws InvalidMessageError
+ */
+export function matchMessage(
+  runner: Runner,
+  { start }: RunRequest,
+  run: LockedRun,
+): Promise<MatchedMessage> | MatchedMessage | undefined {
+  const message = messageOf(start);
+  return message && matchContent(runner, run, message);
+}
+
+/**
+ * Matches a message to the calls that it answers.
+ *
+ * @param before the answers of the message that this one replaces
+ * @throws InvalidMessageError
+ */
+export function matchContent(
+  { platform, requestTtlMs, credentialService }: Runner,
+  { loaded, resumed, invocationId }: LockedRun,
+  message: Content,
+  before?: RequestAnswers,
+): Promise<MatchedMessage> | MatchedMessage {
+  if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
+  const { events } = loaded.session;
+  const calls = Calls.of(loaded.session, loaded.derived);
+  const onlyRun = resumed && invocationId;
+  const params = { events, calls, invocationId: onlyRun, platform, requestTtlMs, credentialService };
+  return matchAnswers(message, params, before);
+}
+
+/**
+ * Lets the plugins replace the message that the run starts with.
+ *
+ * @throws InvalidMessageError, also for a message that answers another run than the one it replaces
+ */
+export async function replaceMessage(
+  runner: Runner,
+  run: LockedRun,
+  matched: MatchedMessage,
+  invocationContext: InvocationContext,
+): Promise<MatchedMessage> {
+  const userMessage = matched.message;
+  const given = await invocationContext.plugins.first('onUserMessageCallback', { invocationContext, userMessage });
+  if (!given) return matched;
+  const message = checkNewMessage(given);
+  checkReplacement(run, message);
+  return matchContent(runner, run, message, matched.answers);
+}
+
+function checkReplacement({ resumed, loaded }: LockedRun, message: Content): void {
+  const callIds = answeredCallIds(message);
+  const isSameRun = resumed
+    ? callIds.length > 0
+    : callIds.length === 0 || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === undefined;
+  if (isSameRun) return;
+  throw new InvalidMessageError('newMessage: what onUserMessageCallback returns must answer the same run, or none');
+}
 
 /** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
 const CONTINUES: Partial<EventActions> = { agentState: { goesOn: true } };
