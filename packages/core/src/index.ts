@@ -124,7 +124,7 @@ export type { ToolResult, ToolResultParams } from './tool/tool-result.ts';
 export { isToolResult, toolResult } from './tool/tool-result.ts';
 export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
-export type { InputRequestParams } from './tool/input-request.ts';
+export type { InputRequestParams, ToolRequest } from './tool/input-request.ts';
 export { inputOf, inputRequestOf, inputRequestPart, toInputRequest } from './tool/input-request.ts';
 export { jsonSchemaSource, standardToJson } from './tool/standard-schema.ts';
 

@@ -147,6 +147,7 @@ export type {
   ToolLedgerEntry,
   ToolListener,
   ToolPredicate,
+  ToolRequest,
   ToolResult,
   ToolResultParams,
   ToolProcessLlmRequest,

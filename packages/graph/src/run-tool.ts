@@ -60,6 +60,7 @@ export async function runTool(
       .map(({ call: question, answer: given }) => confirmationOf(question, given))
       .findLast((each) => each !== undefined),
     inputs: inputsIn(questions),
+    asked: questions.map(({ call: question }) => question),
     listener: {
       progress: (output: JsonValue) => run.voice.emitToolProgress(run.id, tool.name, output),
       event: (event: Event) => run.post(event),

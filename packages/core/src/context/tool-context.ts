@@ -1,5 +1,6 @@
 import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
+import type { FunctionCall } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
 import { getOwn, type JsonValue, setOwn } from '../content/json.ts';
 import { ConfigurationError, InvalidEventError, RunAbortedError } from '../errors.ts';
@@ -7,7 +8,7 @@ import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
-import { type InputRequestParams, toInputRequest } from '../tool/input-request.ts';
+import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
 
 /** Who takes what a tool passes on while it runs. Both resolve to true once it was taken, and to false when nobody takes it any more. */
@@ -27,7 +28,11 @@ export interface ToolContextParams extends CallbackContextParams {
   readonly toolConfirmation?: ToolConfirmation | undefined;
   /** What the person answered whom the tool asked for input, by the key of the question. */
   readonly inputs?: ReadonlyMap<string, unknown> | undefined;
+  /** The calls by which people were asked about this call, oldest first. */
+  readonly asked?: readonly FunctionCall[] | undefined;
 }
+
+const NO_REQUESTS: readonly ToolRequest[] = [];
 
 /** What a tool works with, one for each call. */
 export class ToolContext extends CallbackContext {
@@ -45,6 +50,11 @@ export class ToolContext extends CallbackContext {
    * the call does not keep the model from speaking (`nonBlocking`).
    */
   responseScheduling: ResponseScheduling | undefined = undefined;
+  /**
+   * The requests that this call made when it was run before, oldest first, as they were stored: empty when it is run for the first time.
+   * A tool reads here which payload it asked a person to confirm.
+   */
+  readonly requests: readonly ToolRequest[];
   readonly #listener: ToolListener | undefined;
   readonly #inputs: ReadonlyMap<string, unknown> | undefined;
   #isPaused = false;
@@ -55,6 +65,7 @@ export class ToolContext extends CallbackContext {
     this.toolConfirmation = params.toolConfirmation;
     this.#listener = params.listener;
     this.#inputs = params.inputs;
+    this.requests = params.asked?.flatMap((call) => toolRequestOf(call) ?? []) ?? NO_REQUESTS;
   }
 
   /**

@@ -4,7 +4,7 @@ import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { InputRequest } from '../event/event-actions.ts';
 import { standardToJson } from './standard-schema.ts';
-import { REQUEST_INPUT } from './reserved-calls.ts';
+import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './reserved-calls.ts';
 
 /** What a person is asked for. */
 export interface InputRequestParams {
@@ -55,6 +55,30 @@ export function inputRequestPart(
   if (payload !== undefined) args['payload'] = payload;
   if (responseSchema !== undefined) args['response_schema'] = responseSchema;
   return { functionCall: { id, name: REQUEST_INPUT, args } };
+}
+
+/** A request that a tool call made: see `ToolContext.requests`. */
+export type ToolRequest =
+  | { readonly kind: 'confirmation'; readonly hint: string; readonly payload?: unknown }
+  | { readonly kind: 'credential'; readonly credentialKey: string }
+  | ({ readonly kind: 'input' } & Readonly<InputRequest>);
+
+/** Reads the request in a call by which a person is asked; undefined for another call. */
+export function toolRequestOf(call: FunctionCall): ToolRequest | undefined {
+  const { toolConfirmation, authConfig } = call.args ?? {};
+  if (call.name === REQUEST_CONFIRMATION && isRecord(toolConfirmation)) {
+    const { hint, payload } = toolConfirmation;
+    return {
+      kind: 'confirmation',
+      hint: typeof hint === 'string' ? hint : '',
+      ...(payload !== undefined && { payload }),
+    };
+  }
+  const credentialKey = isRecord(authConfig) ? authConfig['credentialKey'] : undefined;
+  if (call.name === REQUEST_CREDENTIAL && typeof credentialKey === 'string')
+    return { kind: 'credential', credentialKey };
+  const input = inputRequestOf(call);
+  return input && { kind: 'input', ...input };
 }
 
 /** What a call asks a person for; undefined for a call that asks for no input. */

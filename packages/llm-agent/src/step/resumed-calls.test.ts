@@ -100,6 +100,7 @@ test('a call goes on with its answer, for the agent that asked and for no other'
     confirmation: { hint: 'Now?', confirmed: true },
     eventId: expect.any(String),
     inputs: new Map(),
+    asked: [question.content?.parts?.[0]?.functionCall],
     earlier: [],
   });
   expect(readAnswers([...asking, confirming], 'other').resumed.size).toBe(0);

@@ -16,6 +16,8 @@ export interface ResumedCall {
   readonly confirmation: ToolConfirmation | undefined;
   /** Input that the call requested, by the key of the request. */
   readonly inputs: ReadonlyMap<string, unknown>;
+  /** The calls by which people were asked about the call, oldest first. */
+  readonly asked: readonly FunctionCall[];
   /** The event of the newest answer. The ledger names this run of the call after it. */
   readonly eventId: string;
   /** Answers before it. The call may have been run for one of them, in a run that was interrupted. */
@@ -83,7 +85,15 @@ function resume(call: Call): ResumedCall | undefined {
   if (!newest) return undefined;
   const requests = call.requests.toReversed();
   const confirmation = firstOf(requests, confirmationIn);
-  return { call: call.call, refusal, confirmation, inputs: inputsIn(requests), eventId: newest.eventId, earlier };
+  return {
+    call: call.call,
+    refusal,
+    confirmation,
+    inputs: inputsIn(requests),
+    asked: call.requests.map((request) => request.call),
+    eventId: newest.eventId,
+    earlier,
+  };
 }
 
 /** Newest first. */

@@ -59,6 +59,7 @@ export async function runFunctionCall(
     listener,
     toolConfirmation: resumed?.confirmation,
     inputs: resumed?.inputs,
+    asked: resumed?.asked,
   });
   const { actions } = toolContext;
   if (context.liveRequestQueue) toolContext.responseScheduling = tool?.responseScheduling;
