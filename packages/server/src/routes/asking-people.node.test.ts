@@ -72,7 +72,7 @@ async function open(
   const stop = async (): Promise<void> => {
     await Promise.all(servers.splice(servers.indexOf(listening), 1).map((server) => server.shutDown()));
   };
-  return { post, stop, url: listening.url, sessionService };
+  return { post, stop, url: listening.url, runner, sessionService };
 }
 
 const HI = [{ text: 'hi' }];
@@ -175,6 +175,26 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
     gate.open();
     expect(textsOf((await left).events)).toEqual(['left: left']);
     expect(textsOf((await right).events)).toEqual(['right: right']);
+  });
+
+  test('an answer starts a new run when the run that asked is closed while the answer is on its way', async () => {
+    const { post, url, runner, sessionService } = await open(agentOf('bot', calling('wait'), 'thanks'));
+    const first = await post(HI);
+    const invocationId = first.invocationId ?? '';
+    const listEvents = sessionService.listEvents.bind(sessionService);
+    sessionService.listEvents = async (request) => {
+      sessionService.listEvents = listEvents;
+      const page = await listEvents(request);
+      await runner.closeRun({ userId: 'ann', sessionId: 's', invocationId, reason: 'its process ended' });
+      return page;
+    };
+    const rest = await post([answered('c1', { ready: true })]);
+    expect([rest.status, textsOf(rest.events)]).toEqual([200, ['bot: thanks']]);
+    expect(rest.events.map((event) => event.invocationId)).toEqual(rest.events.map(() => rest.invocationId));
+    expect(rest.invocationId).not.toBe(invocationId);
+    const read = (id: string | null) => fetch(`${url}/apps/app/users/ann/sessions/s/runs/${id}`).then((r) => r.text());
+    expect(await read(rest.invocationId)).toContain('thanks');
+    expect(await read(invocationId)).not.toContain('thanks');
   });
 
   test('also when the user said something else first', async () => {

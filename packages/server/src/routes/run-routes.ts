@@ -59,7 +59,8 @@ function withRemedy(failure: Error): Error {
 
 /**
  * Starts a run, or goes on with one. Answers to calls go on with the run that asked, if it can be resumed: whether the client names it
- * or not. While that is in flight here, they wait for its end, as others wait for their session.
+ * or not. While that is in flight here, they wait for its end, as others wait for their session. If the client does not name the run, the
+ * runner decides, once it has the session; the run that is looked up here is only the expected one.
  */
 async function start(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<HostedRun> {
   const { appName, userId, sessionId, newMessage, stateDelta, onBusy = RUN_CONFIG_DEFAULTS.onBusy } = body;
@@ -75,9 +76,9 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
   const { runs, platform } = call.server;
   const giveUpMs = platform.now() + RUN_CONFIG_DEFAULTS.busyWaitMs;
   for (;;) {
-    const invocationId =
+    const expectedId =
       body.invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
-    const before = newMessage && invocationId !== undefined ? runs.inFlightRun(key, invocationId) : undefined;
+    const before = newMessage && expectedId !== undefined ? runs.inFlightRun(key, expectedId) : undefined;
     const waitMs = giveUpMs - platform.now();
     if (before && onBusy === 'queue' && waitMs > 0) {
       await before.endedWithin(waitMs);
@@ -86,13 +87,15 @@ async function start(call: Call, body: RunRequest, streamingMode: StreamingMode)
     return runs.start(
       key,
       (abortSignal, onBegin) => {
+        const { invocationId } = body;
         const params = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal };
         const stream = runner.runAsync(params);
-        const isResumable = runner.resumable || invocationId !== undefined;
-        void stream.whenStarted().then((isStarted) => isStarted && onBegin(isResumable));
+        void stream
+          .whenStarted()
+          .then((isStarted) => isStarted && onBegin(runner.resumable || stream.invocationId === expectedId));
         return stream;
       },
-      invocationId === undefined ? undefined : { invocationId },
+      expectedId === undefined ? undefined : { invocationId: expectedId },
     );
   }
 }

@@ -13,8 +13,8 @@ export interface RunFollower {
 /** A run as its readers see it, whichever process drives it: its events, its end, and its followers. */
 export abstract class FollowedRun {
   readonly key: SessionKey;
-  readonly invocationId: string;
   readonly buffer: RunBuffer;
+  #invocationId: string;
   readonly #followers = new Set<RunFollower>();
   #isEnded = false;
   #failureText: string | undefined;
@@ -22,7 +22,7 @@ export abstract class FollowedRun {
 
   constructor(key: SessionKey, invocationId: string, buffer: RunBuffer) {
     this.key = key;
-    this.invocationId = invocationId;
+    this.#invocationId = invocationId;
     this.buffer = buffer;
   }
 
@@ -31,6 +31,15 @@ export abstract class FollowedRun {
 
   /** What a reader is told before the buffer; see `ReadEarlier`. */
   abstract earlier(afterSeq: number): Iterator<NumberedEvent> | undefined;
+
+  get invocationId(): string {
+    return this.#invocationId;
+  }
+
+  /** Sets the id that the run has in fact, if it was expected to be another run. */
+  protected rename(invocationId: string): void {
+    this.#invocationId = invocationId;
+  }
 
   get isEnded(): boolean {
     return this.#isEnded;

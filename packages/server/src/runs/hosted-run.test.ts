@@ -143,6 +143,21 @@ describe('a run that goes on unasked', () => {
     expect(registry.find(KEY, 'e-left')).toBe(before);
   });
 
+  test('takes the id of its stream when it begins, and keeps the readers that it had before', async () => {
+    const { registry } = setUp();
+    const [taken, said] = [new Gate(), new Gate()];
+    const run = registry.start(KEY, going(taken, said), { invocationId: 'e-expected' });
+    expect([run.invocationId, registry.find(KEY, 'e-expected')]).toEqual(['e-expected', run]);
+    const reading = readAll(registry.read(run, 0).stream);
+    taken.open();
+    await said.reached;
+    expect([run.invocationId, registry.find(KEY, 'e-left')]).toEqual(['e-left', run]);
+    expect(() => registry.find(KEY, 'e-expected')).toThrow(RunNotFoundError);
+    said.open();
+    expect(await reading).toEqual([`${run.buffer.firstSeq} one`]);
+    expect([registry.inFlight, registry.find(KEY, 'e-left')]).toEqual([0, run]);
+  });
+
   test.each([true, false])('releases its events when it never had its session (unasked: %s)', async (isUnasked) => {
     const long = say('x'.repeat(150));
     const { registry } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });

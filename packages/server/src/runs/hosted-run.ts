@@ -20,7 +20,7 @@ const CHARS_PER_TURN = 512 * 1024;
 
 /** A run as its host drives it: the runner's `RunStream` is one. */
 export interface RunEvents {
-  /** Known before the first event. */
+  /** Known before the first event; of a run that is expected to go on, it is settled when the run has its session. */
   readonly invocationId: string;
   next(): Promise<IteratorResult<Event, void>>;
   /** Ends the run, if it goes on. */
@@ -35,8 +35,11 @@ export type BeginRun = (abortSignal: AbortSignal, onBegin: (isResumable?: boolea
 
 /** What a run needs of the place that hosts it. */
 export interface RunHost {
-  /** Told of a run that goes on when it has its session, before any event. */
-  begun(run: HostedRun): void;
+  /**
+   * Told of a run that goes on when it has its session, before any event.
+   * @param expectedId the id that the run had until now: answers to calls start a new run when the run that asked has ended meanwhile
+   */
+  begun(run: HostedRun, expectedId: string): void;
   /** Told of each event before any follower is: makes room where the limits ask for it. */
   appended(run: FollowedRun, chars: number): void;
   ended(run: HostedRun): void;
@@ -46,6 +49,15 @@ export interface RunHost {
   publish(run: HostedRun): RunPublication | undefined;
   /** Calls back once after `delayMs`; the returned function calls it off. */
   schedule(delayMs: number, callback: () => void): () => void;
+}
+
+/** A run that is expected to go on, as its host knows it when it starts. */
+export interface ExpectedRun {
+  readonly invocationId: string;
+  /** The number of its first event. */
+  readonly firstSeq: number;
+  /** True when it then replays what it committed before. */
+  readonly isRetold: boolean;
 }
 
 /**
@@ -68,25 +80,27 @@ export class HostedRun extends FollowedRun {
   #charsLeft = CHARS_OF_FIRST_TURN;
 
   /**
-   * @param firstSeq the number of the first event, for a run that goes on. Other processes are told of it when it has its session: until
-   * then another one may have it
-   * @param isRetold whether it then tells what it committed before
+   * @param expected for a run that goes on. Other processes are told of it when it has its session: until then another one may have it
    */
-  constructor(key: SessionKey, host: RunHost, begin: BeginRun, firstSeq?: number, isRetold = false) {
+  constructor(key: SessionKey, host: RunHost, begin: BeginRun, expected?: ExpectedRun) {
     const controller = new AbortController();
-    const stream = begin(controller.signal, (isResumable) => this.#begun(isResumable));
-    super(key, stream.invocationId, new RunBuffer(firstSeq));
-    this.isRetold = isRetold;
+    const stream = begin(controller.signal, (isResumable) => {
+      this.#begun(expected ? stream.invocationId : this.invocationId, isResumable);
+    });
+    super(key, expected?.invocationId ?? stream.invocationId, new RunBuffer(expected?.firstSeq));
+    this.isRetold = expected?.isRetold === true;
     this.#host = host;
     this.#controller = controller;
-    if (firstSeq === undefined) this.#publication = host.publish(this);
+    if (!expected) this.#publication = host.publish(this);
     void this.#drive(stream).catch((error: unknown) => host.report(error));
   }
 
-  #begun(isResumable: boolean | undefined): void {
+  #begun(invocationId: string, isResumable: boolean | undefined): void {
+    const expectedId = this.invocationId;
+    this.rename(invocationId);
     this.#isResumable = isResumable;
     this.#publication ??= this.#host.publish(this);
-    this.#host.begun(this);
+    this.#host.begun(this, expectedId);
     this.#settled.resolve();
   }
 

@@ -7,8 +7,9 @@ import { type BeginRun, HostedRun, type RunHost } from './hosted-run.ts';
 import { RunMemory } from './run-memory.ts';
 import type { RunPublication, RunRelay, RunStop } from './run-relay.ts';
 
-/** How a run is started that goes on. */
+/** How a run is started that is expected to go on. */
 export interface ResumedRun {
+  /** The run that is expected. The run has the id of its stream when it has its session. */
   readonly invocationId: string;
   /** True for a recovery run, which nobody asked for: hidden until it holds the session, then it replays its committed events. */
   readonly isUnasked?: boolean;
@@ -69,16 +70,17 @@ export class HostedRuns implements RunHost {
     const name = nameOfRun(key, invocationId);
     const lastSeq = this.#memory.kept.get(name)?.finalSeq ?? this.#relay?.lastSeqOf?.(key, invocationId);
     const { isUnasked } = resumed;
-    const run = new HostedRun(key, this, begin, firstSeqOfAttempt(this.#platform.now(), lastSeq), isUnasked);
+    const firstSeq = firstSeqOfAttempt(this.#platform.now(), lastSeq);
+    const run = new HostedRun(key, this, begin, { invocationId, firstSeq, isRetold: isUnasked === true });
     if (!isUnasked) return this.#show(run);
     this.#unseen.set(name, run);
     return run;
   }
 
-  begun(run: HostedRun): void {
-    const name = nameOfRun(run.key, run.invocationId);
-    if (this.#unseen.delete(name)) this.#show(run);
-    const before = this.#memory.kept.get(name);
+  begun(run: HostedRun, expectedId: string): void {
+    const expectedName = nameOfRun(run.key, expectedId);
+    if (this.#unseen.delete(expectedName) || this.#inFlight.delete(expectedName)) this.#show(run);
+    const before = this.#memory.kept.get(nameOfRun(run.key, run.invocationId));
     if (before) this.#memory.kept.forget(before);
   }
 
