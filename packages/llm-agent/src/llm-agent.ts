@@ -30,7 +30,7 @@ import {
   type ToolUnion,
 } from './llm-agent-config.ts';
 import { StaticRequest } from './static-request.ts';
-import { runSteps } from './step/run-steps.ts';
+import { runSteps } from './loop.ts';
 
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
 export class LlmAgent extends BaseAgent {

@@ -21,9 +21,9 @@ import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 import type { AgentTurn } from './agent-turn.ts';
 import { addTools } from './tools.ts';
-import { SetModelResponseTool } from './set-model-response-tool.ts';
+import { SetModelResponseTool } from './output.ts';
 import { identityInstruction } from './static-request.ts';
-import { copyPlain } from './step/copy-request.ts';
+import { copyPlain } from './reply.ts';
 
 /**
  * Prepares the model request of one step; at once when no processor has to wait.

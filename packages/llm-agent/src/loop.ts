@@ -14,19 +14,15 @@ import {
   SET_MODEL_RESPONSE,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core';
-import { startCodeRun } from '../code-execution/code-run.ts';
-import type { LlmAgent } from '../llm-agent.ts';
-import { type AgentTurn, resolveModel } from '../agent-turn.ts';
-import { missingToolsetsEvent } from '../turn-toolsets.ts';
-import { SetModelResponseTool } from '../set-model-response-tool.ts';
-import { describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './final-output.ts';
-import { ModelCall } from './model-call.ts';
-import { ModelReply, plannedResponse } from './model-reply.ts';
-import { prepareRequest, prepareTools } from '../request.ts';
-import { resumeSteps } from './resume-steps.ts';
-import { answeredCalls, answersTo } from './resumed-calls.ts';
-import { startCalls } from './run-calls.ts';
-import type { FunctionCallsOutcome } from './run-function-calls.ts';
+import { startCodeRun } from './code-execution/code-run.ts';
+import type { LlmAgent } from './llm-agent.ts';
+import { type AgentTurn, resolveModel } from './agent-turn.ts';
+import { missingToolsetsEvent } from './turn-toolsets.ts';
+import { SetModelResponseTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './output.ts';
+import { ModelCall, ModelReply, plannedResponse } from './reply.ts';
+import { prepareRequest, prepareTools } from './request.ts';
+import { resumeSteps, answeredCalls, answersTo } from './resume.ts';
+import { startCalls, type FunctionCallsOutcome } from './tool-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
 const MAX_MISMATCHES = 3;

@@ -1,6 +1,6 @@
 import { ValueSchema } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { SetModelResponseTool } from './set-model-response-tool.ts';
+import { SetModelResponseTool } from './output.ts';
 
 function toolOf(schema: Record<string, unknown>): SetModelResponseTool {
   return new SetModelResponseTool(new ValueSchema(schema, 'agent "bot": outputSchema'));

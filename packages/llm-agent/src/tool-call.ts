@@ -15,17 +15,28 @@ import {
   toError,
   ToolContext,
   type ToolLedgerEntry,
+  type Event,
+  type JsonValue,
+  ObjectType,
+  type ToolListener,
+  type BaseAgent,
+  isRecord,
+  isToolResult,
+  askedCallId,
+  enclosureOf,
+  inputRequestOf,
+  type Part,
 } from '@eventloom/core';
-import { isPromiseLike, type ObservedOperation, startOperation } from '@eventloom/core/internal';
-import type { AgentTurn } from '../agent-turn.ts';
-import { asksPerson } from './asks-person.ts';
-import { type CallOrigin, ledgerCallId } from './call-origin.ts';
-import { CallListener } from './call-listener.ts';
-import type { EmittedEvents } from './emitted-events.ts';
-import { refusedTransfer } from './refused-transfer.ts';
-import { whileAsking } from './request-events.ts';
-import type { ResumedCall } from './resumed-calls.ts';
-import { type ToolResponse, toToolResponse } from './tool-response.ts';
+import {
+  isPromiseLike,
+  type ObservedOperation,
+  startOperation,
+  sealJson,
+  personRequests,
+} from '@eventloom/core/internal';
+import type { AgentTurn } from './agent-turn.ts';
+import type { ResumedCall } from './resume.ts';
+import type { EmittedEvents } from './tool-calls.ts';
 
 /** What came of one call. */
 export interface FunctionCallOutcome {
@@ -240,4 +251,180 @@ function unknownTool(name: string | undefined, tools: Readonly<Record<string, Ba
   return {
     error: `there is no tool named "${name}"; ${names.length > 0 ? `the tools are: ${names.join(', ')}` : 'there are no tools'}`,
   };
+}
+
+/** Takes what the tool of one call passes on while it runs. */
+class CallListener implements ToolListener {
+  readonly began: (() => Promise<void>) | undefined;
+  readonly #context: InvocationContext;
+  readonly #call: FunctionCall;
+  readonly #emitted: EmittedEvents;
+
+  /** @param began called when a tool begins to listen to the client of a live run */
+  constructor(
+    context: InvocationContext,
+    call: FunctionCall,
+    emitted: EmittedEvents,
+    began: (() => Promise<void>) | undefined,
+  ) {
+    this.#context = context;
+    this.#call = call;
+    this.#emitted = emitted;
+    this.began = began;
+  }
+
+  event(event: Event): Promise<boolean> {
+    return this.#emitted.emit(event);
+  }
+
+  progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean> {
+    const { id = '', name = '' } = this.#call;
+    const functionResponse = { id, name, response: { output }, ...(scheduling && { scheduling }) };
+    return this.#emitted.emit(
+      this.#context.createEvent({
+        object: ObjectType.toolResponse,
+        partial: true,
+        content: { role: 'user', parts: [{ functionResponse }] },
+      }),
+    );
+  }
+}
+
+/** What sets calls off, and what came of them before when the run is resumed. */
+export interface CallOrigin {
+  /** The id of the event with the calls. With the id of a call it names the call in the ledger. */
+  readonly eventId: string;
+  /** What the ledger has of the invocation, by call id; absent when nothing was run before. */
+  readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
+  /** What a person was asked about the calls already. */
+  readonly asked?: readonly FunctionCall[];
+  /** Told when a tool begins to listen to the client of a live run. */
+  readonly onBegan?: () => Promise<void>;
+}
+
+/** The id of a call in the ledger: models may give one id to several calls of a run, and events have ids of their own. */
+function ledgerCallId(eventId: string, call: FunctionCall): string {
+  return `${eventId}/${call.id ?? ''}`;
+}
+
+/**
+ * What the model is told of a hand-over that a tool asked for and that cannot be: the tree has no such agent, it is the agent itself, or
+ * the agent's transfer rules forbid it. The action is taken back. Undefined when there is nothing to refuse.
+ */
+function refusedTransfer({ agent, context }: AgentTurn, actions: EventActions): { error: string } | undefined {
+  const name = actions.transferToAgent;
+  if (name === undefined) return undefined;
+  const reason = faultOf(agent, context.invocation.rootAgent, name);
+  if (reason === undefined) return undefined;
+  delete actions.transferToAgent;
+  return { error: `cannot hand over to ${JSON.stringify(name)}: ${reason}` };
+}
+
+function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | undefined {
+  if (name === agent.name) return 'it has control already';
+  const target = root.findAgent(name);
+  if (!target) return 'there is no agent of that name';
+  if (agent.findSubAgent(name)) return undefined;
+  const isAbove = target.findSubAgent(agent.name) !== undefined;
+  const rules = agent.transferRules;
+  if (isAbove) return rules?.toParent === false ? 'this agent may not hand over to those above it' : undefined;
+  return rules?.toPeers === false ? 'this agent may hand over to none beside it' : undefined;
+}
+
+/** A tool's result in the form of a function response. */
+interface ToolResponse {
+  readonly response: Record<string, unknown>;
+  readonly parts?: readonly FunctionResponsePart[] | undefined;
+}
+
+/**
+ * Returns a tool's result in the form of a function response: an object as it is, anything else under `result`, and the media of a
+ * `toolResult` as parts.
+ * @param isFinal seals it, so that the tool ledger and the event share it; false where callbacks may still change it in place
+ */
+export function toToolResponse(toolName: string, result: unknown, isFinal = false): ToolResponse {
+  if (isToolResult(result)) {
+    const { response, isFault } = toResponse(toolName, result.response, isFinal);
+    return isFault || result.parts.length === 0 ? { response } : { response, parts: result.parts };
+  }
+  return { response: toResponse(toolName, result, isFinal).response };
+}
+
+function toResponse(
+  toolName: string,
+  result: unknown,
+  isFinal: boolean,
+): { readonly response: Record<string, unknown>; readonly isFault?: boolean } {
+  if (result === undefined) return { response: { result: null } };
+  const copied = isFinal ? sealJson(result, { toJson: true }) : copyJson(result, { toJson: true });
+  if ('fault' in copied) {
+    const { path, reason } = copied.fault;
+    const error = `tool ${toolName} returned something that is not JSON: the result${path === '' ? '' : ` at ${path}`} ${reason}`;
+    return { response: { error }, isFault: true };
+  }
+  const { value } = copied;
+  return { response: isRecord(value) ? value : { result: value } };
+}
+
+/**
+ * What the model is told of a call while a person is asked about it: what the tool said, or that it waits. An agent that is called
+ * as a tool can wait in a resumable run only: in others its questions are taken back, and its model is told so.
+ */
+function whileAsking(
+  context: InvocationContext,
+  actions: EventActions,
+  response: Record<string, unknown> | undefined,
+): Record<string, unknown> | undefined {
+  if (enclosureOf(context.branch) !== '' && !context.isResumable) {
+    delete actions.requestedAuthConfigs;
+    delete actions.requestedToolConfirmations;
+    delete actions.requestedInputs;
+    return {
+      error:
+        'This tool call needs an answer of a person, for which an agent that is a tool can wait in a resumable run only.',
+    };
+  }
+  if (response) return response;
+  return { error: `This tool call requires ${whatIsAsked(actions)}.` };
+}
+
+function whatIsAsked({ requestedToolConfirmations, requestedAuthConfigs }: EventActions): string {
+  if (requestedToolConfirmations) return 'confirmation, please approve or reject';
+  return requestedAuthConfigs ? 'a credential' : 'input of a person';
+}
+
+/**
+ * The events by which a client is asked, for credentials first: calls of the runtime's own that are answered by function
+ * responses. What was asked before is not asked again.
+ * @throws ConfigurationError as `personRequests`
+ */
+export function requestEvents(
+  context: InvocationContext,
+  calls: readonly FunctionCall[],
+  actions: EventActions,
+  before: readonly FunctionCall[] = [],
+): Event[] {
+  const isNew = ({ functionCall: call = {} }: Part): boolean =>
+    !before.some(
+      (earlier) =>
+        call.name === earlier.name &&
+        askedCallId(call) === askedCallId(earlier) &&
+        inputRequestOf(call)?.key === inputRequestOf(earlier)?.key,
+    );
+  return personRequests(context, calls, actions).flatMap((requests) => {
+    const parts = requests.filter(isNew);
+    const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
+    return parts.length > 0 ? context.createEvent({ content: { role: 'model', parts }, longRunningToolIds }) : [];
+  });
+}
+
+/** True when a person is asked something before a call goes on. */
+export function asksPerson({
+  requestedAuthConfigs,
+  requestedToolConfirmations,
+  requestedInputs,
+}: EventActions): boolean {
+  return (
+    requestedAuthConfigs !== undefined || requestedToolConfirmations !== undefined || requestedInputs !== undefined
+  );
 }

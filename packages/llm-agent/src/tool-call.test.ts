@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toToolResponse } from './tool-response.ts';
+import { toToolResponse } from './tool-call.ts';
 
 test.each([
   [{ city: 'Paris' }, { city: 'Paris' }],

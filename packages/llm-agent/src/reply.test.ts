@@ -1,7 +1,7 @@
 import { createLlmRequest, type LlmRequest } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { copyRequest } from './copy-request.ts';
+import { copyRequest } from './reply.ts';
 
 const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
 

@@ -12,11 +12,13 @@ import {
   type TimingInfo,
   TRANSFER_TAG,
   CallbackContext,
+  firstAnswer,
+  toError,
+  setOwn,
 } from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
-import type { AgentTurn } from '../agent-turn.ts';
-import { withCodeTags } from '../code-execution/code-run.ts';
-import { copyPlain } from './copy-request.ts';
+import { Calls, observeGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
+import type { AgentTurn } from './agent-turn.ts';
+import { withCodeTags } from './code-execution/code-run.ts';
 
 /** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
 export class ModelReply {
@@ -155,4 +157,127 @@ export function plannedResponse(
   const callbackContext = new CallbackContext({ invocationContext: context, eventActions });
   const parts = planner.processPlanningResponse(callbackContext, content.parts);
   return parts ? { ...response, content: { ...content, parts: [...parts] } } : response;
+}
+
+/** The callbacks around one model call; their state changes gather in the actions of the event to come. */
+export class ModelCall {
+  readonly request: LlmRequest;
+  /** Whether there are callbacks for responses. */
+  readonly asksAfter: boolean;
+  /** What the callbacks did to state and artifacts. */
+  actions: EventActions;
+  readonly #turn: AgentTurn;
+  readonly #asksBefore: boolean;
+  /** Observes the call. */
+  #operation: ObservedOperation | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  /** @param actions that the request was prepared with */
+  constructor(turn: AgentTurn, request: LlmRequest, actions: EventActions) {
+    const { agent, context } = turn;
+    this.#turn = turn;
+    this.actions = actions;
+    this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
+    this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
+    this.request = this.#asksBefore ? copyRequest(request) : request;
+  }
+
+  get #context(): CallbackContext {
+    return new CallbackContext({ invocationContext: this.#turn.context, eventActions: this.actions });
+  }
+
+  /** Asks the callbacks before the call. A response is used instead of the model's. */
+  before(): Promise<LlmResponse | undefined> | undefined {
+    return this.#asksBefore ? this.#before() : undefined;
+  }
+
+  async #before(): Promise<LlmResponse | undefined> {
+    const { agent, context } = this.#turn;
+    const { request } = this;
+    const callbackContext = this.#context;
+    return (
+      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
+      firstAnswer(agent.beforeModelCallback, { context: callbackContext, request })
+    );
+  }
+
+  /** Asks the model. Instrumentation observes the call, if there is any. */
+  generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
+    const { model, context } = this.#turn;
+    const { abortSignal, invocation } = context;
+    const { request } = this;
+    if (!invocation.instrumentation) return model.generateContentAsync(request, streaming, abortSignal);
+    const operation = startOperation(invocation, { kind: 'model', context, request });
+    const ask = (): AsyncGenerator<LlmResponse, void, void> =>
+      model.generateContentAsync(request, streaming, abortSignal);
+    this.#operation = operation;
+    return operation ? observeGenerator(operation, operation.run(ask), abortSignal) : ask();
+  }
+
+  /** The response as the callbacks want it. */
+  after(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
+    this.#operation?.response(response);
+    return this.asksAfter ? this.#after(response) : response;
+  }
+
+  /** True for what a callback threw after a response: it is no failure of the model. */
+  isOwnFailure(error: unknown): boolean {
+    return this.#failure !== undefined && this.#failure.error === error;
+  }
+
+  async #after(response: LlmResponse): Promise<LlmResponse> {
+    const { agent, context } = this.#turn;
+    const callbackContext = this.#context;
+    try {
+      const answer =
+        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
+        (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
+      return answer && answer !== response ? withPartialOf(response, answer) : response;
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+  }
+
+  /** What the callbacks make of a failed call; undefined lets it fail. */
+  async onError(thrown: unknown): Promise<LlmResponse | undefined> {
+    const { agent, context } = this.#turn;
+    const error = toError(thrown);
+    const request = this.#asksBefore ? this.request : copyRequest(this.request);
+    const callbackContext = this.#context;
+    return (
+      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
+      firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error })
+    );
+  }
+}
+
+/** A response in the place of another is a chunk when that was one: callbacks say what, not which. */
+function withPartialOf({ partial }: LlmResponse, replacement: LlmResponse): LlmResponse {
+  const { partial: _, ...answer } = replacement;
+  return partial === undefined ? answer : { ...answer, partial };
+}
+
+/**
+ * A request that callbacks may change in place at any depth: its contents are those of the session's events, and much of its
+ * config and its tools are the agent's own. What is neither a list nor a plain object (a tool, a signal, bytes) is shared.
+ */
+export function copyRequest(request: LlmRequest): LlmRequest {
+  return {
+    ...request,
+    contents: copyPlain(request.contents),
+    config: copyPlain(request.config),
+    toolsDict: Object.assign(Object.create(null) as LlmRequest['toolsDict'], request.toolsDict),
+  };
+}
+
+/** A copy at any depth of lists and plain objects. */
+export function copyPlain<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyPlain) as T;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  const copied: Record<string, unknown> = {};
+  for (const key in value) setOwn(copied, key, copyPlain<unknown>(value[key]));
+  return copied as T;
 }

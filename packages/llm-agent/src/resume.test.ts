@@ -2,7 +2,7 @@ import { type Event, EventTag, withTag } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type Answers, answersTo } from './resumed-calls.ts';
+import { type Answers, answersTo } from './resume.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
   return functionCallEvent(
