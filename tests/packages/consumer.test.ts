@@ -34,7 +34,7 @@ describe('an empty project that installs an agent runtime from tarballs', () => 
 
   test('gets nothing that it did not ask for', () => {
     const modules = join(project, 'node_modules');
-    expect(readdirSync(modules).filter((name) => !name.startsWith('.'))).toEqual(['@eventloom']);
+    expect(readdirSync(modules).filter((name) => !name.startsWith('.'))).toEqual(['@cfworker', '@eventloom']);
     expect(readdirSync(join(modules, '@eventloom'))).toEqual(installed);
   });
 

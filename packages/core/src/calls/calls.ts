@@ -63,7 +63,7 @@ export interface AnswerableCalls {
 export class Calls {
   readonly #all: GrowingCall[] = [];
   readonly #byId = new Map<string, GrowingCall[]>();
-  /** The newest call by id and branch, by id, branch and run, and by id alone. */
+  /** Of the ids that name several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
   readonly #answeredIn = new Map<Event, Call[]>();
   readonly #openRuns = new Set<string>();
@@ -129,15 +129,33 @@ export class Calls {
     about?.requests.push(added);
     this.#all.push(added);
     const named = this.#byId.get(id);
-    if (named) named.push(added);
-    else this.#byId.set(id, [added]);
-    this.#newest.set(keyOf(id, event.branch), added);
-    this.#newest.set(keyOf(id, event.branch, event.invocationId), added);
-    if (enclosureOf(event.branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), added);
+    if (!named) {
+      this.#byId.set(id, [added]);
+      return added;
+    }
+    const [first] = named;
+    if (named.length === 1 && first) this.#index(first);
+    named.push(added);
+    this.#index(added);
     return added;
   }
 
+  /** Most ids name one call, which needs no index. */
+  #index(call: GrowingCall): void {
+    const { id, event } = call;
+    this.#newest.set(keyOf(id, event.branch), call);
+    this.#newest.set(keyOf(id, event.branch, event.invocationId), call);
+    if (enclosureOf(event.branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), call);
+  }
+
   #find(id: string, { branch, invocationId }: Event): GrowingCall | undefined {
+    const named = this.#byId.get(id);
+    if (!named) return undefined;
+    const only = named.length === 1 ? named[0] : undefined;
+    if (only) {
+      const isItsBranch = (only.event.branch ?? '') === (branch ?? '');
+      return isItsBranch || (!branch && enclosureOf(only.event.branch) === '') ? only : undefined;
+    }
     return (
       this.#newest.get(keyOf(id, branch, invocationId)) ??
       this.#newest.get(keyOf(id, branch)) ??
@@ -162,7 +180,10 @@ export class Calls {
 
   /** The newest call with this id on this branch. */
   newest(id: string, branch: string | undefined): Call | undefined {
-    return this.#newest.get(keyOf(id, branch));
+    const named = this.#byId.get(id);
+    const only = named?.length === 1 ? named[0] : undefined;
+    if (!only) return named && this.#newest.get(keyOf(id, branch));
+    return (only.event.branch ?? '') === (branch ?? '') ? only : undefined;
   }
 
   /** The calls that the responses in an event belong to, in the order of the responses. */
@@ -177,7 +198,8 @@ export class Calls {
         call.event.invocationId === invocationId &&
         call.responses.length === 0 &&
         !isPersonRequest(call.call) &&
-        this.#newest.get(keyOf(call.id, call.event.branch, invocationId)) === call,
+        (this.named(call.id).length === 1 ||
+          this.#newest.get(keyOf(call.id, call.event.branch, invocationId)) === call),
     );
   }
 

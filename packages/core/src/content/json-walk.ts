@@ -18,21 +18,35 @@ export interface JsonWalk {
   readonly keys: (string | number)[];
 }
 
+/** How many sealed objects are remembered at least, and twice as many at most. */
+const REMEMBERED = 1024;
+
 /**
- * Objects that this runtime copied and froze itself, each with the shape it was checked against; undefined for JSON of no shape.
- * A seal takes them as they are. What a caller froze is not among them: it may be frozen on the outside only.
+ * Objects that this runtime copied and froze lately, each with the shape it was checked against; undefined for JSON of no shape. A seal
+ * takes them as they are. What a caller froze is not among them: it may be frozen on the outside only.
+ *
+ * Two generations, of which the older one is dropped as a whole: a value is sealed again soon or never, and a map that keeps an entry for every
+ * event in memory costs each garbage collection more than the copies it saves.
  */
-const sealed = new WeakMap<object, Field | undefined>();
+let sealed = new WeakMap<object, Field | undefined>();
+let sealedBefore = new WeakMap<object, Field | undefined>();
+let sealedCount = 0;
 
 /** Marks a deeply frozen copy as one that later seals share. */
 export function markSealed(copy: object, shape?: Field): void {
+  if (++sealedCount > REMEMBERED) {
+    sealedBefore = sealed;
+    sealed = new WeakMap();
+    sealedCount = 1;
+  }
   sealed.set(copy, shape);
 }
 
-/** True for an object that was sealed as a value of the field, so that a seal may share it. */
+/** True for an object that was sealed lately as a value of the field, so that a seal may share it. */
 export function isSealedAs(field: Field | undefined, value: object): boolean {
-  if (!sealed.has(value)) return false;
-  return isUnstructured(field) || (field?.kind === 'shape' && sealed.get(value)?.fields === field.fields);
+  const found = sealed.has(value) ? sealed : sealedBefore.has(value) ? sealedBefore : undefined;
+  if (!found) return false;
+  return isUnstructured(field) || (field?.kind === 'shape' && found.get(value)?.fields === field.fields);
 }
 
 /** True for a value that may be any JSON of its kind. */
