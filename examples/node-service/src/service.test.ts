@@ -7,7 +7,7 @@ import { serve } from '@eventloom/server/node';
 import { createTestDatabase } from '@eventloom/test-postgres';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { type Event, getFunctionResponses } from 'eventloom';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createRunner } from './create-runner.ts';
 import { followRun } from './follow-run.ts';
 import { createSharedServer } from './many-processes.ts';
@@ -77,6 +77,10 @@ test('a conversation that grew long goes on with a summary in the place of its b
       ? 'Ann counted.'
       : { text: 'Yes.', response: { usageMetadata: { promptTokenCount: 40_000, totalTokenCount: 40_001 } } };
   const { runner, model } = makeRunner(Array.from({ length: 20 }, () => answer));
+  // A summary ends between two events of different times, and these turns take less than a millisecond.
+  let nowMs = Date.now();
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => nowMs++);
+  onTestFinished(() => clock.mockRestore());
   for (let turn = 0; turn < 9; turn++)
     await runner.run({ userId: 'ann', sessionId: 's', newMessage: say(`Turn ${turn}?`) });
   const asked = model.requests.map(({ request }) => JSON.stringify(request.contents));
