@@ -7,7 +7,7 @@ export type PackageGraph = ReadonlyMap<string, ReadonlySet<string>>;
 /** For each package, whom it may import beside `core`. A package that is not listed here may not exist. */
 export type AllowedEdges = Readonly<Record<string, readonly string[] | 'all'>>;
 
-/** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner ← server ← live ← cloudflare ← apps. */
+/** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner ← server ← live, cloudflare ← apps. */
 export const allowedEdges: AllowedEdges = {
   core: [],
   sessions: [],
