@@ -87,6 +87,8 @@ function checkCall(
     const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
     return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
   }
+  if (!call.isLongRunning && call.responses.length === 0)
+    fail(`the call ${JSON.stringify(id)} is not long-running: its tool answers it, and no message can`);
   if (call.responses.length > 0 && !call.isLongRunning) fail(`the call ${JSON.stringify(id)} has its answer already`);
   if (name !== undefined && name !== call.call.name)
     fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.call.name)}, not of ${JSON.stringify(name)}`);

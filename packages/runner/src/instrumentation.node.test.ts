@@ -211,3 +211,40 @@ test('errors of an instrumentation are reported and change nothing', async () =>
   expect(events).toHaveLength(1);
   expect(reported.map(String)).toEqual(['Error: start', 'Error: end']);
 });
+
+test('an error of one instrumentation keeps nothing from the others', async () => {
+  const recorder = new Recorder();
+  const outer = new Recorder();
+  const broken: Instrumentation = {
+    start: ({ kind }) => {
+      if (kind === 'model') throw new Error('start');
+      return {
+        run: (step) => step(),
+        end: () => {
+          throw new Error('end');
+        },
+      };
+    },
+  };
+  const { run, platform } = await scenario({
+    agent: scripted('bot', ['hi']),
+    instrumentation: [outer, broken, recorder],
+  });
+  await run();
+  await expect(platform.drain()).rejects.toThrow();
+  expect(outer.lines).toEqual(['run < -: ok', 'agent bot < run: ok', 'model of bot < agent bot: ok']);
+  expect(recorder.lines).toEqual(outer.lines);
+});
+
+test('an abort in a callback that never returns ends the model call, and one in the first step of an agent is heard', async () => {
+  const abort = new AbortController();
+  const hanging = scripted('bot', ['hi'], {
+    afterModelCallback: () => {
+      abort.abort();
+      return new Promise<never>(() => undefined);
+    },
+  });
+  const { recorder, start } = await setUp(hanging);
+  await expect(start('hi', { abortSignal: abort.signal }).next()).rejects.toThrow(/aborted/);
+  expect(recorder.lines).toEqual(['run < -: left', 'agent bot < run: left', 'model of bot < agent bot: left']);
+});

@@ -81,7 +81,7 @@ function calling(id: string, longRunningToolIds: readonly string[] = []): Event 
 }
 
 test('a function response gets the name of its call', async () => {
-  expect((await match(answering('c1'), [calling('c1')])).message).toEqual({
+  expect((await match(answering('c1'), [calling('c1', ['c1'])])).message).toEqual({
     role: 'user',
     parts: [{ functionResponse: { id: 'c1', name: 'approve', response: { ok: true } } }],
   });
@@ -89,15 +89,18 @@ test('a function response gets the name of its call', async () => {
 
 const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);
 
-test('a long-running call may be answered again, any other one once', async () => {
+test('a long-running call may be answered again, any other one is answered by its tool alone', async () => {
   expect((await match(answering('c1'), [calling('c1', ['c1']), answered])).message.parts).toHaveLength(1);
   await expect(match(answering('c1'), [calling('c1'), answered])).rejects.toThrow(
     'newMessage: the call "c1" has its answer already',
   );
+  await expect(match(answering('c1'), [calling('c1')])).rejects.toThrow(
+    'newMessage: the call "c1" is not long-running: its tool answers it, and no message can',
+  );
 });
 
 test('a call of the same id that came later counts', async () => {
-  const events = [calling('c1'), answered, calling('c1')];
+  const events = [calling('c1', ['c1']), answered, calling('c1', ['c1'])];
   expect((await match(answering('c1'), events)).message.parts).toHaveLength(1);
 });
 
@@ -105,6 +108,6 @@ test.each([
   ['an id that no call has', answering('c2'), 'there is no call with the id "c2" that a run of this session made'],
   ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is of "approve", not of "pay"'],
 ])('%s is refused', async (_, message, fault) => {
-  const events = [createEvent({ author: 'user' }), calling('c1')];
+  const events = [createEvent({ author: 'user' }), calling('c1', ['c1'])];
   await expect(match(message, events)).rejects.toThrow(new InvalidMessageError(`newMessage: ${fault}`));
 });

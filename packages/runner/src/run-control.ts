@@ -69,10 +69,10 @@ export class RunControl {
   /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
   next(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
     this.abortGuard.check();
+    // Before the first step, which may abort the run itself.
+    if (!this.live) this.#driver = driver;
     const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
-    if (this.live) return this.live.until(step, driver.context);
-    this.#driver = driver;
-    return step;
+    return this.live ? this.live.until(step, driver.context) : step;
   }
 
   /** Runs one step of the run inside the operation that observes it. */

@@ -70,7 +70,9 @@ export async function replaceMessage(
   invocationContext: InvocationContext,
 ): Promise<MatchedMessage> {
   const userMessage = matched.message;
-  const given = await invocationContext.plugins.first('onUserMessageCallback', { invocationContext, userMessage });
+  const given = await invocationContext.whileConnected(
+    invocationContext.plugins.first('onUserMessageCallback', { invocationContext, userMessage }),
+  );
   if (!given) return matched;
   const message = checkNewMessage(given);
   checkReplacement(run, message);

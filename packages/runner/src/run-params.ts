@@ -63,6 +63,10 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
   const { invocationId, newMessage, stateDelta } = params;
   checkType('invocationId', invocationId, 'string');
   checkType('replay', params.replay, 'boolean');
+  if (params.abortSignal !== undefined && typeof params.abortSignal?.aborted !== 'boolean')
+    throw new ConfigurationError(
+      'runAsync: abortSignal must be an AbortSignal, such as the `signal` of an AbortController',
+    );
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
   if (newMessage === undefined && stateDelta !== undefined)

@@ -1,6 +1,9 @@
 import {
+  ConfigurationError,
   type Event,
   type EventloomError,
+  InvalidMessageError,
+  InvalidRequestError,
   type LeaveOpen,
   RunAbortedError,
   ShuttingDownError,
@@ -19,10 +22,13 @@ import { parseRunRequest, type RunInput } from './run-start.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * How a run ended: `completed` (it is done, or waits for an answer), `failed` (and the session says so), `interrupted` (aborted, or its reader
- * left) or `unrecorded` (it failed, and the session does not say so).
+ * How a run ended: `refused` (it cannot be what the caller asked for; nothing was written), `completed` (it is done, or waits for an answer),
+ * `failed` (and the session says so), `interrupted` (aborted, or its reader left) or `unrecorded` (it failed, and the session does not say so).
  */
-type RunOutcome = 'completed' | 'failed' | 'interrupted' | 'unrecorded';
+type RunOutcome = 'refused' | 'completed' | 'failed' | 'interrupted' | 'unrecorded';
+
+/** Errors of a request, and not of the run that it names. */
+const REFUSALS = [InvalidMessageError, InvalidRequestError, ConfigurationError, RunAbortedError];
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message,
@@ -124,6 +130,7 @@ export async function* run(
   } catch (thrown) {
     const error = toRunError(thrown, control.abortReason);
     control.operation?.fail(error);
+    if (!control.isStarted && REFUSALS.some((type) => type.isInstance(error))) outcome = 'refused';
     if (wantsCompletion && !control.isStarted && RunAbortedError.isInstance(error))
       yield completionEvent(runner, input.params.runConfig, control.invocationId, error);
     if (!control.live?.clientDisconnected) throw error;
@@ -135,7 +142,7 @@ export async function* run(
 
 /**
  * Whether the run stays open, to be resumed: when its process is about to end, and when it failed and the session does not say so. A run
- * that somebody cancelled, or stopped reading, does not.
+ * that somebody cancelled, or stopped reading, does not; nor does one that a refused request names, which may wait or be cancelled.
  */
 function staysOpen({ resumed, config }: LockedRun, outcome: RunOutcome, control: RunControl): LeaveOpen {
   const isResumable = resumed !== undefined || (control.isStarted && config.resumable === true);

@@ -73,11 +73,11 @@ export class Runner {
     this.resumable = config.resumable ?? false;
     this.getSessionConfig = config.getSessionConfig;
     this.pluginManager = new PluginManager(config.plugins);
-    this.instrumentation = combineInstrumentation([config.instrumentation ?? []].flat());
     this.live = config.live;
     this.models = config.models;
     this.contextCacheConfig = config.contextCacheConfig;
     this.platform = config.platform ?? systemPlatform;
+    this.instrumentation = combineInstrumentation([config.instrumentation ?? []].flat(), this.platform);
     this.compactor = config.eventsCompaction && new EventsCompactor(config.eventsCompaction);
     this.sessions = new SessionLocks(this, config);
   }

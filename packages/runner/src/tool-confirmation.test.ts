@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, type Part, type ToolContext } from '@eventloom/core';
+import { type Event, getFunctionCalls, InvalidMessageError, type Part, type ToolContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -209,4 +209,13 @@ test('two calls that the model gave one id are confirmed each for itself', async
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
   await send(answer(two, { confirmed: true }));
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+test('a refused answer leaves a resumable run that waits as it is, and no server takes it for one that was left', async () => {
+  const { send, ran, runner } = await setUp([{ calls: [call(1)] }, 'Done.'], {}, { resumable: true });
+  const [id] = asked(await send({ text: 'pay 1' }));
+  await expect(send(answer(id, { confirmed: 'yes' }))).rejects.toThrow(InvalidMessageError);
+  expect((await runner.listOpenRuns()).runs).toEqual([]);
+  await send(answer(id, { confirmed: true }));
+  expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
 });

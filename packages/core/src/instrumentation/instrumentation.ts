@@ -91,17 +91,17 @@ export class ObservedOperation {
   }
 
   succeed(): void {
-    this.#end({ status: 'ok' });
+    this.end({ status: 'ok' });
   }
 
   /** Ends the operation when it was not ended: its reader left. */
   leave(): void {
-    this.#end({ status: 'left' });
+    this.end({ status: 'left' });
   }
 
   /** Ends the operation with what it threw. */
   fail(thrown: unknown): void {
-    this.#end(RunAbortedError.isInstance(thrown) ? { status: 'left' } : { status: 'error', error: toError(thrown) });
+    this.end(RunAbortedError.isInstance(thrown) ? { status: 'left' } : { status: 'error', error: toError(thrown) });
   }
 
   /** Makes `around` end the operation as failed, although its function returns: a tool's error becomes its answer to the model. */
@@ -122,7 +122,7 @@ export class ObservedOperation {
     }
   }
 
-  #end(end: OperationEnd): void {
+  end(end: OperationEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.onEnd?.();
@@ -141,7 +141,7 @@ export class ObservedOperation {
 /**
  * Runs the steps of a generator inside an operation, which ends with it.
  *
- * @param abortSignal ends the operation when it fires while the generator works: the generator need not listen to it
+ * @param abortSignal ends the operation when it fires: neither the generator nor its reader need listen to it
  */
 export function observeGenerator<T>(
   operation: ObservedOperation,
@@ -163,9 +163,8 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     operation.onEnd = () => abortSignal.removeEventListener('abort', this.#onAbort);
   }
 
-  readonly #onAbort = (): void => {
-    if (this.#isWorking) this.#operation.leave();
-  };
+  // Also while it waits at a yield: its reader may be stuck in a callback, and never come back.
+  readonly #onAbort = (): void => this.#operation.leave();
 
   next(): Promise<IteratorResult<T, void>> {
     return this.#step(() => this.#inner.next());
@@ -209,16 +208,23 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
   }
 }
 
-/** Combines several instrumentations: each operation is nested in all of them, the first one outermost. Undefined for none. */
-export function combineInstrumentation(all: readonly Instrumentation[]): Instrumentation | undefined {
+/**
+ * Combines several instrumentations: each operation is nested in all of them, the first one outermost. An error of one is reported to the
+ * platform, and the others go on. Undefined for none.
+ */
+export function combineInstrumentation(
+  all: readonly Instrumentation[],
+  platform: Platform,
+): Instrumentation | undefined {
   if (all.length <= 1) return all[0];
+  const observers = all.map((instrumentation) => ({ instrumentation, platform }));
   return {
     start(operation) {
-      const active = all.flatMap((each) => each.start(operation) ?? []);
+      const active = observers.flatMap((observer) => startOperation(observer, operation) ?? []);
       if (active.length === 0) return undefined;
       return {
         run: <T>(step: () => T): T => active.reduceRight<() => T>((inner, each) => () => each.run(inner), step)(),
-        response: (response) => active.forEach((each) => each.response?.(response)),
+        response: (response) => active.forEach((each) => each.response(response)),
         end: (end) => active.toReversed().forEach((each) => each.end(end)),
       };
     },
