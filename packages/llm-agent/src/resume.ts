@@ -18,7 +18,15 @@ import {
   inputRequestOf,
   type ToolConfirmation,
 } from '@eventloom/core';
-import { type Call, type CallResponse, Calls, isSettled, confirmationOf, refusalOf } from '@eventloom/core/internal';
+import {
+  type Call,
+  type CallResponse,
+  Calls,
+  isSettled,
+  openAnswers,
+  confirmationOf,
+  refusalOf,
+} from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
@@ -243,7 +251,10 @@ function resume(call: Call): ResumedCall | undefined {
   const open = openRequests(call);
   const refusal = firstOf(open, refusalIn);
   if (!refusal && open.some(isUnanswered)) return undefined;
-  const [newest, ...earlier] = answerEvents(open);
+  const [newest, ...earlier] = openAnswers(call).map(({ event: { invocationId, id } }) => ({
+    invocationId,
+    eventId: id,
+  }));
   if (!newest) return undefined;
   const requests = call.requests.toReversed();
   const confirmation = firstOf(requests, confirmationIn);
@@ -265,13 +276,6 @@ function openRequests({ requests }: Call): Call[] {
 
 function isUnanswered({ responses }: Call): boolean {
   return responses.length === 0;
-}
-
-/** The events that answer these requests, each once, newest first. */
-function answerEvents(requests: readonly Call[]): AnswerEvent[] {
-  const answers = requests.flatMap(({ responses }) => responses).sort((one, other) => other.position - one.position);
-  const byPosition = new Map(answers.map(({ position, event }) => [position, event]));
-  return Array.from(byPosition.values(), ({ invocationId, id }) => ({ invocationId, eventId: id }));
 }
 
 function confirmationIn({ call, responses }: Call): ToolConfirmation | undefined {

@@ -29,6 +29,7 @@ import {
 } from '@eventloom/core';
 import {
   isPromiseLike,
+  ledgerCallId,
   type ObservedOperation,
   startOperation,
   sealJson,
@@ -300,11 +301,6 @@ export interface CallOrigin {
   readonly asked?: readonly FunctionCall[];
   /** Told when a tool begins to listen to the client of a live run. */
   readonly onBegan?: () => Promise<void>;
-}
-
-/** The id of a call in the ledger: models may give one id to several calls of a run, and events have ids of their own. */
-function ledgerCallId(eventId: string, call: FunctionCall): string {
-  return `${eventId}/${call.id ?? ''}`;
 }
 
 /**

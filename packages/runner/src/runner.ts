@@ -164,9 +164,10 @@ export class Runner {
   }
 
   /**
-   * Closes an open run, so that it is never resumed. Appends responses to its calls that have none (the ledger's result of a finished call,
-   * otherwise `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and the end of the run. Long-running calls and
-   * requests to a person can still be answered, in a new run.
+   * Closes an open run, so that it is never resumed. Appends responses to its calls that have no result (the ledger's result of a finished
+   * call, otherwise `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and the end of the run. A call that waits for a
+   * person has no result either once every request about it is answered. Long-running calls and other requests can still be answered, in a
+   * new run.
    *
    * @returns the error event; undefined for a run that has ended, is not resumable, or does not belong to the session
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session

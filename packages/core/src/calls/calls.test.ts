@@ -128,6 +128,34 @@ describe('open calls of a run', () => {
   });
 });
 
+describe('unsettled calls of a run', () => {
+  const e2 = { invocationId: 'e-2' };
+  const begun2 = createEvent({ ...e2, author: 'user', actions: { agentState: { resumable: true } } });
+  const ended2 = createEvent({ ...e2, author: 'app', object: 'runner.end' });
+  const asked = [begun, calling(['c']), asking('q', 'c'), responding('c', 'waits')];
+  const unsettled = (invocationId: string, ...events: Event[]) =>
+    new Calls([...asked, ...events]).unsettled(invocationId).map(({ event }) => event);
+
+  test('have an answer to every request about them, and no result', () => {
+    expect(unsettled('e-1')).toEqual([]);
+    expect(unsettled('e-1', responding('q', 'yes'))).toEqual([asked[1]]);
+    expect(unsettled('e-1', asking('r', 'c'), responding('q', 'yes'))).toEqual([]);
+    expect(unsettled('e-1', responding('q', 'yes'), responding('c', 'result'))).toEqual([]);
+    expect(unsettled('e-2', responding('q', 'yes'))).toEqual([]);
+  });
+
+  test('belong to the open run of the newest answer', () => {
+    const events = [responding('q', 'yes'), begun2, responding('q', 'yes', e2)];
+    expect(unsettled('e-1', ...events)).toEqual([]);
+    expect(unsettled('e-2', ...events)).toEqual([asked[1]]);
+    expect(unsettled('e-1', ...events, ended2)).toEqual([asked[1]]);
+  });
+
+  test('do not include a call that the run repeated', () => {
+    expect(unsettled('e-1', responding('q', 'yes'), calling(['c']))).toEqual([]);
+  });
+});
+
 test('long-running calls wait until they have a response', () => {
   const calls = new Calls([waiting('a'), calling(['b']), waiting('c'), responding('a', 1)]);
   expect(calls.waiting.map(({ id }) => id)).toEqual(['c']);

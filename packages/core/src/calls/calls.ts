@@ -42,6 +42,12 @@ interface GrowingCall extends Call {
   readonly requests: Call[];
 }
 
+/** The branch and the run of a response. */
+interface ResponsePlace {
+  readonly branch?: string | undefined;
+  readonly invocationId: string;
+}
+
 /** Limits the calls that a new response can answer. */
 export interface AnswerableCalls {
   /** Only calls of this run. Default: of every run. */
@@ -148,7 +154,7 @@ export class Calls {
     if (enclosureOf(event.branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), call);
   }
 
-  #find(id: string, { branch, invocationId }: Event): GrowingCall | undefined {
+  #find(id: string, { branch, invocationId }: ResponsePlace): GrowingCall | undefined {
     const named = this.#byId.get(id);
     if (!named) return undefined;
     const only = named.length === 1 ? named[0] : undefined;
@@ -203,6 +209,23 @@ export class Calls {
     );
   }
 
+  /**
+   * Calls without a result although every open request to a person about them is answered, oldest first. They belong to the run of the newest
+   * answer, which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
+   */
+  unsettled(invocationId: string): Call[] {
+    return this.#all.filter((call) => {
+      const answers = openAnswers(call);
+      const [newest] = answers;
+      if (!newest || call.requests.some((request) => request.responses.length === 0 && !isSettled(request)))
+        return false;
+      const runs = [call, ...answers].map(({ event }) => event.invocationId);
+      const isElsewhere = newest.event.invocationId !== invocationId && this.isRunOpen(newest.event.invocationId);
+      const { branch } = call.event;
+      return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, { branch, invocationId }) === call;
+    });
+  }
+
   /** Long-running calls that can still have their first response, oldest first: each is the newest of its id on its branch. */
   get waiting(): Call[] {
     return this.#all.filter(
@@ -244,6 +267,13 @@ export class Calls {
  */
 export function isSettled({ about, position, responses }: Call): boolean {
   return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;
+}
+
+/** Returns the answers to the requests about this call that are not settled, newest first. An event with several of them counts once. */
+export function openAnswers({ requests }: Call): CallResponse[] {
+  const answers = requests.flatMap((request) => (isSettled(request) ? [] : request.responses));
+  const byEvent = new Map(answers.map((answer) => [answer.position, answer]));
+  return [...byEvent.values()].sort((one, other) => other.position - one.position);
 }
 
 const NO_CALLS: readonly Call[] = [];

@@ -1,4 +1,4 @@
-import type { FunctionResponsePart } from '../content/content.ts';
+import type { FunctionCall, FunctionResponsePart } from '../content/content.ts';
 import type { EventActions } from '../event/event-actions.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { EventActions } from '../event/event-actions.ts';
  */
 export interface ToolLedgerEntry {
   readonly invocationId: string;
-  /** Names the call within the invocation: the id of the event that set it off, a slash, and the id of the function call. */
+  /** Names the call within the invocation: the id of the event that started it, a slash, and the id of the function call. */
   readonly callId: string;
   readonly name: string;
   readonly status: 'started' | 'finished';
@@ -18,4 +18,14 @@ export interface ToolLedgerEntry {
   readonly parts?: readonly FunctionResponsePart[];
   /** What the call changed and signalled, without `temp:` state; JSON. Absent for nothing. */
   readonly actions?: Readonly<Partial<EventActions>>;
+}
+
+/**
+ * Returns the id of a call in the ledger: the id of the event that started the call, a slash, and the id of the function call. Models may
+ * give several calls of a run the same id; event ids are unique.
+ *
+ * @param eventId the event that made the call; for a call that a person was asked about, the event of the answer that lets it run
+ */
+export function ledgerCallId(eventId: string, { id = '' }: FunctionCall): string {
+  return `${eventId}/${id}`;
 }

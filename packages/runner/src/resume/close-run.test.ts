@@ -4,10 +4,12 @@ import {
   type FunctionCall,
   getFunctionResponses,
   InvalidRequestError,
+  getFunctionCalls,
   type MaybePromise,
   SessionBusyError,
   ShuttingDownError,
   StaleWriterError,
+  toolResult,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -22,12 +24,25 @@ const HI = { ...REF, newMessage: { parts: [{ text: 'hi' }] } };
 
 const SECOND = { id: 'c2', name: 'slow' };
 
+type Service = InMemorySessionService;
+
 /** A storage that takes no events while it is dead. */
 class DyingService extends InMemorySessionService {
   isDead = false;
+  /** Dies when the next call begins. */
+  diesBeforeCall = false;
 
-  override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): MaybePromise<Event> {
+  override appendEvent(...given: Parameters<Service['appendEvent']>): MaybePromise<Event> {
     return this.isDead ? Promise.reject(new TypeError('dead')) : super.appendEvent(...given);
+  }
+
+  override endRun(...given: Parameters<Service['endRun']>): ReturnType<Service['endRun']> {
+    return this.isDead ? Promise.reject(new TypeError('dead')) : super.endRun(...given);
+  }
+
+  override recordToolCall(...given: Parameters<Service['recordToolCall']>): ReturnType<Service['recordToolCall']> {
+    this.isDead ||= this.diesBeforeCall;
+    return this.diesBeforeCall ? Promise.reject(new TypeError('dead')) : super.recordToolCall(...given);
   }
 }
 
@@ -134,6 +149,96 @@ test('a process that ends while it closes a run leaves it to be closed, and noth
   expect(events.filter(({ errorCode }) => errorCode === 'RUN_ABANDONED')).toHaveLength(1);
   expect(events.flatMap(getFunctionResponses)).toHaveLength(1);
   expect(events.filter(({ object }) => object === 'runner.end')).toHaveLength(1);
+});
+
+const RECEIPT = { mimeType: 'text/plain', data: 'Nw==' };
+
+/** The end of a process: what it does last in the run that has a person's answer. */
+type LastAct = 'stores the answer' | 'begins the call' | 'finishes the call';
+
+/** A run that was left after a person confirmed a call of `pay`; with `inNewRun`, the run that asked was closed before the answer. */
+async function leftConfirmedCall(lastAct: LastAct, inNewRun = false) {
+  const platform = fixedPlatform();
+  const sessionService = new DyingService({ platform });
+  await sessionService.createSession(KEY);
+  const controller = new AbortController();
+  let paid = 0;
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: (_, { state }) => {
+      sessionService.isDead = true;
+      if (lastAct === 'begins the call') {
+        controller.abort(new ShuttingDownError('the server is shutting down'));
+        return undefined;
+      }
+      paid++;
+      state.set('paid', true);
+      return toolResult({ response: { receipt: 7 }, parts: [{ inlineData: RECEIPT }] });
+    },
+  });
+  const runnerOf = (model: ScriptedModel) => {
+    const agent = new LlmAgent({ name: 'bot', model, tools: [pay] });
+    return new Runner({ appName: 'app', agent, sessionService, platform, resumable: true });
+  };
+  const asked = await runnerOf(new ScriptedModel([{ calls: [{ id: 'c', name: 'pay' }] }])).run(HI);
+  const [request] = asked.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_confirmation');
+  const runner = runnerOf(new ScriptedModel([]));
+  const reason = 'it was given up';
+  if (inNewRun) await runner.closeRun({ ...REF, invocationId: asked[0]?.invocationId ?? '', reason });
+  sessionService.diesBeforeCall = lastAct === 'stores the answer';
+  const parts = [{ functionResponse: { id: request?.id ?? '', response: { confirmed: true } } }];
+  const newMessage = { parts };
+  await expect(runner.run({ ...REF, newMessage, abortSignal: controller.signal })).rejects.toThrow();
+  sessionService.isDead = false;
+  sessionService.diesBeforeCall = false;
+  const [open] = (await runner.listOpenRuns()).runs;
+  const params = { ...REF, invocationId: open?.invocationId ?? '', reason };
+  /** The responses to the call, as the next turn of a model has them. */
+  const askAgain = async () => {
+    const model = new ScriptedModel(['well']);
+    await runnerOf(model).run({ ...REF, newMessage: { parts: [{ text: 'did you pay?' }] } });
+    const sent = model.requests[0]?.request.contents.flatMap(({ parts = [] }) => parts) ?? [];
+    return sent.flatMap(({ functionResponse }) => functionResponse ?? []);
+  };
+  return { runner, sessionService, params, newMessage, askAgain, askedIn: asked[0]?.invocationId, paid: () => paid };
+}
+
+test.each([false, true])(
+  'a confirmed call that ran gets the result in the ledger (answer in a new run: %s)',
+  async (inNewRun) => {
+    const { runner, sessionService, params, newMessage, askAgain, askedIn, paid } = await leftConfirmedCall(
+      'finishes the call',
+      inNewRun,
+    );
+    expect(params.invocationId !== askedIn).toBe(inNewRun);
+    await runner.closeRun(params);
+    const session = await sessionService.getSession(KEY);
+    const answer = session?.events.findLast(
+      (event) => event.author === 'bot' && getFunctionResponses(event).length > 0,
+    );
+    expect(answer?.invocationId).toBe(params.invocationId);
+    expect(session?.state).toEqual({ paid: true });
+    const result = { id: 'c', name: 'pay', response: { receipt: 7 } };
+    expect(answer && getFunctionResponses(answer)).toEqual([{ ...result, parts: [{ inlineData: RECEIPT }] }]);
+    // The media may follow in parts of their own.
+    expect((await askAgain()).at(-1)).toMatchObject(result);
+    await expect(runner.run({ ...REF, newMessage })).rejects.toThrow('was answered already');
+    expect(paid()).toBe(1);
+  },
+);
+
+test('a confirmed call that was interrupted, or did not begin, gets a response that says so', async () => {
+  for (const [lastAct, message] of [
+    ['begins the call', 'cut off'],
+    ['stores the answer', 'before the call began'],
+  ] as const) {
+    const { runner, params, askAgain } = await leftConfirmedCall(lastAct);
+    await runner.closeRun(params);
+    const expected = { error: 'interrupted', message: expect.stringContaining(message) };
+    expect((await askAgain()).at(-1)?.response).toEqual(expected);
+  }
 });
 
 test('a run of which nothing is stored is open no more, and nothing is written', async () => {

@@ -16,7 +16,7 @@ import {
   type SessionLease,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { afterCovered, type Call, Calls } from '@eventloom/core/internal';
+import { afterCovered, type Call, Calls, ledgerCallId, openAnswers } from '@eventloom/core/internal';
 import { coveredUntil } from '../covered-until.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
@@ -94,12 +94,20 @@ async function storeClosing(
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
   const append = async (event: Event): Promise<Event> => sessionService.appendEvent({ session, event, lease });
-  const ledger = await sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });
-  const entries = new Map(ledger.map((entry) => [entry.callId, entry]));
-  for (const [asking, open] of Map.groupBy(calls.open(invocationId), ({ event }) => event)) {
-    const answer = answerOpenCalls(open, entries);
+  const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
+  // A call that a person was asked about is recorded in the run that has the answer.
+  const answers = [...toAnswer].flatMap(openAnswers);
+  const entries = new Map<string, ToolLedgerEntry>();
+  for (const run of new Set([invocationId, ...answers.map(({ event }) => event.invocationId)])) {
+    const ledger = await sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId: run });
+    for (const entry of ledger) entries.set(entry.callId, entry);
+  }
+  for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
+    const answer = answerCalls(made, entries);
     if (!answer) continue;
-    const { author, branch, executionId, parentExecutionId } = asking;
+    const { author, branch } = asking;
+    // An answer that started a run of its own runs the call's agent as the agent of that run.
+    const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === invocationId ? asking : {};
     await append(
       createEvent({
         ...params(author),
@@ -119,26 +127,42 @@ async function storeClosing(
 }
 
 /**
- * Responses to the open calls of one reply, so that a model can be asked again: the ledger's response to a call that finished, and
+ * Returns responses to these calls of one reply, so that a model can be asked again: the ledger's response to a call that finished, and
  * otherwise that the call was interrupted. A finished call whose response comes later, and a request to a person, stay open: they are
  * answered in a new run. Undefined if all calls stay open.
  */
-function answerOpenCalls(
+function answerCalls(
   calls: readonly Call[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
 ): Pick<EventParams, 'content' | 'actions'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
-  for (const { call, id, event } of calls) {
-    const entry = ledger.get(`${event.id}/${id}`);
+  for (const call of calls) {
+    const entry = entryOf(call, ledger);
     const isFinished = entry?.status === 'finished';
     if (isFinished && !entry.response) continue;
     parts.push({
-      functionResponse: { id, name: call.name ?? '', response: { ...(entry?.response ?? interrupted(entry)) } },
+      functionResponse: {
+        id: call.id,
+        name: call.call.name ?? '',
+        response: { ...(entry?.response ?? interrupted(entry)) },
+        ...(entry?.parts ? { parts: [...entry.parts] } : {}),
+      },
     });
     if (isFinished && entry.actions) changes.push(changesOf(entry.actions));
   }
   return parts.length > 0 ? { content: { role: 'user', parts }, actions: mergeEventActions(changes) } : undefined;
+}
+
+/**
+ * Returns the ledger's entry of a call. A call that ran because a person answered is recorded under the event of that answer. Its entry under
+ * the event that made the call is then about the first response, which says that the call waits.
+ */
+function entryOf(call: Call, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
+  const answers = openAnswers(call);
+  const starts = call.responses.length > 0 ? answers : [...answers, call];
+  const [newest] = starts.flatMap(({ event }) => ledger.get(ledgerCallId(event.id, call.call)) ?? []);
+  return newest;
 }
 
 function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
