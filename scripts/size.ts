@@ -14,8 +14,8 @@ const worker: BuildOptions = {
 
 /** Budgets in bytes, gzipped. Raise one, with the reason, where a kilobyte stands against a readable import. */
 const bundles = [
-  // LlmAgent imports what runs the code of a reply (1.4 kB) and what clients, toolsets and instrumentation need of it.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 70_000 },
+  // The aim is 66 kB. Above it: the JSON Schema library (3.7 kB), code in replies (1.4 kB), and media, client tools, toolsets and instrumentation.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 71_500 },
   // Without live runs, which a server takes as an option.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 100_000 },
   { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 185_000 },
