@@ -50,7 +50,7 @@ export async function createRunners(
 const requireHere = createRequire(import.meta.url);
 
 const OURS = /^(eventloom|@eventloom\/[^/]+)(\/.*)?$/;
-/** What an agent may import from here when it has none of its own. */
+/** Modules that an agent gets from this program if its own folder does not have them. */
 const LENT = /^zod(\/.*)?$/;
 
 /**
@@ -73,7 +73,7 @@ function lendEventloom(): void {
   });
 }
 
-/** What to resolve instead, so that it is found from here: `require` looks at the file that asks, whatever it is told. */
+/** Makes a specifier resolve from this file. `require` ignores `parentURL`, so it gets the resolved path. */
 function found<C extends { readonly conditions?: readonly string[] }>(specifier: string, context: C): [string, C] {
   if (context.conditions?.includes('require')) return [requireHere.resolve(specifier), context];
   return [specifier, { ...context, parentURL: import.meta.url }];

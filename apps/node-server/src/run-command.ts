@@ -37,7 +37,7 @@ export async function runCommand(
   }
 }
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 function helpText(): string {
   return [
     'Eventloom serves agents over HTTP, or asks one of them in the terminal.',

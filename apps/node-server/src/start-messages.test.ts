@@ -8,7 +8,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { readyLine, missingKeyWarning, failureText } from './start-messages.ts';
 
-/** What a shell makes of the arguments of the curl command. */
+/** Lets a shell split the printed curl command into its arguments. */
 function argumentsOf(line: string): string[] {
   const command = (line.split('try: ')[1] ?? '').replace(/^curl /, "printf '%s\\n' ");
   return execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trimEnd().split('\n');

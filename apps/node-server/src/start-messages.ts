@@ -5,7 +5,7 @@ import type { Runner } from '@eventloom/runner';
 
 const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
-/** What is printed once the server answers: where it is, and a command that shows it at work. */
+/** Returns the line that is printed once the server listens: its address, and a curl command to try. */
 export function readyLine(url: string, appNames: readonly string[]): string {
   const [appName = 'demo'] = appNames;
   const text = appName === 'demo' ? DEMO_QUESTION : 'Hello';
@@ -32,7 +32,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** What to say of agents that name a Gemini model when there is no key to reach it with; undefined when there is nothing to say. */
+/** Returns a warning that names the agents whose Gemini model has no key; undefined if there are none. */
 export function missingKeyWarning(runners: readonly Runner[]): string | undefined {
   const named = runners.flatMap(({ appName, agent }) => {
     const models = new Set(modelNames(agent));
@@ -48,16 +48,16 @@ function modelNames(agent: BaseAgent): string[] {
   return [...own, ...agent.subAgents.flatMap(modelNames)];
 }
 
-/** What is printed when the program is to end while runs are in flight: what it waits for, and how not to wait. */
+/** Returns the line that is printed at a signal while runs are in flight: what the program waits for, and how to end it at once. */
 export function endingLine(running: number, drainMs: number, signal: NodeJS.Signals): string {
   const again = signal === 'SIGINT' ? 'Ctrl-C again' : 'another signal';
   return `finishing ${running === 1 ? '1 run' : `${running} runs`}, for ${drainMs / 1000} s at most; ${again} ends at once`;
 }
 
-/** What somebody's own code threw is behind these, and where is what they need to know. */
+/** Codes of errors whose cause was thrown by an agent or a node: its stack is printed as well. */
 const CODES_OF_OWN_CODE: readonly string[] = ['AGENT', 'NODE'];
 
-/** What is printed of a failure: of one that was foreseen a line with its code, of any other one where it was thrown too. */
+/** Returns the text of a failure: code and message of an EventloomError, message and stack of any other error. */
 export function failureText(error: unknown): string {
   if (!EventloomError.isInstance(error)) return inspect(error);
   const { code, message, cause } = error;

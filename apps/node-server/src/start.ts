@@ -80,7 +80,7 @@ function withOption(error: unknown): unknown {
     : error;
 }
 
-/** What becomes of one run that was left, and of several. */
+/** The verb for each action, for one unfinished run and for several. */
 const BECOMES = { resume: ['goes on', 'go on'], close: ['is closed', 'are closed'] } as const;
 
 /**

@@ -47,7 +47,7 @@ function copyOf(field: string, value: object): Record<string, unknown> {
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** How many low bits of the last character hold no data, by the length's remainder of 4. */
+/** Number of low bits of the last character that hold no data, by the length modulo 4. */
 const UNUSED_BITS: Readonly<Record<number, number>> = { 2: 4, 3: 2 };
 
 /**

@@ -4,8 +4,9 @@ import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
 import { AppStateUnreachableError } from './errors.ts';
 
-/** How long a replica counts as fresh, and how long a request waits for a refresh. */
+/** Age up to which a replica is fresh. */
 const FRESH_MS = 1000;
+/** Time that a request waits for a refresh. */
 const WAIT_MS = 1000;
 /** Characters of pending changes in one request. */
 const DELIVERY_CHARS = 1_000_000;

@@ -104,7 +104,7 @@ function describe(cause: unknown, file: string): string {
   return place === undefined ? told : `${told} (${place.trim().replace(/^at /, '')})`;
 }
 
-/** What an agent's author is told who expects a compiler; empty for an error that has nothing to do with it. */
+/** Returns a hint for an error of TypeScript that Node cannot run as it is, or an empty text for any other error. */
 function typescriptHint(error: Error): string {
   const { code, url } = error as { code?: unknown; url?: unknown };
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {

@@ -94,7 +94,7 @@ function answerText(responses: readonly FunctionResponse[]): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How what a demo tool answered is put into words, by its name. */
+/** Sentences about the results of the demo tools, by tool name. */
 const SENTENCES: Readonly<Record<string, (fields: Fields) => string>> = {
   get_weather: ({ city, celsius, sky }) => `In ${say(city)} it is ${say(celsius)} °C and ${say(sky)}.`,
   calculate: ({ expression, value }) => `${say(expression)} is ${say(value)}.`,
