@@ -3,6 +3,7 @@ import {
   type CodeDelimiters,
   type CodeExecutionOutput,
   type CodeExecutorOptions,
+  ConfigurationError,
   type ExecuteCodeParams,
 } from '@eventloom/core';
 import { checkEngine, type QuickJsEngine } from './create-engine.ts';
@@ -43,8 +44,12 @@ const INSTRUCTION = [
 export class QuickJsCodeExecutor extends BaseCodeExecutor {
   readonly #settings: Omit<RunInQuickJsParams, 'code' | 'now'>;
 
-  /** @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's */
-  constructor(options: QuickJsCodeExecutorOptions = {}) {
+  /**
+   * @param maxWaitMs how long an execution of a subclass may wait before it starts: the agent waits for it so much longer
+   * @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's
+   */
+  constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
+    if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: must be 0 or more; it is ${maxWaitMs}`);
     const { wasmModule, ...rest } = options;
     const bounds = checkBounds(options);
     checkEngine(options);
@@ -53,7 +58,7 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
       instruction: INSTRUCTION,
       ...rest,
       languages: ['javascript'],
-      timeoutMs: bounds.timeoutMs + ALLOWANCE_MS,
+      timeoutMs: maxWaitMs + bounds.timeoutMs + ALLOWANCE_MS,
     });
     this.#settings = { ...bounds, ...(wasmModule && { wasmModule }) };
   }

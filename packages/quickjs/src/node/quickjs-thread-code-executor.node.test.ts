@@ -14,6 +14,9 @@ const UNBOUND = { timeoutMs: 1e9, maxOperations: 9e15 };
 /** Far from the time the code has: what only looks as if it were bound takes minutes. */
 const GENEROUS_MS = 20_000;
 
+// Threads take long to start where other tests keep the processors busy.
+const SLOW = { timeout: 30_000 };
+
 /** Tells when the thread is started, and gives what it answers when it has ended. */
 class Watched extends BaseCodeExecutor {
   readonly started = Promise.withResolvers<void>();
@@ -45,13 +48,13 @@ async function start(code: string, options: QuickJsCodeExecutorOptions, abortSig
   return { running, executor, platform };
 }
 
-test('code runs on a thread and its output comes back', async () => {
+test('code runs on a thread and its output comes back', SLOW, async () => {
   const { running } = await start('console.log(6 * 7)', {});
   const [, result] = await running;
   expect(result?.content?.parts).toMatchObject([{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42' } }]);
 });
 
-test('a thread that gives no result is ended when the agent waits no longer, and the run goes on', async () => {
+test('a thread that gives no result is ended when the agent waits no longer, and the run goes on', SLOW, async () => {
   const { running, executor, platform } = await start(LONG, UNBOUND);
   await executor.started.promise;
   platform.advance(executor.timeoutMs);
@@ -61,7 +64,7 @@ test('a thread that gives no result is ended when the agent waits no longer, and
   expect(await executor.ended).toMatchObject({ outcome: 'OUTCOME_FAILED' });
 });
 
-test('an abort of the run ends the thread', async () => {
+test('an abort of the run ends the thread', SLOW, async () => {
   const controller = new AbortController();
   const { running, executor } = await start(LONG, UNBOUND, controller.signal);
   await executor.started.promise;
@@ -72,6 +75,7 @@ test('an abort of the run ends the thread', async () => {
 
 test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
   'code is stopped by its own time also inside a built-in function: %s',
+  SLOW,
   async (code) => {
     const startMs = performance.now();
     const { running } = await start(code, { ...UNBOUND, timeoutMs: 100 });
@@ -85,7 +89,7 @@ test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
   },
 );
 
-test('code on a thread holds no more than its memory', async () => {
+test('code on a thread holds no more than its memory', SLOW, async () => {
   const memoryBytes = 24 * 1024 * 1024;
   const code =
     'const held = []; try { for (;;) held.push(new Uint8Array(900_000).fill(1)); } catch {} held.length * 900_000';

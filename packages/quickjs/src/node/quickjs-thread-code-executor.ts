@@ -1,51 +1,42 @@
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
-import { type CodeExecutionOutput, type ExecuteCodeParams, toError } from '@eventloom/core';
-import { QuickJsCodeExecutor } from '../quickjs-code-executor.ts';
+import type { CodeExecutionOutput, ExecuteCodeParams } from '@eventloom/core';
+import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from '../quickjs-code-executor.ts';
+import { QuickJsThreads } from './quickjs-threads.ts';
 
-/** What the thread does: the request comes with it, the result goes back. */
-const THREAD = `
-const { parentPort, workerData } = require('node:worker_threads');
-import(workerData.module)
-  .then(({ runInQuickJs }) => runInQuickJs({ ...workerData.params, now: () => performance.now() }))
-  .then((output) => parentPort.postMessage(output));
-`;
-
-/**
- * QuickJsCodeExecutor on a thread that is started for each execution and ended with it. The calling thread goes on meanwhile,
- * and an abort of the run ends the code at once.
- */
-export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
-  override executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput> {
-    const { abortSignal } = params;
-    const { promise, resolve, reject } = Promise.withResolvers<CodeExecutionOutput>();
-    const worker = new Worker(THREAD, {
-      eval: true,
-      workerData: { module: packageUrl(), params: this.toRunParams(params) },
-      env: {},
-      execArgv: [],
-      name: 'quickjs',
-    });
-    worker.on('message', resolve);
-    worker.on('error', reject);
-    worker.on('exit', (code) => {
-      const stderr = `The thread of the code ended with code ${code} and no result.`;
-      resolve({ stdout: '', stderr, outcome: 'OUTCOME_FAILED' });
-    });
-    const end = (): void => {
-      worker.terminate().catch((error: unknown) => reject(toError(error)));
-    };
-    abortSignal.addEventListener('abort', end, { once: true });
-    if (abortSignal.aborted) end();
-    return promise.finally(() => {
-      abortSignal.removeEventListener('abort', end);
-      end();
-    });
-  }
+/** How code is found, what it may use, and the threads it runs on. */
+export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOptions {
+  /** The threads that code runs on. Default: those that all executors of the process share. */
+  readonly threads?: QuickJsThreads;
+  /** How long code may wait for a thread, milliseconds, before the model is told that it was not run. Default 30,000. */
+  readonly maxWaitMs?: number;
 }
 
-/** Where this package's root is: the thread imports it by itself. */
-function packageUrl(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve('@eventloom/quickjs')).href;
+const sharedThreads = new QuickJsThreads();
+
+/**
+ * QuickJsCodeExecutor on a thread of a bounded pool. The calling thread goes on meanwhile, and an abort of the run ends the code at
+ * once. Users take turns: one who has a lot of code run does not keep the others waiting for all of it.
+ */
+export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
+  readonly #threads: QuickJsThreads;
+  readonly #maxWaitMs: number;
+
+  /** @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's */
+  constructor({ threads = sharedThreads, maxWaitMs = 30_000, ...options }: QuickJsThreadCodeExecutorOptions = {}) {
+    super(options, maxWaitMs);
+    this.#threads = threads;
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  override executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput> {
+    const { abortSignal, invocationContext } = params;
+    const { appName, userId, platform } = invocationContext;
+    const owner = JSON.stringify([appName, userId]);
+    return this.#threads.run({
+      params: this.toRunParams(params),
+      owner,
+      abortSignal,
+      maxWaitMs: this.#maxWaitMs,
+      platform,
+    });
+  }
 }

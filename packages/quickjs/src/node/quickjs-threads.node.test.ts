@@ -1,0 +1,114 @@
+import { type CodeExecutionOutput, ConfigurationError } from '@eventloom/core';
+import { fixedPlatform } from '@eventloom/testing';
+import { expect, test, vi } from 'vitest';
+import { QuickJsThreads } from './quickjs-threads.ts';
+
+/** Runs until it is ended from outside. */
+const ENDLESS = { code: 'for (;;);', timeoutMs: 1e9, maxOperations: 9e15 };
+const platform = fixedPlatform();
+// Threads take long to start where other tests keep the processors busy.
+const SLOW = { timeout: 30_000 };
+
+/** Runs code for an owner, and notes in `ended` when it has ended. */
+function runIn(threads: QuickJsThreads, ended: string[] = []) {
+  return async (
+    owner: string,
+    code: string | typeof ENDLESS,
+    abortSignal = new AbortController().signal,
+  ): Promise<CodeExecutionOutput> => {
+    const params = typeof code === 'string' ? { code } : code;
+    const output = await threads.run({ params, owner, abortSignal, maxWaitMs: 1_000, platform });
+    ended.push(`${owner} ${output.stdout.trim()}`);
+    return output;
+  };
+}
+
+test('there are never more threads than maxThreads, and none after idleMs', SLOW, async () => {
+  const threads = new QuickJsThreads({ maxThreads: 2, idleMs: 0 });
+  const run = runIn(threads);
+  const sizes = new Set<number>();
+  const outputs = await Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const output = await run('ann', `${index}`);
+      sizes.add(threads.size);
+      return output.stdout.trim();
+    }),
+  );
+  expect(outputs).toEqual(Array.from({ length: 12 }, (_, index) => `${index}`));
+  expect(Math.max(...sizes)).toBe(2);
+  await vi.waitUntil(() => threads.size === 0);
+});
+
+test('a thread is used again, and nothing is left from the execution before', SLOW, async () => {
+  const threads = new QuickJsThreads({ maxThreads: 1 });
+  const run = runIn(threads);
+  const first = 'globalThis.secret = 1; Array.prototype.map = () => "mine"; console.log = () => {}; [1].map(String)';
+  expect(await run('ann', first)).toMatchObject({ stdout: 'mine\n' });
+  const next = 'console.log(typeof secret, [1].map(String).join())';
+  expect(await run('ben', next)).toMatchObject({ stdout: 'undefined 1\n' });
+  expect(threads.size).toBe(1);
+});
+
+test('owners take turns, and an owner keeps the order', SLOW, async () => {
+  const ended: string[] = [];
+  const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);
+  const running = ['1', '2', '3', '4'].map((code) => run('ann', code));
+  running.push(run('ben', '1'), run('ben', '2'), run('cleo', '1'));
+  await Promise.all(running);
+  expect(ended).toEqual(['ann 1', 'ann 2', 'ben 1', 'cleo 1', 'ann 3', 'ben 2', 'ann 4']);
+});
+
+test('an abort ends the code that runs, and the next execution gets a new thread', SLOW, async () => {
+  const threads = new QuickJsThreads({ maxThreads: 1 });
+  const run = runIn(threads);
+  const controller = new AbortController();
+  const running = run('ann', ENDLESS, controller.signal);
+  const waiting = run('ben', '2');
+  controller.abort();
+  expect(await running).toMatchObject({ outcome: 'OUTCOME_FAILED', stderr: expect.stringContaining('no result') });
+  expect(await waiting).toMatchObject({ stdout: '2\n' });
+  expect(threads.size).toBe(1);
+});
+
+test('an abort takes code out of the queue, and code that is aborted already is not run', SLOW, async () => {
+  const ended: string[] = [];
+  const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);
+  const holder = new AbortController();
+  const controller = new AbortController();
+  const running = run('ann', ENDLESS, holder.signal);
+  const left = run('ben', '1', controller.signal);
+  const next = run('ben', '2');
+  controller.abort();
+  expect(await left).toMatchObject({
+    outcome: 'OUTCOME_FAILED',
+    stderr: expect.stringContaining('aborted while it waited'),
+  });
+  expect(await run('cleo', '1', controller.signal)).toMatchObject({ stderr: expect.stringContaining('not run') });
+  holder.abort();
+  await Promise.all([running, next]);
+  expect(ended.at(-1)).toBe('ben 2');
+});
+
+test('code that waited for maxWaitMs is not run, and the code before it goes on', SLOW, async () => {
+  const threads = new QuickJsThreads({ maxThreads: 1 });
+  const run = runIn(threads);
+  const holder = new AbortController();
+  const running = run('ann', ENDLESS, holder.signal);
+  const waiting = run('ben', '1');
+  platform.advance(1_000);
+  expect(await waiting).toEqual({
+    stdout: '',
+    stderr: 'The code was not run: no thread was free for 1000 ms; try again later.',
+    outcome: 'OUTCOME_FAILED',
+  });
+  expect(threads.size).toBe(1);
+  holder.abort();
+  await running;
+});
+
+test('a bound that cannot work is refused', () => {
+  for (const maxThreads of [0, -1, 1.5, Number.NaN])
+    expect(() => new QuickJsThreads({ maxThreads })).toThrow(ConfigurationError);
+  for (const idleMs of [-1, Number.NaN, Infinity])
+    expect(() => new QuickJsThreads({ idleMs })).toThrow(ConfigurationError);
+});

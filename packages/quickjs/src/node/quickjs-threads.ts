@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { type CodeExecutionOutput, ConfigurationError, type Platform } from '@eventloom/core';
+import type { RunInQuickJsParams } from '../run-in-quickjs.ts';
+
+/** Options of `QuickJsThreads`. */
+export interface QuickJsThreadsOptions {
+  /** How many executions run at once. Default: one fewer than the processors, at least 2 and at most 8. */
+  readonly maxThreads?: number;
+  /** How long a thread without work is kept, milliseconds. Default 5,000. */
+  readonly idleMs?: number;
+}
+
+/** One execution for `QuickJsThreads.run`. */
+export interface QuickJsThreadRun {
+  /** What is run. The time of the code is measured on the thread. */
+  readonly params: Omit<RunInQuickJsParams, 'now'>;
+  /** Who the execution is for: owners take turns. */
+  readonly owner: string;
+  /** Ends the code, or takes the execution out of the queue. */
+  readonly abortSignal: AbortSignal;
+  /** How long the execution waits for a thread, milliseconds. */
+  readonly maxWaitMs: number;
+  readonly platform: Platform;
+}
+
+/** An execution that waits or runs. */
+interface Execution extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
+  readonly resolve: (output: CodeExecutionOutput) => void;
+  readonly reject: (error: unknown) => void;
+  /** The thread that runs it; absent while it waits. */
+  thread?: Thread;
+}
+
+/** A thread has an execution, or a timer that ends it. */
+interface Thread {
+  readonly worker: Worker;
+  execution: Execution | undefined;
+  idleTimer: NodeJS.Timeout | undefined;
+}
+
+/** The program of a thread: one execution after the other, each in an engine of its own. */
+const THREAD = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { module, wasmModule } = workerData;
+const loaded = import(module);
+parentPort.on('message', (params) => {
+  loaded
+    .then(({ runInQuickJs }) => runInQuickJs({ wasmModule, ...params, now: () => performance.now() }))
+    .then((output) => parentPort.postMessage(output));
+});
+`;
+
+const requireHere = createRequire(import.meta.url);
+/** The compiled engine, which all threads share. Compiled when the first thread is started. */
+let sharedEngine: WebAssembly.Module | undefined;
+
+/**
+ * A bounded number of threads that run code in QuickJS. A thread runs one execution at a time, each in a new instance of the engine, and
+ * ends when it has been idle for `idleMs`: its memory returns. What is more waits in a queue, in which owners take turns and each
+ * owner's executions keep their order. A thread whose execution is aborted is ended with it and replaced. Idle threads do not keep
+ * the process alive.
+ */
+export class QuickJsThreads {
+  readonly #maxThreads: number;
+  readonly #idleMs: number;
+  /** Executions that wait, by their owner. The owner whose turn is next comes first. */
+  readonly #queues = new Map<string, Execution[]>();
+  readonly #threads = new Set<Thread>();
+  /** Those without work. The one that was used last comes last, and is used first: the others end. */
+  readonly #idle: Thread[] = [];
+
+  /** @throws ConfigurationError for a number that cannot work */
+  constructor({ maxThreads = defaultThreads(), idleMs = 5_000 }: QuickJsThreadsOptions = {}) {
+    if (!(Number.isSafeInteger(maxThreads) && maxThreads > 0))
+      throw new ConfigurationError(`QuickJsThreads: maxThreads must be a whole number, 1 or more; it is ${maxThreads}`);
+    if (!(idleMs >= 0 && idleMs <= 2 ** 31 - 1))
+      throw new ConfigurationError(`QuickJsThreads: idleMs must be from 0 to ${2 ** 31 - 1}; it is ${idleMs}`);
+    this.#maxThreads = maxThreads;
+    this.#idleMs = idleMs;
+  }
+
+  /** The number of threads that there are. */
+  get size(): number {
+    return this.#threads.size;
+  }
+
+  /**
+   * Runs code as soon as a thread is free. Settles with a failure as output when no thread was free for `maxWaitMs`, when `abortSignal`
+   * fires, and when the thread ends without a result. Rejects when the thread itself fails.
+   */
+  async run({ params, owner, abortSignal, maxWaitMs, platform }: QuickJsThreadRun): Promise<CodeExecutionOutput> {
+    if (abortSignal.aborted) return failure('The code was not run: it was aborted.');
+    const { promise, resolve, reject } = Promise.withResolvers<CodeExecutionOutput>();
+    const execution: Execution = { params, owner, resolve, reject };
+    const abort = (): void => {
+      // The 'exit' of the thread settles the execution.
+      if (execution.thread) execution.thread.worker.terminate().catch(reject);
+      else this.#giveUp(execution, 'it was aborted while it waited for a thread');
+    };
+    abortSignal.addEventListener('abort', abort, { once: true });
+    const queue = this.#queues.get(owner);
+    if (queue) queue.push(execution);
+    else this.#queues.set(owner, [execution]);
+    this.#startNext();
+    const stopWaiting = platform.schedule(maxWaitMs, () => {
+      if (!execution.thread) this.#giveUp(execution, `no thread was free for ${maxWaitMs} ms; try again later`);
+    });
+    try {
+      return await promise;
+    } finally {
+      stopWaiting();
+      abortSignal.removeEventListener('abort', abort);
+    }
+  }
+
+  #startNext(): void {
+    while (this.#idle.length > 0 || this.#threads.size < this.#maxThreads) {
+      const execution = this.#takeNext();
+      if (!execution) return;
+      try {
+        const thread = this.#idle.pop() ?? this.#startThread();
+        clearTimeout(thread.idleTimer);
+        thread.execution = execution;
+        execution.thread = thread;
+        thread.worker.ref();
+        thread.worker.postMessage(execution.params);
+      } catch (error) {
+        // The operating system has no thread or no memory left.
+        execution.reject(error);
+      }
+    }
+  }
+
+  /** The first execution of the owner whose turn it is, who comes last from now on. */
+  #takeNext(): Execution | undefined {
+    const [next] = this.#queues;
+    if (!next) return undefined;
+    const [owner, queue] = next;
+    const execution = queue.shift();
+    this.#queues.delete(owner);
+    if (queue.length > 0) this.#queues.set(owner, queue);
+    return execution;
+  }
+
+  #startThread(): Thread {
+    const thread: Thread = { worker: startWorker(), execution: undefined, idleTimer: undefined };
+    const { worker } = thread;
+    this.#threads.add(thread);
+    worker.on('message', (output: CodeExecutionOutput) => {
+      thread.execution?.resolve(output);
+      thread.execution = undefined;
+      thread.idleTimer = setTimeout(() => this.#end(thread), this.#idleMs).unref();
+      worker.unref();
+      this.#idle.push(thread);
+      this.#startNext();
+    });
+    worker.on('error', (error) => thread.execution?.reject(error));
+    worker.on('exit', (code) => {
+      thread.execution?.resolve(failure(`The thread of the code ended with code ${code} and no result.`));
+      this.#forget(thread);
+      this.#startNext();
+    });
+    return thread;
+  }
+
+  #end(thread: Thread): void {
+    this.#forget(thread);
+    // It is idle: nothing waits for its end.
+    void thread.worker.terminate();
+  }
+
+  #forget(thread: Thread): void {
+    clearTimeout(thread.idleTimer);
+    this.#threads.delete(thread);
+    const index = this.#idle.indexOf(thread);
+    if (index >= 0) this.#idle.splice(index, 1);
+  }
+
+  /** Takes an execution out of the queue. Its owner keeps the place in the turn. */
+  #giveUp(execution: Execution, reason: string): void {
+    const queue = this.#queues.get(execution.owner) ?? [];
+    const left = queue.filter((waiting) => waiting !== execution);
+    if (left.length > 0) this.#queues.set(execution.owner, left);
+    else this.#queues.delete(execution.owner);
+    execution.resolve(failure(`The code was not run: ${reason}.`));
+  }
+}
+
+function startWorker(): Worker {
+  sharedEngine ??= new WebAssembly.Module(readFileSync(requireHere.resolve('@eventloom/quickjs/engine.wasm')));
+  const module = pathToFileURL(requireHere.resolve('@eventloom/quickjs')).href;
+  return new Worker(THREAD, {
+    eval: true,
+    workerData: { module, wasmModule: sharedEngine },
+    env: {},
+    execArgv: [],
+    name: 'quickjs',
+  });
+}
+
+function failure(stderr: string): CodeExecutionOutput {
+  return { stdout: '', stderr, outcome: 'OUTCOME_FAILED' };
+}
+
+function defaultThreads(): number {
+  return Math.min(8, Math.max(2, availableParallelism() - 1));
+}
