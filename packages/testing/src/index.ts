@@ -31,6 +31,9 @@ export { ScriptedLiveModel } from './scripted-live-model/scripted-live-model.ts'
 export type { FixedPlatform, FixedPlatformOptions } from './fixed-platform.ts';
 export { fixedPlatform } from './fixed-platform.ts';
 
+export type { TestContextOptions } from './test-context.ts';
+export { testContext } from './test-context.ts';
+
 export type { EventExtras } from './event-builders.ts';
 export { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from './event-builders.ts';
 

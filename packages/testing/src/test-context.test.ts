@@ -1,0 +1,19 @@
+import { CallbackContext, createEvent, ToolContext } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { testContext } from './test-context.ts';
+
+test('a tool reads and writes state in a test context', () => {
+  const tool = new ToolContext({ invocationContext: testContext({ state: { city: 'Paris' } }), functionCallId: 'c1' });
+  expect(tool.state.get('city')).toBe('Paris');
+  tool.state.set('city', 'Rome');
+  expect(tool.actions.stateDelta).toEqual({ city: 'Rome' });
+});
+
+test('a callback sees the events and the message it is given', () => {
+  const events = [createEvent({ author: 'user' })];
+  const userContent = { role: 'user', parts: [{ text: 'hi' }] };
+  const context = testContext({ events, userContent });
+  expect(context.session.events).toBe(events);
+  expect(new CallbackContext({ invocationContext: context }).userContent).toBe(userContent);
+  expect(context.agent.name).toBe('agent');
+});

@@ -1,0 +1,62 @@
+import {
+  AbortGuard,
+  BaseAgent,
+  type BaseArtifactService,
+  type BaseMemoryService,
+  type Content,
+  type Event,
+  InvocationContext,
+  type Platform,
+  PluginManager,
+  type RunConfig,
+} from '@eventloom/core';
+import { fixedPlatform } from './fixed-platform.ts';
+
+/** What a test context is made of; all of it has a default. */
+export interface TestContextOptions {
+  /** Default: an agent named `agent` that says nothing. */
+  readonly agent?: BaseAgent;
+  /** The state of the session, which is `s` of the user `u` in the app `app`. */
+  readonly state?: Record<string, unknown>;
+  /** The events of the session. */
+  readonly events?: Event[];
+  readonly userContent?: Content;
+  readonly runConfig?: RunConfig;
+  readonly plugins?: PluginManager;
+  readonly artifactService?: BaseArtifactService;
+  readonly memoryService?: BaseMemoryService;
+  /** Default: a new `fixedPlatform()`. */
+  readonly platform?: Platform;
+  /** What was derived from the events so far; see `Invocation.derived`. */
+  readonly derived?: Map<unknown, unknown>;
+}
+
+class SilentAgent extends BaseAgent {
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
+
+/**
+ * Creates the context of an agent at work, for tests of tools, callbacks and instructions without a runner. Nothing is stored, and tool
+ * calls are not recorded. A tool gets `new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' })`.
+ */
+export function testContext(options: TestContextOptions = {}): InvocationContext {
+  const { agent = new SilentAgent({ name: 'agent' }), state = {}, events = [] } = options;
+  const lastSeq = events.length;
+  const session = { id: 's', appName: 'app', userId: 'u', state, events, lastUpdateTime: 0, lastSeq, incarnation: 'i' };
+  return InvocationContext.create({
+    invocationId: 'e-1',
+    rootAgent: agent.rootAgent,
+    session,
+    runConfig: options.runConfig ?? {},
+    userContent: options.userContent,
+    abort: new AbortGuard(),
+    platform: options.platform ?? fixedPlatform(),
+    plugins: options.plugins ?? new PluginManager(),
+    artifactService: options.artifactService,
+    memoryService: options.memoryService,
+    models: undefined,
+    derived: options.derived ?? new Map(),
+    recordToolCall: () => undefined,
+    runAgent: (context) => context.agent.runIn(context),
+  }).forAgent(agent);
+}
