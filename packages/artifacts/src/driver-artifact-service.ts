@@ -14,6 +14,7 @@ import {
   USER_PREFIX,
   checkName,
 } from '@eventloom/core';
+import { storageFailure } from '@eventloom/core/internal';
 import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
 import { toPart, toStored } from './stored-part.ts';
 
@@ -29,6 +30,8 @@ export interface DriverArtifactServiceOptions {
  * The data of `inlineData` is taken in both alphabets of base64, with or without padding, and is given back as the same bytes in
  * standard base64 with padding; everything else of a part comes back as it was. Every method throws InvalidRequestError for an
  * empty, over-long (256 bytes), NUL-holding or malformed app, user or session name.
+ *
+ * What a driver throws becomes the `cause` of a StorageError, unless it is an Eventloom error or a fault of the program, such as a TypeError.
  */
 export class DriverArtifactService extends BaseArtifactService {
   readonly #driver: ArtifactDriver;
@@ -42,31 +45,37 @@ export class DriverArtifactService extends BaseArtifactService {
 
   override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
     const place = toPlace(request);
-    return this.#driver.save(place, toStored(request, this.#platform.now() / 1000));
+    const stored = toStored(request, this.#platform.now() / 1000);
+    return this.#ask((driver) => driver.save(place, stored));
   }
 
   override async loadArtifact(request: LoadArtifactRequest): Promise<Part | undefined> {
-    const stored = await this.#driver.read(toPlace(request), { version: request.version, withData: true });
+    const place = toPlace(request);
+    const stored = await this.#ask((driver) => driver.read(place, { version: request.version, withData: true }));
     return stored && toPart(stored);
   }
 
   override async listArtifactKeys(request: SessionKey): Promise<string[]> {
     checkSessionKey(request);
     const { appName, userId, sessionId } = request;
-    const [own, users] = await Promise.all([
-      this.#driver.names({ appName, userId, sessionId }),
-      this.#driver.names({ appName, userId, sessionId: undefined }),
-    ]);
+    const [own, users] = await this.#ask((driver) =>
+      Promise.all([
+        driver.names({ appName, userId, sessionId }),
+        driver.names({ appName, userId, sessionId: undefined }),
+      ]),
+    );
     return [...own, ...users.map((name) => USER_PREFIX + name)].sort();
   }
 
   override async listVersions(request: ArtifactKey): Promise<number[]> {
-    const versions = await this.#driver.versions(toPlace(request));
+    const place = toPlace(request);
+    const versions = await this.#ask((driver) => driver.versions(place));
     return versions.toSorted((one, other) => one - other);
   }
 
   override async listArtifactVersions(request: ArtifactKey): Promise<ArtifactVersion[]> {
-    const records = await this.#driver.versionRecords?.(toPlace(request));
+    const place = toPlace(request);
+    const records = await this.#ask((driver) => driver.versionRecords?.(place));
     if (records)
       return records.map((record) => toVersion(request, record)).sort((one, other) => one.version - other.version);
     const found: ArtifactVersion[] = [];
@@ -79,12 +88,22 @@ export class DriverArtifactService extends BaseArtifactService {
   }
 
   override async getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined> {
-    const stored = await this.#driver.read(toPlace(request), { version: request.version, withData: false });
+    const place = toPlace(request);
+    const stored = await this.#ask((driver) => driver.read(place, { version: request.version, withData: false }));
     return stored && toVersion(request, { ...stored.record, version: stored.version });
   }
 
   override async deleteArtifact(request: ArtifactKey): Promise<void> {
-    await this.#driver.delete(toPlace(request));
+    const place = toPlace(request);
+    await this.#ask((driver) => driver.delete(place));
+  }
+
+  async #ask<T>(work: (driver: ArtifactDriver) => T | Promise<T>): Promise<T> {
+    try {
+      return await work(this.#driver);
+    } catch (error) {
+      throw storageFailure('the artifact storage', error);
+    }
   }
 }
 

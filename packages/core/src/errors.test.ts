@@ -59,13 +59,12 @@ describe('EventloomError.isInstance', () => {
   });
 });
 
-test('retryable defaults to true for busy stores, toolsets that are unavailable and a shutdown, else to false', () => {
+test('retryable defaults to true for busy sessions, storage that is away, toolsets that are unavailable and a shutdown, else to false', () => {
   const retryable = CLASSES.filter(([, SomeError]) => new SomeError('what', { errorCode: 'X', cause: 1 }).retryable);
   expect(retryable.map(([name]) => name).toSorted()).toEqual([
-    'CredentialBusyError',
-    'MemoryBusyError',
     'SessionBusyError',
     'ShuttingDownError',
+    'StorageError',
     'ToolsetUnavailableError',
   ]);
 });

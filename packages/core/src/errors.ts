@@ -1,3 +1,5 @@
+import type { OpenRun } from './session/open-run.ts';
+
 const BRAND = Symbol.for('eventloom.error');
 
 /** Options of every Eventloom error. */
@@ -58,6 +60,13 @@ export function toError(thrown: unknown): Error {
     // The value has no text, e.g. an object without a prototype.
   }
   return new Error(text, { cause: thrown });
+}
+
+/** The message of an error. A host with several addresses fails once for each, under an error that has none. */
+function reasonOf(thrown: unknown): string {
+  const { message, name } = toError(thrown);
+  if (message === '' && thrown instanceof AggregateError) return thrown.errors.map(reasonOf).join('; ');
+  return message || name;
 }
 
 // Setup and input
@@ -146,21 +155,59 @@ export class SessionBusyError extends EventloomError {
   static override readonly retryable = true;
 }
 
+/**
+ * The session has a run that was begun and has not ended, so no other run can begin. Resume the run that `run` names, or close it, then
+ * try again. Nothing was changed.
+ */
+export class UnfinishedRunError extends EventloomError {
+  static override readonly code = 'RUN_OPEN';
+  readonly run: OpenRun;
+
+  constructor(message: string, options: EventloomErrorOptions & { readonly run: OpenRun }) {
+    super(message, options);
+    this.run = options.run;
+  }
+}
+
+/** A run was begun with this request id before: it is the run `invocationId` of the session. Nothing was changed. */
+export class RequestKnownError extends EventloomError {
+  static override readonly code = 'REQUEST_KNOWN';
+  readonly invocationId: string;
+
+  constructor(message: string, options: EventloomErrorOptions & { readonly invocationId: string }) {
+    super(message, options);
+    this.invocationId = options.invocationId;
+  }
+}
+
+/** The session has no run of this id, or the server does not know it. Nothing was changed. */
+export class RunNotFoundError extends EventloomError {
+  static override readonly code = 'RUN_NOT_FOUND';
+}
+
 /** The writer's lease was taken over or released; the write changed nothing. */
 export class StaleWriterError extends EventloomError {
   static override readonly code = 'STALE_WRITER';
 }
 
-/** Another writer keeps the memory store locked; nothing was changed. Retryable. */
-export class MemoryBusyError extends EventloomError {
-  static override readonly code = 'MEMORY_BUSY';
+/**
+ * The storage of sessions, artifacts, memory or credentials cannot be used: it cannot be reached, its connection was lost, it did not answer in
+ * time, its disk is full or its file is locked. `cause` is the driver's error. A write that failed this way may have happened: repeat
+ * it with the same ids. Retryable, unless the fault does not pass by itself, such as a missing permission.
+ */
+export class StorageError extends EventloomError {
+  static override readonly code = 'STORAGE_UNAVAILABLE';
   static override readonly retryable = true;
-}
 
-/** Another writer keeps the credential store locked; nothing was changed. Retryable. */
-export class CredentialBusyError extends EventloomError {
-  static override readonly code = 'CREDENTIAL_BUSY';
-  static override readonly retryable = true;
+  /**
+   * Returns the error of a driver that threw. Its `publicMessage` names only `storage`, because the driver's text may name hosts and files.
+   * @param storage what cannot be used, e.g. `the session database`
+   */
+  static of(storage: string, cause: unknown, retryable = true): StorageError {
+    const publicMessage = `${storage} is not available${retryable ? '; try again' : ''}`;
+    // Not by its name: bundlers rename a class that names itself, and `name` is what its instances are called.
+    return new this(`${storage} is not available: ${reasonOf(cause)}`, { cause, retryable, publicMessage });
+  }
 }
 
 /**

@@ -94,7 +94,7 @@ export type {
 } from './agent/agent-callbacks.ts';
 export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
-export type { RunConfig } from './agent/run-config.ts';
+export type { OnOpenRun, RunBounds, RunConfig, RunConfigDefaults } from './agent/run-config.ts';
 export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
 
 export type { CallbackContextParams, MemorySearchOptions } from './context/callback-context.ts';
@@ -106,7 +106,12 @@ export { InvocationContext } from './context/invocation-context.ts';
 export { recordedActions } from './context/recorded-actions.ts';
 export { requestInput } from './context/request-input.ts';
 export type { InvocationProgress } from './context/invocation-progress.ts';
-export { type AgentPast, type InvocationPast, LOOP_COUNT, type PastExecution } from './context/invocation-past.ts';
+export {
+  type RecordedExecution,
+  type RecordedInvocation,
+  LOOP_COUNT,
+  type ExecutionQuery,
+} from './context/recorded-invocation.ts';
 export type { InTurn, SubInvocation } from './context/sub-invocation.ts';
 export type { ReadonlyState } from './context/readonly-context.ts';
 export { ReadonlyContext } from './context/readonly-context.ts';
@@ -183,7 +188,14 @@ export type {
   SessionKey as DeleteSessionRequest,
 } from './session/session.ts';
 export { sessionKeyOf, toSessionJson } from './session/session.ts';
-export type { ListOpenRunsRequest, ListOpenRunsResponse, OpenRun } from './session/open-run.ts';
+export type {
+  FindRunRequest,
+  ListOpenRunsRequest,
+  ListOpenRunsResponse,
+  OpenRun,
+  OpenRunState,
+  RunRecord,
+} from './session/open-run.ts';
 export type {
   AcquireLeaseRequest,
   LeaveOpen,
@@ -246,7 +258,6 @@ export type { EventloomErrorOptions, LiveConnectionErrorOptions, ModelErrorOptio
 export {
   AgentError,
   ConfigurationError,
-  CredentialBusyError,
   EventloomError,
   HandOverLimitError,
   InvalidArtifactNameError,
@@ -256,11 +267,12 @@ export {
   LiveConnectionError,
   LiveQueueFullError,
   LlmCallLimitError,
-  MemoryBusyError,
   MissingStateKeyError,
   ModelError,
   OutputSchemaError,
+  RequestKnownError,
   RunAbortedError,
+  RunNotFoundError,
   SessionAlreadyExistsError,
   SessionBusyError,
   SessionNotFoundError,
@@ -269,6 +281,8 @@ export {
   StaleWriterError,
   StateKeyError,
   StateValueError,
+  StorageError,
   toError,
   ToolsetUnavailableError,
+  UnfinishedRunError,
 } from './errors.ts';

@@ -1,29 +1,46 @@
-import { type BaseLlm, type InvocationContext, ConfigurationError } from '@eventloom/core';
-import { isLlmAgent } from './is-llm-agent.ts';
+import { type BaseLlm, ConfigurationError, type InvocationContext } from '@eventloom/core';
 import type { LlmAgent } from './llm-agent.ts';
+import { isLlmAgent } from './llm-agent-config.ts';
+import { type StaticRequest, staticRequestOf } from './static-request.ts';
 
 /** The agent of a turn with its model and context: what every step of the think-act loop works with. */
 export interface AgentTurn {
   readonly agent: LlmAgent;
   readonly model: BaseLlm;
   readonly context: InvocationContext;
+  /** The parts of the model requests that are the same in every step. */
+  readonly parts: StaticRequest;
+  /** True if the steps differ in nothing but contents: no tool, plugin or instruction has a say in a request. */
+  readonly isStatic: boolean;
 }
 
 /**
- * Returns the agent's model: its own, or that of the nearest LLM agent above it that has one. A name is resolved by the runner's
+ * Starts a turn with the agent's model: its own, or that of the nearest LLM agent above it that has one. A name is resolved by the runner's
  * `models`.
  * @throws ConfigurationError if there is no model, or `models` does not know the name
  */
-export function resolveModel(agent: LlmAgent, context: InvocationContext): BaseLlm {
+export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTurn {
+  const { rootAgent, contextCacheConfig } = context.invocation;
   const named = agent.model ?? inheritedModel(agent);
-  if (typeof named !== 'string') return named;
-  const { models } = context.invocation;
-  const model = models?.(named);
+  const model = typeof named === 'string' ? findModel(named, agent, context) : named;
+  const parts = staticRequestOf(agent, rootAgent);
+  const isStatic =
+    parts.whole !== undefined &&
+    context.extraTools.length === 0 &&
+    context.extraInstructions.length === 0 &&
+    context.runConfig.clientTools === undefined &&
+    contextCacheConfig === undefined &&
+    !context.plugins.has('beforeToolSelection');
+  return { agent, model, context, parts, isStatic };
+}
+
+function findModel(name: string, agent: LlmAgent, { invocation: { models } }: InvocationContext): BaseLlm {
+  const model = models?.(name);
   if (model) return model;
   throw new ConfigurationError(
     models
-      ? `agent "${agent.name}": the runner's models know no model named "${named}"`
-      : `agent "${agent.name}": the runner has no models to look "${named}" up in; hand it models, or give a model object`,
+      ? `agent "${agent.name}": the runner's models know no model named "${name}"`
+      : `agent "${agent.name}": the runner has no models to look "${name}" up in; hand it models, or give a model object`,
   );
 }
 

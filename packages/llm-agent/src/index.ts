@@ -1,7 +1,7 @@
 // The agent whose work is done by a language model.
 
-export { isLlmAgent } from './is-llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export { isLlmAgent } from './llm-agent-config.ts';
 export type {
   AfterModelCallback,
   AfterToolCallback,

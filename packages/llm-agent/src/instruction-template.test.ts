@@ -1,50 +1,10 @@
-import {
-  AbortGuard,
-  BaseAgent,
-  type Event,
-  InvocationContext,
-  MissingStateKeyError,
-  PluginManager,
-  ReadonlyContext,
-} from '@eventloom/core';
-import { fixedPlatform } from '@eventloom/testing';
+import { MissingStateKeyError, ReadonlyContext } from '@eventloom/core';
+import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { injectSessionState } from './instruction-template.ts';
 
-class Silent extends BaseAgent {
-  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
-}
-
-function contextOf(state: Record<string, unknown>): InvocationContext {
-  return InvocationContext.create({
-    invocationId: 'e-1',
-    rootAgent: new Silent({ name: 'root' }),
-    session: {
-      id: 's',
-      appName: 'app',
-      userId: 'u',
-      state,
-      events: [],
-      lastUpdateTime: 0,
-      lastSeq: 0,
-      incarnation: 'i',
-    },
-    runConfig: {},
-    userContent: undefined,
-    abort: new AbortGuard(),
-    platform: fixedPlatform(),
-    plugins: new PluginManager(),
-    artifactService: undefined,
-    memoryService: undefined,
-    models: undefined,
-    derived: new Map(),
-    recordToolCall: async () => undefined,
-    runAgent: (started) => started.agent.runIn(started),
-  }).forAgent(new Silent({ name: 'bot' }));
-}
-
 function fill(template: string, state: Record<string, unknown> = {}): Promise<string> {
-  return injectSessionState(template, contextOf(state));
+  return injectSessionState(template, testContext({ state }));
 }
 
 const STATE = {
@@ -165,13 +125,13 @@ test.each([
   const key = template.slice(1, -1);
   await expect(fill(template, STATE)).rejects.toThrow(MissingStateKeyError);
   await expect(fill(template, STATE)).rejects.toThrow(
-    `the instruction of agent "bot" names {${key}}, which state does not have; write {${key}?} to leave it out`,
+    `the instruction of agent "agent" names {${key}}, which state does not have; write {${key}?} to leave it out`,
   );
 });
 
 test('an artifact needs a service, unless it is optional', async () => {
   await expect(fill('{artifact.notes.txt}')).rejects.toThrow(
-    'the instruction of agent "bot" names {artifact.notes.txt}, which needs an artifactService',
+    'the instruction of agent "agent" names {artifact.notes.txt}, which needs an artifactService',
   );
   expect(await fill('[{artifact.notes.txt?}]')).toBe('[]');
 });
@@ -181,7 +141,7 @@ test('text without braces costs nothing and comes back as it is', async () => {
 });
 
 test('an instruction function can fill its text from the context it gets', async () => {
-  expect(await injectSessionState('{name}', new ReadonlyContext(contextOf(STATE)))).toBe('Ada');
+  expect(await injectSessionState('{name}', new ReadonlyContext(testContext({ state: STATE })))).toBe('Ada');
 });
 
 test('a key in braces inside JSON is filled, and the braces around it stay', async () => {

@@ -15,6 +15,7 @@ import {
   type ToolContext,
 } from '@eventloom/core';
 import type { SchemaLike } from '@eventloom/tools';
+import type { LlmAgent } from './llm-agent.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 type OneOrMore<T> = T | readonly T[];
@@ -135,3 +136,8 @@ export const LLM_AGENT_OPTIONS: OptionNames<LlmAgentConfig> = {
   afterToolCallback: true,
   onToolErrorCallback: true,
 };
+
+/** True for LLM agents, also those of another loaded copy of this package, for which `instanceof` is false. */
+export function isLlmAgent(value: unknown): value is LlmAgent {
+  return typeof value === 'object' && value !== null && '~eventloom.llm-agent' in value;
+}

@@ -4,9 +4,8 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { Agent } from './index.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
 import { LlmAgent } from './llm-agent.ts';
-import type { LlmAgentConfig } from './llm-agent-config.ts';
+import { isLlmAgent, type LlmAgentConfig } from './llm-agent-config.ts';
 
 const model = new ScriptedModel([]);
 

@@ -29,7 +29,6 @@ import {
   type SingleToolErrorCallback,
   type ToolUnion,
 } from './llm-agent-config.ts';
-import { StaticRequest } from './static-request.ts';
 import { runSteps } from './loop.ts';
 
 /** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
@@ -54,8 +53,6 @@ export class LlmAgent extends BaseAgent {
   readonly beforeToolCallback: readonly SingleBeforeToolCallback[];
   readonly afterToolCallback: readonly SingleAfterToolCallback[];
   readonly onToolErrorCallback: readonly SingleToolErrorCallback[];
-  /** What every model request of the agent has in common. */
-  readonly staticRequest: StaticRequest = new StaticRequest(this);
   /** The output schema, ready to check with. */
   readonly outputValueSchema: ValueSchema | undefined;
   readonly #inputSchema: LlmAgentConfig['inputSchema'];

@@ -6,7 +6,6 @@ import {
   type Event,
   type InvocationContext,
   isOutputMismatch,
-  leavesAgent,
   type LlmResponse,
   ModelError,
   OutputSchemaError,
@@ -16,13 +15,14 @@ import {
 } from '@eventloom/core';
 import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { type AgentTurn, resolveModel } from './agent-turn.ts';
+import { createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
+import { withoutDeepArgs } from './deep-args.ts';
 import { SetModelResponseTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './output.ts';
-import { ModelCall, ModelReply, plannedResponse } from './reply.ts';
-import { prepareRequest, prepareTools } from './request.ts';
-import { resumeSteps, answeredCalls, answersTo } from './resume.ts';
-import { startCalls, type FunctionCallsOutcome } from './tool-calls.ts';
+import { ModelCall, plannedResponse } from './reply.ts';
+import { prepareRequest } from './request.ts';
+import { hasStepToResume, resumeStep } from './resume.ts';
+import { RunningCalls } from './tool-calls.ts';
 
 /** Answers of the wrong shape that go back to the model before the run fails. */
 const MAX_MISMATCHES = 3;
@@ -32,59 +32,38 @@ const MAX_MISMATCHES = 3;
  * all of it, because every further one would cost each chunk.
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
-  const { resumedFrom } = context;
-  const turn: AgentTurn = { agent, model: resolveModel(agent, context), context };
-  // In a resumed run the agent that made the calls reads the answers itself: see resumeSteps.
-  const answered = context.invocation.resumedFrom ? [] : answeredCalls(context);
-  const answers = answered.length > 0 ? answersTo(answered, context) : undefined;
+  const turn = createTurn(agent, context);
   const streaming = context.runConfig.streamingMode === 'sse';
-  const codeRun = startCodeRun(context, agent.codeExecutor);
-  let mismatches = resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
+  const codeRun = agent.codeExecutor && startCodeRun(context, agent.codeExecutor);
+  const hasOutput = agent.outputKey !== undefined || agent.outputValueSchema !== undefined;
+  let mismatches = context.resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (answers && answers.resumed.size > 0) {
-    const calls = Array.from(answers.resumed.values(), ({ call }) => call);
-    const { tools, changes } = await prepareTools(turn);
-    if (changes) yield changes;
-    const outcome = yield* startCalls(turn, calls, tools, NO_EVENT, answers.resumed).events();
-    if (outcome.event) yield outcome.event;
-    if (endsTurn(context, outcome)) return;
-  }
-  if (answers?.isWaiting) {
-    context.pause();
-    return;
-  }
-  if (resumedFrom) {
-    if (!(yield* resumeSteps(turn, resumedFrom, codeRun))) return;
-    resumedFrom.continueFresh();
-  }
+  if (hasStepToResume(context) && !(yield* resumeStep(turn, codeRun))) return;
 
   while (!context.isEnded) {
     context.throwIfAborted();
     const actions = createEventActions();
     const prepared = prepareRequest(turn, actions);
     const call = new ModelCall(turn, prepared instanceof Promise ? await prepared : prepared, actions);
-    const { request } = call;
-    const missing = missingToolsetsEvent(context);
+    const missing = turn.isStatic ? undefined : missingToolsetsEvent(context);
     if (missing) yield missing;
-    const asked = call.before();
-    let response: LlmResponse | undefined = asked && (await asked);
-    const reply = new ModelReply(turn, request.toolsDict);
+    let response: LlmResponse | undefined = call.asksBefore ? await call.before() : undefined;
     if (!response) {
       context.countLlmCall();
       try {
-        for await (const raw of call.generate(streaming)) {
-          const changed = call.after(raw);
-          const answer = changed instanceof Promise ? await changed : changed;
-          if (answer.partial !== true) response = response ? joined(response, answer) : answer;
-          else yield reply.chunk(answer);
+        for await (const received of call.generate(streaming)) {
+          const raw = withoutDeepArgs(received);
+          const answer = call.asksAfter ? await call.after(raw) : raw;
+          if (answer.partial === true) yield call.chunk(answer);
+          else response = response ? joined(response, answer) : answer;
         }
-        response ??= reply.merged();
+        response ??= withoutDeepArgs(call.merged());
       } catch (error) {
         context.throwIfAborted();
         if (call.isOwnFailure(error)) throw error;
         response = await call.onError(error);
         if (!response) {
-          yield failedReply(context, reply, error);
+          yield failedReply(context, call, error);
           context.markReported(error);
           throw error;
         }
@@ -95,34 +74,33 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (callsToRun(response.content?.parts).length === 0) {
       const found = codeRun?.find(response);
       if (codeRun && found) {
-        yield reply.whole({ ...response, content: found.content }, call.actions);
+        yield call.whole({ ...response, content: found.content });
         if (context.isEnded) return;
         yield await codeRun.execute(found);
         continue;
       }
-      const read = readFinalOutput(agent, response);
-      const output = read instanceof Promise ? await read : read;
+      const output = hasOutput ? await readFinalOutput(agent, response) : undefined;
       if (output && 'issues' in output) {
         const errorMessage = describeMismatch(output.issues);
-        yield reply.whole({ ...response, errorCode: OutputSchemaError.code, errorMessage }, call.actions);
+        yield call.whole({ ...response, errorCode: OutputSchemaError.code, errorMessage });
         if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
       if (output) saveOutput(turn, call.actions, output.value);
-      const event = reply.whole(response, call.actions);
+      const event = call.whole(response);
       yield output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
       return;
     }
 
-    const callEvent = reply.whole(response, call.actions);
-    yield callEvent;
+    const reply = call.whole(response);
+    yield reply;
     if (context.isEnded) return;
 
-    const origin = { eventId: callEvent.id };
-    const running = startCalls(turn, callsToRun(callEvent.content?.parts), request.toolsDict, origin);
+    const tools = call.request.toolsDict;
+    const running = new RunningCalls({ turn, calls: call.calls, tools, eventId: reply.id });
     const outcome = (await running.outcome()) ?? (yield* running.events());
     if (outcome.event) yield outcome.event;
-    const answer = request.toolsDict[SET_MODEL_RESPONSE];
+    const answer = agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {
       if (answer.accepted) {
         yield structuredAnswer(turn, answer.accepted.value);
@@ -130,17 +108,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
       if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
     }
-    if (endsTurn(context, outcome)) return;
+    if (outcome.isWaiting) context.pause();
+    if (outcome.isWaiting || outcome.leavesAgent) return;
   }
-}
-
-/** Calls that a person's answer sets off have an event each. */
-const NO_EVENT = { eventId: '' };
-
-/** True when the model is not to be asked about these results. Whom the agent hands over to, whoever drives it reads from the event. */
-function endsTurn(context: InvocationContext, { event, isWaiting }: FunctionCallsOutcome): boolean {
-  if (isWaiting) context.pause();
-  return isWaiting || (event !== undefined && leavesAgent(event.actions));
 }
 
 /** A model that gives several whole responses to one request said all of it. */
@@ -152,10 +122,10 @@ function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
 }
 
 /** The event of a reply that failed: what was received of it, without calls, and why it ended. */
-function failedReply(context: InvocationContext, reply: ModelReply, thrown: unknown): Event {
+function failedReply(context: InvocationContext, call: ModelCall, thrown: unknown): Event {
   const { publicMessage } = AgentError.around(thrown, `the model of agent "${context.agent.name}"`);
   const code = ModelError.isInstance(thrown) ? thrown.errorCode : 'MODEL_ERROR';
-  return createErrorEvent(context.createEvent(reply.broken()), code, publicMessage);
+  return createErrorEvent(call.broken(), code, publicMessage);
 }
 
 function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {

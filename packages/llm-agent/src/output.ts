@@ -19,13 +19,12 @@ import { isCutShort } from './reply.ts';
 /** The answer in a final response, a value when there is an output schema; or what is wrong with it. */
 type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
-/** The answer of an agent in a response without calls; undefined when nobody wants it, or the model broke off before it was whole. */
+/** The answer of an agent with an output key or schema in a response without calls; undefined for none, and for one that broke off. */
 export function readFinalOutput(
   agent: LlmAgent,
   response: LlmResponse,
 ): FinalOutput | undefined | Promise<SchemaCheck> {
   const schema = agent.outputValueSchema;
-  if (!schema && agent.outputKey === undefined) return undefined;
   const text = contentText(response.content);
   if (!schema) return text === '' ? undefined : { value: text };
   if (response.errorCode !== undefined || isCutShort(response)) return undefined;

@@ -16,30 +16,108 @@ import {
   toError,
   setOwn,
 } from '@eventloom/core';
-import { Calls, observeGenerator, type ObservedOperation, startOperation } from '@eventloom/core/internal';
+import { Calls, observeGenerator, startOperation } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
 
-/** Turns the responses of one model call into events: chunks with one `responseId`, and the whole with the time it took. */
-export class ModelReply {
+/**
+ * One model call: the callbacks around it, and its responses as events: chunks with one `responseId`, and the whole with the time it took.
+ */
+export class ModelCall {
+  readonly request: LlmRequest;
+  /** True if there are callbacks before the call: `before` asks them. */
+  readonly asksBefore: boolean;
+  /** True if there are callbacks for responses: `after` asks them. */
+  readonly asksAfter: boolean;
+  /** The calls of the whole reply that are to be run, once `whole` gave them their ids. */
+  calls: FunctionCall[] = [];
+  /** What processors and callbacks did to state and artifacts: actions of the event of the whole reply. */
+  actions: EventActions;
   readonly #turn: AgentTurn;
-  readonly #toolsDict: LlmRequest['toolsDict'];
-  readonly #startMs: number;
-  #aggregator: ResponseAggregator | undefined;
-  #responseId: string | undefined;
+  /** When the model was asked. Undefined for a reply of callbacks. */
+  #startMs: number | undefined;
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
   #answerMs: number | undefined;
+  #responseId: string | undefined;
+  /** The chunks so far. */
+  #aggregator: ResponseAggregator | undefined;
+  /** What a callback threw after a response. */
+  #failure: { readonly error: unknown } | undefined;
 
-  constructor(turn: AgentTurn, toolsDict: LlmRequest['toolsDict']) {
+  /** @param actions that the request was prepared with */
+  constructor(turn: AgentTurn, request: LlmRequest, actions: EventActions) {
+    const { agent, context } = turn;
     this.#turn = turn;
-    this.#toolsDict = toolsDict;
-    this.#startMs = turn.context.platform.now();
+    this.actions = actions;
+    this.asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
+    this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
+    this.request = this.asksBefore ? copyRequest(request) : request;
+  }
+
+  get #callbackContext(): CallbackContext {
+    return new CallbackContext({ invocationContext: this.#turn.context, eventActions: this.actions });
+  }
+
+  /** Asks the callbacks before the call. A response is used instead of the model's. */
+  async before(): Promise<LlmResponse | undefined> {
+    const { agent, context } = this.#turn;
+    const { request } = this;
+    const callbackContext = this.#callbackContext;
+    return (
+      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
+      firstAnswer(agent.beforeModelCallback, { context: callbackContext, request })
+    );
+  }
+
+  /** Asks the model. Instrumentation observes the call, if there is any. */
+  generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
+    const { model, context } = this.#turn;
+    const { abortSignal, invocation, platform } = context;
+    const { request } = this;
+    this.#startMs = platform.now();
+    const operation = invocation.instrumentation && startOperation(invocation, { kind: 'model', context, request });
+    if (!operation) return model.generateContentAsync(request, streaming, abortSignal);
+    const ask = (): AsyncGenerator<LlmResponse, void, void> =>
+      model.generateContentAsync(request, streaming, abortSignal);
+    return observeGenerator(operation, operation.run(ask), abortSignal, (response) => operation.response(response));
+  }
+
+  /** The response as the callbacks want it. */
+  async after(response: LlmResponse): Promise<LlmResponse> {
+    const { agent, context } = this.#turn;
+    const callbackContext = this.#callbackContext;
+    try {
+      const answer =
+        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
+        (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
+      return answer && answer !== response ? withPartialOf(response, answer) : response;
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+  }
+
+  /** True for what a callback threw after a response: it is no failure of the model. */
+  isOwnFailure(error: unknown): boolean {
+    return this.#failure !== undefined && this.#failure.error === error;
+  }
+
+  /** What the callbacks make of a failed call; undefined lets it fail. */
+  async onError(thrown: unknown): Promise<LlmResponse | undefined> {
+    const { agent, context } = this.#turn;
+    const error = toError(thrown);
+    const request = this.asksBefore ? this.request : copyRequest(this.request);
+    const callbackContext = this.#callbackContext;
+    return (
+      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
+      firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error })
+    );
   }
 
   /** The event of a chunk. */
   chunk(response: LlmResponse): Event {
-    const { context } = this.#turn;
+    const { agent, context } = this.#turn;
     if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
     // Whoever gets the event may write to it, and the whole is made of what the model said.
     this.#aggregator ??= new ResponseAggregator();
@@ -47,11 +125,7 @@ export class ModelReply {
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
     const event: { responseId?: string } & Event = context.createEvent(response);
     event.responseId = this.#responseId;
-    return this.#tagged(event);
-  }
-
-  #tagged(event: Event): Event {
-    return this.#turn.agent.codeExecutor ? withCodeTags(event) : event;
+    return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
   #clock(response: LlmResponse, nowMs: number): void {
@@ -68,70 +142,72 @@ export class ModelReply {
     return this.#aggregator?.finish() ?? {};
   }
 
-  /** What came of a reply that broke off, without calls. */
-  broken(): LlmResponse {
+  /** The event of a reply that broke off, without calls. */
+  broken(): Event {
     const broken = this.#aggregator?.finishBroken() ?? {};
-    return this.#responseId === undefined ? broken : { ...broken, responseId: this.#responseId };
+    const responseId = this.#responseId;
+    return this.#turn.context.createEvent(responseId === undefined ? broken : { ...broken, responseId });
   }
 
-  /** The event of a whole response. `actions` are what callbacks changed on the way. */
-  whole(response: LlmResponse, actions: EventActions): Event {
-    const { context } = this.#turn;
+  /** The event of a whole response, with an id for each call. */
+  whole(response: LlmResponse, actions: EventActions = this.actions): Event {
+    const { agent, context } = this.#turn;
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
     event.actions = actions;
     if (event.partial !== undefined) delete event.partial;
-    const calls = callsToRun(content?.parts);
-    if (content?.parts && calls.length > 0) {
-      if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-      const parts = this.#withCallIds(content.parts, new Set(calls));
+    this.calls = callsToRun(content?.parts);
+    if (content?.parts && this.calls.length > 0) {
+      if (this.calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
+      const parts = this.#withCallIds(content.parts);
       event.content = { ...content, role: content.role ?? 'model', parts };
-      const longRunningToolIds = this.#longRunningIds(parts);
+      const longRunningToolIds = this.#longRunningIds();
       if (longRunningToolIds.length > 0) event.longRunningToolIds = longRunningToolIds;
     }
     if (this.#responseId !== undefined) event.responseId = this.#responseId;
-    event.usageMetadata = { ...response.usageMetadata, timingInfo: this.#timing(context.platform.now()) };
+    const nowMs = context.platform.now();
+    const timingInfo: TimingInfo = { timeToFirstTokenMs: (this.#firstTokenMs ?? nowMs) - (this.#startMs ?? nowMs) };
+    if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#answerMs ?? nowMs) - this.#thoughtMs;
+    event.usageMetadata = { ...response.usageMetadata, timingInfo };
     if (isCutShort(response)) {
       event.errorCode = response.finishReason ?? '';
       event.errorMessage = response.errorMessage ?? `the model stopped with ${response.finishReason}`;
     }
-    return this.#tagged(event);
+    return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
   /**
    * Gives an id to each call to run that has none, or that of an earlier call on this branch, so that a response names one call: some
    * models number the calls of every reply alike.
    */
-  #withCallIds(parts: readonly Part[], calls: ReadonlySet<FunctionCall>): Part[] {
+  #withCallIds(parts: readonly Part[]): Part[] {
     const { session, invocation, branch, platform } = this.#turn.context;
+    const { calls } = this;
     const known = Calls.of(session, invocation.derived);
-    const ids = new Map<string, number>();
+    /** How often this reply has an id so far. */
+    const times = calls.length > 1 ? new Map<string, number>() : undefined;
+    let next = 0;
     return parts.map((part) => {
       const call = part.functionCall;
-      if (!call || !calls.has(call)) return part;
-      if (!call.id) return { ...part, functionCall: { ...call, id: `adk-${platform.newUuid()}` } };
-      const times = ids.get(call.id) ?? 0;
-      ids.set(call.id, times + 1);
-      if (times === 0 && !known.newest(call.id, branch)) return part;
-      // Not random: a run that is killed and resumed names its calls alike.
-      const id = `adk-${call.id}-${known.named(call.id).length + times + 1}`;
-      return { ...part, functionCall: { ...call, id } };
+      if (!call || call !== calls[next]) return part;
+      const { id } = call;
+      const before = id === undefined ? 0 : (times?.get(id) ?? 0);
+      if (id) times?.set(id, before + 1);
+      if (id && before === 0 && !known.newest(id, branch)) {
+        next++;
+        return part;
+      }
+      // Not random where the model gives ids: a run that is killed and resumed names its calls alike.
+      const named = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
+      const functionCall = { ...call, id: named };
+      calls[next++] = functionCall;
+      return { ...part, functionCall };
     });
   }
 
-  #longRunningIds(parts: readonly Part[]): string[] {
-    const ids: string[] = [];
-    for (const { functionCall } of parts) {
-      if (functionCall?.id && getOwn(this.#toolsDict, functionCall.name ?? '')?.isLongRunning)
-        ids.push(functionCall.id);
-    }
-    return ids;
-  }
-
-  #timing(nowMs: number): TimingInfo {
-    const timing: TimingInfo = { timeToFirstTokenMs: (this.#firstTokenMs ?? nowMs) - this.#startMs };
-    if (this.#thoughtMs !== undefined) timing.reasoningDurationMs = (this.#answerMs ?? nowMs) - this.#thoughtMs;
-    return timing;
+  #longRunningIds(): string[] {
+    const { toolsDict } = this.request;
+    return this.calls.flatMap(({ id = '', name = '' }) => (getOwn(toolsDict, name)?.isLongRunning ? id : []));
   }
 }
 
@@ -157,99 +233,6 @@ export function plannedResponse(
   const callbackContext = new CallbackContext({ invocationContext: context, eventActions });
   const parts = planner.processPlanningResponse(callbackContext, content.parts);
   return parts ? { ...response, content: { ...content, parts: [...parts] } } : response;
-}
-
-/** The callbacks around one model call; their state changes gather in the actions of the event to come. */
-export class ModelCall {
-  readonly request: LlmRequest;
-  /** Whether there are callbacks for responses. */
-  readonly asksAfter: boolean;
-  /** What the callbacks did to state and artifacts. */
-  actions: EventActions;
-  readonly #turn: AgentTurn;
-  readonly #asksBefore: boolean;
-  /** Observes the call. */
-  #operation: ObservedOperation | undefined;
-  #failure: { readonly error: unknown } | undefined;
-
-  /** @param actions that the request was prepared with */
-  constructor(turn: AgentTurn, request: LlmRequest, actions: EventActions) {
-    const { agent, context } = turn;
-    this.#turn = turn;
-    this.actions = actions;
-    this.#asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
-    this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
-    this.request = this.#asksBefore ? copyRequest(request) : request;
-  }
-
-  get #context(): CallbackContext {
-    return new CallbackContext({ invocationContext: this.#turn.context, eventActions: this.actions });
-  }
-
-  /** Asks the callbacks before the call. A response is used instead of the model's. */
-  before(): Promise<LlmResponse | undefined> | undefined {
-    return this.#asksBefore ? this.#before() : undefined;
-  }
-
-  async #before(): Promise<LlmResponse | undefined> {
-    const { agent, context } = this.#turn;
-    const { request } = this;
-    const callbackContext = this.#context;
-    return (
-      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
-      firstAnswer(agent.beforeModelCallback, { context: callbackContext, request })
-    );
-  }
-
-  /** Asks the model. Instrumentation observes the call, if there is any. */
-  generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
-    const { model, context } = this.#turn;
-    const { abortSignal, invocation } = context;
-    const { request } = this;
-    if (!invocation.instrumentation) return model.generateContentAsync(request, streaming, abortSignal);
-    const operation = startOperation(invocation, { kind: 'model', context, request });
-    const ask = (): AsyncGenerator<LlmResponse, void, void> =>
-      model.generateContentAsync(request, streaming, abortSignal);
-    this.#operation = operation;
-    return operation ? observeGenerator(operation, operation.run(ask), abortSignal) : ask();
-  }
-
-  /** The response as the callbacks want it. */
-  after(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
-    this.#operation?.response(response);
-    return this.asksAfter ? this.#after(response) : response;
-  }
-
-  /** True for what a callback threw after a response: it is no failure of the model. */
-  isOwnFailure(error: unknown): boolean {
-    return this.#failure !== undefined && this.#failure.error === error;
-  }
-
-  async #after(response: LlmResponse): Promise<LlmResponse> {
-    const { agent, context } = this.#turn;
-    const callbackContext = this.#context;
-    try {
-      const answer =
-        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
-        (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
-      return answer && answer !== response ? withPartialOf(response, answer) : response;
-    } catch (error) {
-      this.#failure = { error };
-      throw error;
-    }
-  }
-
-  /** What the callbacks make of a failed call; undefined lets it fail. */
-  async onError(thrown: unknown): Promise<LlmResponse | undefined> {
-    const { agent, context } = this.#turn;
-    const error = toError(thrown);
-    const request = this.#asksBefore ? this.request : copyRequest(this.request);
-    const callbackContext = this.#context;
-    return (
-      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
-      firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error })
-    );
-  }
 }
 
 /** A response in the place of another is a chunk when that was one: callbacks say what, not which. */

@@ -2,6 +2,7 @@ import {
   appendInstructions,
   appendTools,
   type CacheMetadata,
+  type Content,
   createEventActions,
   createLlmRequest,
   type Event,
@@ -11,12 +12,12 @@ import {
   isEmptyActions,
   isVisibleOn,
   type LlmRequest,
+  type MaybePromise,
   ReadonlyContext,
 } from '@eventloom/core';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
 import { currentTurnContents, sessionContents } from './contents/session-contents.ts';
 import { injectSessionState } from './instruction-template.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 import type { AgentTurn } from './agent-turn.ts';
@@ -26,11 +27,17 @@ import { identityInstruction } from './static-request.ts';
 import { copyPlain } from './reply.ts';
 
 /**
- * Prepares the model request of one step; at once when no processor has to wait.
- * @param actions of the event that the model's answer will be
+ * Prepares the model request of one step. Returns at once if no processor has to wait.
+ * @param actions of the event of the model's answer: changes that plugins and tools make meanwhile go there
  */
-export function prepareRequest(turn: AgentTurn, actions: EventActions): LlmRequest | Promise<LlmRequest> {
-  return process(createLlmRequest(), turn, actions, 0);
+export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
+  const { whole } = turn.parts;
+  if (!whole || !turn.isStatic) return process(createLlmRequest(), turn, actions, 0);
+  const { agent, model } = turn;
+  const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
+  config.systemInstruction = whole.instruction;
+  if (whole.declarations.length > 0) config.tools = [{ functionDeclarations: whole.declarations.slice() }];
+  return { model: model.model, contents: contentsOf(turn), config, toolsDict: whole.toolsDict };
 }
 
 /** The tools of one step alone. */
@@ -49,12 +56,7 @@ export async function prepareTools(turn: AgentTurn): Promise<PreparedTools> {
   return { tools: request.toolsDict, changes };
 }
 
-function process(
-  request: LlmRequest,
-  turn: AgentTurn,
-  actions: EventActions,
-  first: number,
-): LlmRequest | Promise<LlmRequest> {
+function process(request: LlmRequest, turn: AgentTurn, actions: EventActions, first: number): MaybePromise<LlmRequest> {
   for (let index = first; index < PROCESSORS.length; index++) {
     const pending = PROCESSORS[index]?.(request, turn, actions);
     if (pending) return pending.then(() => process(request, turn, actions, index + 1));
@@ -72,21 +74,20 @@ const addBasicConfig: RequestProcessor = (request, { agent, model }) => {
  * Adds the root's global instruction, the static one as it is, the agent's own and those that the caller of the agent added, and tells the
  * model which agent it is.
  */
-const addInstructions: RequestProcessor = (request, { agent, context }) => {
-  const global = globalInstruction(context);
-  const isStatic = context.extraInstructions.length === 0;
-  const text = isStatic ? agent.staticRequest.instruction(global) : undefined;
-  if (text === undefined) return addResolved(request, agent, context);
-  appendInstructions(request, [text]);
+const addInstructions: RequestProcessor = (request, { agent, context, parts }) => {
+  if (parts.instruction === undefined || context.extraInstructions.length > 0)
+    return addResolved(request, agent, context, parts.globalInstruction);
+  appendInstructions(request, [parts.instruction]);
   return undefined;
 };
 
-function globalInstruction({ invocation: { rootAgent } }: InvocationContext): string | InstructionProvider {
-  return isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';
-}
-
-async function addResolved(request: LlmRequest, agent: LlmAgent, context: InvocationContext): Promise<void> {
-  const global = await resolve(globalInstruction(context), context);
+async function addResolved(
+  request: LlmRequest,
+  agent: LlmAgent,
+  context: InvocationContext,
+  globalInstruction: string | InstructionProvider,
+): Promise<void> {
+  const global = await resolve(globalInstruction, context);
   const own = await resolve(agent.instruction, context);
   const { staticInstruction } = agent;
   const { extraInstructions } = context;
@@ -100,13 +101,14 @@ async function resolve(instruction: string | InstructionProvider, context: Invoc
 }
 
 /** Adds the conversation so far, as the agent's model sees it. */
-const addContents: RequestProcessor = (request, { agent, context, model }) => {
-  const contentsOf = agent.includeContents === 'none' ? currentTurnContents : sessionContents;
-  request.contents = contentsOf(context, {
-    codeStyle: agent.codeExecutor,
-    takes: (part) => model.supportsFunctionResponsePart(model.model, part),
-  });
+const addContents: RequestProcessor = (request, turn) => {
+  request.contents = contentsOf(turn);
 };
+
+function contentsOf({ agent, context, model }: AgentTurn): Content[] {
+  const select = agent.includeContents === 'none' ? currentTurnContents : sessionContents;
+  return select(context, model, agent.codeExecutor);
+}
 
 /** Adds the instruction of the agent's planner. */
 const addPlanning: RequestProcessor = (request, { agent, context }) => {
@@ -116,8 +118,7 @@ const addPlanning: RequestProcessor = (request, { agent, context }) => {
 };
 
 /** Adds the tool that transfers to another agent, and an instruction that names the targets. */
-const addAgentTransfer: RequestProcessor = (request, { agent, context }) => {
-  const transfer = agent.staticRequest.transfer(context.invocation.rootAgent === agent);
+const addAgentTransfer: RequestProcessor = (request, { parts: { transfer } }) => {
   if (!transfer) return;
   appendInstructions(request, [transfer.instruction]);
   appendTools(request, [transfer.tool]);

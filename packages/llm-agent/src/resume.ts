@@ -1,5 +1,5 @@
 import {
-  type AgentPast,
+  type RecordedExecution,
   askedCallId,
   callsToRun,
   type Event,
@@ -13,7 +13,6 @@ import {
   ObjectType,
   SET_MODEL_RESPONSE,
   type FunctionCall,
-  getFunctionResponses,
   inputOf,
   inputRequestOf,
   type ToolConfirmation,
@@ -31,22 +30,70 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { SetModelResponseTool, structuredAnswer } from './output.ts';
-import { type RunningCalls, startCalls } from './tool-calls.ts';
+import { type CallBatch, RunningCalls } from './tool-calls.ts';
+
+/** True if the agent has something of an earlier run to finish before its model is asked: a step, or calls that a person answered. */
+export function hasStepToResume({ resumedFrom, invocation, session }: InvocationContext): boolean {
+  if (resumedFrom) return true;
+  // In a resumed run, the agent that made the calls reads the answers when it is resumed itself.
+  if (invocation.resumedFrom) return false;
+  const message = session.events.findLast(isUserEvent);
+  return message?.content?.parts?.some(({ functionResponse }) => functionResponse !== undefined) === true;
+}
+
+function isUserEvent({ author }: Event): boolean {
+  return author === 'user';
+}
 
 /**
- * Finishes an agent's last step, which an interruption left unfinished; returns true if the model is to be asked next. A call that the
- * ledger says is finished gets the recorded response, with its recorded changes.
+ * Finishes what an earlier run left of an agent's step; returns true if the model is to be asked next. A call that the ledger says is
+ * finished gets the recorded response, with its recorded changes.
  *
  * @throws ModelError again if the model had failed
  */
-export async function* resumeSteps(
+export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
+  const { resumedFrom } = turn.context;
+  if (!resumedFrom) return yield* runAnsweredCalls(turn);
+  const isFinished = yield* finishStep(turn, resumedFrom, codeRun);
+  if (isFinished) resumedFrom.continueFresh();
+  return isFinished;
+}
+
+/** Runs the calls that the message of a new run lets run. */
+async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
+  const { context } = turn;
+  const { session, invocation } = context;
+  const message = session.events.findLast(isUserEvent);
+  const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
+  const { resumed, isWaiting } = answersTo(answered, context);
+  if (resumed.size > 0) {
+    const { tools, changes } = await prepareTools(turn);
+    if (changes) yield changes;
+    // Calls that an answer lets run have an event each, that of the answer.
+    const outcome = yield* runResumed({ turn, tools, eventId: '' }, resumed).events();
+    if (outcome.event) yield outcome.event;
+    if (outcome.isWaiting) context.pause();
+    if (outcome.isWaiting || outcome.leavesAgent) return false;
+  }
+  if (isWaiting) context.pause();
+  return !isWaiting;
+}
+
+/** Runs the calls that answers let run, and responds to those that are refused. */
+function runResumed(batch: Omit<CallBatch, 'calls' | 'resumed'>, resumed: ResumedCalls): RunningCalls {
+  const calls = Array.from(resumed.values(), ({ call }) => call);
+  return new RunningCalls({ ...batch, calls, resumed });
+}
+
+/** Finishes the last step of an agent that is resumed. */
+async function* finishStep(
   turn: AgentTurn,
-  past: AgentPast,
+  resumedFrom: RecordedExecution,
   codeRun: CodeRun | undefined,
 ): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
-  const at = past.events.findLastIndex(isReply);
-  const reply = past.events[at];
+  const at = resumedFrom.events.findLastIndex(isReply);
+  const reply = resumedFrom.events[at];
   if (!reply) return true;
   if (reply.object === ObjectType.error) {
     const error = new ModelError(reply.errorMessage ?? '', { errorCode: reply.errorCode ?? 'MODEL_ERROR' });
@@ -54,8 +101,8 @@ export async function* resumeSteps(
     throw error;
   }
   if (callsToRun(reply.content?.parts).length > 0) {
-    past.continueAfter(reply);
-    return yield* new InterruptedStep(turn, reply, past.events.slice(at + 1)).finish();
+    resumedFrom.continueAfter(reply);
+    return yield* new InterruptedStep(turn, reply, resumedFrom.events.slice(at + 1)).finish();
   }
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
@@ -109,13 +156,10 @@ class InterruptedStep {
     if (open.length > 0) {
       const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
       const running = open.map(({ call }) => call);
-      yield* this.#pass(startCalls(this.#turn, running, tools, { eventId, ledger, asked }));
+      yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, ledger, asked }));
     }
     const { resumed } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
-    if (resumed.size > 0) {
-      const running = Array.from(resumed.values(), ({ call }) => call);
-      yield* this.#pass(startCalls(this.#turn, running, tools, { eventId, ledger }, resumed));
-    }
+    if (resumed.size > 0) yield* this.#pass(runResumed({ turn: this.#turn, tools, eventId, ledger }, resumed));
     const tool = tools[SET_MODEL_RESPONSE];
     const answer = calls.find(({ call }) => call.name === SET_MODEL_RESPONSE)?.call;
     if (answer && tool instanceof SetModelResponseTool) {
@@ -208,13 +252,6 @@ export interface Answers {
   readonly resumed: ResumedCalls;
   /** True while calls of the same reply wait for a response or a person. */
   readonly isWaiting: boolean;
-}
-
-/** The calls and requests that the user's newest message answers. */
-export function answeredCalls({ session, invocation }: InvocationContext): readonly Call[] {
-  const message = session.events.findLast(({ author }) => author === 'user');
-  if (!message || getFunctionResponses(message).length === 0) return [];
-  return Calls.of(session, invocation.derived).answeredIn(message);
 }
 
 /**

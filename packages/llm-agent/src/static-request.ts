@@ -1,54 +1,74 @@
-import { type BaseAgent, BaseTool, type FunctionDeclaration, isBaseTool } from '@eventloom/core';
+import {
+  appendTools,
+  type BaseAgent,
+  BaseTool,
+  createLlmRequest,
+  type FunctionDeclaration,
+  isBaseTool,
+} from '@eventloom/core';
 import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
 import type { LlmAgent } from './llm-agent.ts';
-import type { InstructionProvider } from './llm-agent-config.ts';
+import { type InstructionProvider, isLlmAgent } from './llm-agent-config.ts';
 
-/** Tools and what the model is told of them. Shared by every request: not to be modified. */
-export interface StaticTools {
-  readonly toolsDict: Readonly<Record<string, BaseTool>>;
-  readonly declarations: readonly FunctionDeclaration[];
+/** The parts of an agent's model requests that are the same in every step. Shared by all requests: not to be modified. */
+export interface StaticRequest {
+  /** The top of the tree in which the agent runs. */
+  readonly rootAgent: BaseAgent;
+  /** The instruction of the root for every agent of the tree. */
+  readonly globalInstruction: string | InstructionProvider;
+  /** The system instruction without what a caller of the agent adds; undefined if state or a function makes one of its texts. */
+  readonly instruction: string | undefined;
+  /** How the model hands the conversation over; undefined if there is nobody to hand it over to. */
+  readonly transfer: StaticTransfer | undefined;
+  /** The agent's tools; undefined if there is a toolset, or a tool that does more to a request than add itself. */
+  readonly tools: readonly BaseTool[] | undefined;
+  /** Instruction and tools together; undefined if any part of the request is made anew in every step. */
+  readonly whole: WholeRequest | undefined;
 }
 
-/** How the model hands the conversation over, and to whom. Shared by every request: not to be modified. */
 export interface StaticTransfer {
   readonly tool: TransferToAgentTool;
   readonly instruction: string;
 }
 
-/** What of an agent's model requests is the same in every step. Computed when first needed, once for an agent. */
-export class StaticRequest {
-  readonly #agent: LlmAgent;
-  #instruction: { readonly global: unknown; readonly text: string | undefined } | undefined;
-  #tools: { readonly value: StaticTools | undefined } | undefined;
-  #transfer: { readonly value: StaticTransfer | undefined } | undefined;
-  #rootTransfer: { readonly value: StaticTransfer | undefined } | undefined;
+export interface WholeRequest {
+  readonly instruction: string;
+  readonly toolsDict: Readonly<Record<string, BaseTool>>;
+  readonly declarations: readonly FunctionDeclaration[];
+}
 
-  constructor(agent: LlmAgent) {
-    this.#agent = agent;
-  }
+/** By agent, for the tree in which it ran last. */
+const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
 
-  /**
-   * The system instruction below a global one: undefined when one of its texts is made for each request, from state or by a function.
-   * Does not hold what the agent's caller adds.
-   */
-  instruction(global: string | InstructionProvider): string | undefined {
-    if (this.#instruction?.global !== global)
-      this.#instruction = { global, text: staticInstruction(this.#agent, global) };
-    return this.#instruction.text;
-  }
+/** Returns the static parts of the agent's requests. They are put together at the agent's first turn. */
+export function staticRequestOf(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
+  const known = KNOWN.get(agent);
+  if (known?.rootAgent === rootAgent) return known;
+  const created = createStaticRequest(agent, rootAgent);
+  KNOWN.set(agent, created);
+  return created;
+}
 
-  /** The agent's tools, when all of them do nothing to a request but add themselves. */
-  get tools(): StaticTools | undefined {
-    return (this.#tools ??= { value: staticTools(this.#agent) }).value;
-  }
+function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
+  const globalInstruction = isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';
+  const instruction = plainInstruction(agent, globalInstruction);
+  const transfer = createTransfer(agent, rootAgent);
+  const tools = plainTools(agent);
+  const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema;
+  const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
+  return { rootAgent, globalInstruction, instruction, transfer, tools, whole };
+}
 
-  /** How the agent hands over; undefined when there is nobody to hand over to. At the top of a tree there is nobody above it. */
-  transfer(isRoot: boolean): StaticTransfer | undefined {
-    const agent = this.#agent;
-    // The root of a run may have a parent that the run knows nothing of: an agent called as a tool.
-    if (isRoot) return (this.#rootTransfer ??= { value: staticTransfer(agent, agent) }).value;
-    return (this.#transfer ??= { value: staticTransfer(agent, agent.rootAgent) }).value;
-  }
+/** Undefined if one of the texts has something to fill in. */
+function plainInstruction(agent: LlmAgent, globalInstruction: string | InstructionProvider): string | undefined {
+  const { instruction, staticInstruction } = agent;
+  if (!isPlain(globalInstruction) || !isPlain(instruction)) return undefined;
+  const texts = [globalInstruction, staticInstruction, instruction, identityInstruction(agent)];
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
+function isPlain(instruction: string | InstructionProvider): instruction is string {
+  return typeof instruction === 'string' && !instruction.includes('{');
 }
 
 /** The sentence that tells the model which agent it is. */
@@ -57,16 +77,20 @@ export function identityInstruction({ name, description }: LlmAgent): string {
   return `You are an agent. Your internal name is "${name}".${about}`;
 }
 
-function staticInstruction(agent: LlmAgent, global: string | InstructionProvider): string | undefined {
-  const { instruction } = agent;
-  if (!isPlainInstruction(global) || !isPlainInstruction(instruction)) return undefined;
-  const texts = [global, agent.staticInstruction, instruction, identityInstruction(agent)];
-  return texts.filter((text) => text !== '').join('\n\n');
+function createTransfer(agent: LlmAgent, rootAgent: BaseAgent): StaticTransfer | undefined {
+  // The root of a run may have a parent that the run knows nothing of: an agent called as a tool.
+  const targets = transferTargets(agent, rootAgent === agent ? agent : agent.rootAgent);
+  if (targets.length === 0) return undefined;
+  return { tool: new TransferToAgentTool(targets), instruction: transferInstruction(agent, targets) };
 }
 
-/** True for text with nothing to fill in. */
-function isPlainInstruction(instruction: string | InstructionProvider): instruction is string {
-  return typeof instruction === 'string' && !instruction.includes('{');
+function plainTools({ tools }: LlmAgent): readonly BaseTool[] | undefined {
+  const plain: BaseTool[] = [];
+  for (const tool of tools) {
+    if (!isBaseTool(tool) || !isPlainTool(tool)) return undefined;
+    plain.push(tool);
+  }
+  return plain;
 }
 
 /** True for a tool that does nothing to a request but add itself. */
@@ -74,20 +98,16 @@ export function isPlainTool(tool: BaseTool): boolean {
   return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
 }
 
-function staticTransfer(agent: LlmAgent, root: BaseAgent): StaticTransfer | undefined {
-  const targets = transferTargets(agent, root);
-  if (targets.length === 0) return undefined;
-  return { tool: new TransferToAgentTool(targets), instruction: transferInstruction(agent, targets) };
-}
-
-function staticTools(agent: LlmAgent): StaticTools | undefined {
-  const toolsDict = Object.create(null) as Record<string, BaseTool>;
-  const declarations: FunctionDeclaration[] = [];
-  for (const tool of agent.tools) {
-    if (!isBaseTool(tool) || !isPlainTool(tool)) return undefined;
-    toolsDict[tool.name] = tool;
-    const declaration = tool._getDeclaration();
-    if (declaration) declarations.push(declaration);
-  }
-  return { toolsDict: Object.freeze(toolsDict), declarations };
+/** @throws ConfigurationError when two tools have one name */
+function createWhole(
+  ownInstruction: string,
+  transfer: StaticTransfer | undefined,
+  ownTools: readonly BaseTool[],
+): WholeRequest {
+  const instruction = transfer ? `${ownInstruction}\n\n${transfer.instruction}` : ownInstruction;
+  const tools = transfer ? [transfer.tool, ...ownTools] : ownTools;
+  const request = createLlmRequest();
+  appendTools(request, tools);
+  const declarations = tools.flatMap((tool) => tool._getDeclaration() ?? []);
+  return { instruction, toolsDict: Object.freeze(request.toolsDict), declarations };
 }

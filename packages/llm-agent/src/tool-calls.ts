@@ -1,45 +1,131 @@
 import {
+  askedCallId,
   type BaseTool,
-  type Event,
-  type FunctionCall,
   createEventActions,
+  type Event,
   type EventActions,
+  type FunctionCall,
   type FunctionResponse,
+  inputRequestOf,
   type InvocationContext,
-  isEmptyActions,
   isTransfer,
+  leavesAgent,
   mergeEventActions,
   type Part,
   RUN_CONFIG_DEFAULTS,
+  type ToolLedgerEntry,
   TRANSFER_TAG,
-  ConfigurationError,
 } from '@eventloom/core';
+import { personRequests } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
+import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resume.ts';
-import { type CallOrigin, asksPerson, requestEvents, type FunctionCallOutcome, runFunctionCall } from './tool-call.ts';
+import { asksPerson } from './tool-answer.ts';
+import { type FunctionCallOutcome, ToolCall } from './tool-call.ts';
 
-/** Begins to run calls. */
-export function startCalls(
-  turn: AgentTurn,
-  calls: readonly FunctionCall[],
-  tools: Readonly<Record<string, BaseTool>>,
-  origin: CallOrigin,
-  resumed?: ResumedCalls,
-): RunningCalls {
-  const emitted = new EmittedEvents();
-  return new RunningCalls(turn, emitted, runFunctionCalls(turn, calls, tools, emitted, origin, resumed));
+/** Calls to run: those of one reply, or those that people's answers let run. */
+export interface CallBatch {
+  readonly turn: AgentTurn;
+  readonly calls: readonly FunctionCall[];
+  readonly tools: Readonly<Record<string, BaseTool>>;
+  /** The id of the event with the calls. With the id of a call it names the call in the ledger. */
+  readonly eventId: string;
+  /** What the ledger has of the invocation, by call id; absent when nothing was run before. */
+  readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
+  /** What a person was asked about the calls already. */
+  readonly asked?: readonly FunctionCall[];
+  /** The answers of people that let the calls run. */
+  readonly resumed?: ResumedCalls | undefined;
+  /** Called when a tool begins to listen to the client of a live run. */
+  readonly onBegan?: () => Promise<void>;
 }
 
-/** Calls under way. */
+/** What came of all the calls of one reply. */
+export interface FunctionCallsOutcome {
+  /** The responses in call order and the actions merged in that order; undefined when there is neither. */
+  readonly event: Event | undefined;
+  /** True when a call has no response yet, or not the one it is to have in the end. */
+  readonly isWaiting: boolean;
+  /** True when the model is not asked about the responses. The driver of the agent reads from the event whether it hands over. */
+  readonly leavesAgent: boolean;
+}
+
+/** Runs the calls of one reply at the same time, at most `maxParallelToolCalls` of them. They are started when it is created. */
 export class RunningCalls {
-  readonly #turn: AgentTurn;
-  readonly #emitted: EmittedEvents;
+  readonly #batch: CallBatch;
+  readonly #emitted = new EmittedEvents();
   readonly #running: Promise<FunctionCallsOutcome>;
 
-  constructor(turn: AgentTurn, emitted: EmittedEvents, running: Promise<FunctionCallsOutcome>) {
-    this.#turn = turn;
-    this.#emitted = emitted;
-    this.#running = running;
+  constructor(batch: CallBatch) {
+    this.#batch = batch;
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<FunctionCallsOutcome> {
+    const { turn, calls } = this.#batch;
+    const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
+    const [only] = calls;
+    try {
+      if (only && calls.length === 1) return this.#joined([await this.#start(only)]);
+      const isLimited = calls.length > limit;
+      const running = isLimited ? this.#runSome(limit) : Promise.all(calls.map((call) => this.#start(call)));
+      return this.#joined(oneTransfer(await running));
+    } finally {
+      this.#emitted.end();
+    }
+  }
+
+  #start(call: FunctionCall): Promise<FunctionCallOutcome> {
+    return new ToolCall(this.#batch, call, this.#emitted).run();
+  }
+
+  /** The outcomes in the order of the calls. The first failure stops what has not begun. */
+  async #runSome(limit: number): Promise<FunctionCallOutcome[]> {
+    const { calls } = this.#batch;
+    const outcomes: FunctionCallOutcome[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      while (next < calls.length) {
+        const index = next++;
+        outcomes[index] = await this.#start(calls[index] as FunctionCall);
+      }
+    };
+    const failing = Array.from({ length: limit }, () =>
+      work().catch((error: unknown) => {
+        next = calls.length;
+        throw error;
+      }),
+    );
+    await Promise.all(failing);
+    return outcomes;
+  }
+
+  #joined(outcomes: readonly FunctionCallOutcome[]): FunctionCallsOutcome {
+    const { turn, calls, asked } = this.#batch;
+    const { context } = turn;
+    const parts: Part[] = [];
+    let changed: EventActions[] | undefined;
+    for (let index = 0; index < outcomes.length; index++) {
+      const { response, parts: media, scheduling, actions } = outcomes[index] ?? {};
+      if (actions) (changed ??= []).push(actions);
+      if (!response) continue;
+      const { id = '', name = '' } = calls[index] ?? {};
+      const functionResponse: FunctionResponse = { id, name, response };
+      if (media) functionResponse.parts = [...media];
+      if (scheduling) functionResponse.scheduling = scheduling;
+      parts.push({ functionResponse });
+    }
+    const actions = changed && mergeEventActions(changed);
+    const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
+    for (const request of requests) this.#emitted.add(request);
+    const isWaiting = parts.length < calls.length || requests.length > 0 || (asked?.length ?? 0) > 0;
+    if (parts.length === 0 && !actions) return { event: undefined, isWaiting, leavesAgent: false };
+    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
+      parts.length > 0 ? { content: { role: 'user', parts } } : undefined,
+    );
+    if (actions) event.actions = actions;
+    if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
+    return { event, isWaiting, leavesAgent: leavesAgent(event.actions) };
   }
 
   /**
@@ -47,26 +133,9 @@ export class RunningCalls {
    * which the caller then reads `events`.
    */
   outcome(): Promise<FunctionCallsOutcome | undefined> {
-    const emitted = this.#emitted;
     return new Promise((resolve, reject) => {
-      let hasEvents = false;
-      emitted.whenAny(() => {
-        hasEvents = true;
-        resolve(undefined);
-      });
-      const end = (): void => {
-        if (!hasEvents) emitted.close();
-      };
-      this.#running.then(
-        (outcome) => {
-          end();
-          resolve(outcome.requests.length > 0 ? undefined : outcome);
-        },
-        (error: unknown) => {
-          end();
-          reject(error);
-        },
-      );
+      this.#emitted.whenAny(() => resolve(undefined));
+      this.#running.then(resolve, reject);
     });
   }
 
@@ -83,178 +152,47 @@ export class RunningCalls {
       isOver = true;
     } finally {
       emitted.close();
-      if (!isOver) await this.#turn.context.untilAborted(this.#running).catch(() => undefined);
+      if (!isOver) await this.#batch.turn.context.untilAborted(this.#running).catch(() => undefined);
     }
-    const outcome = await this.#running;
-    yield* outcome.requests;
-    return outcome;
+    return this.#running;
   }
 }
 
-/** What came of all the calls of one reply. */
-export interface FunctionCallsOutcome {
-  /** The responses in call order and the actions merged in that order; undefined when there is neither. */
-  readonly event: Event | undefined;
-  /** What a person is asked before a call goes on: to be yielded before the responses. */
-  readonly requests: readonly Event[];
-  /** True when a call has no response yet, or not the one it is to have in the end. */
-  readonly isWaiting: boolean;
-}
-
-/** Runs the calls of one reply at the same time, at most `maxParallelToolCalls` of them. */
-async function runFunctionCalls(
-  turn: AgentTurn,
-  calls: readonly FunctionCall[],
-  tools: Readonly<Record<string, BaseTool>>,
-  emitted: EmittedEvents,
-  origin: CallOrigin,
-  resumed?: ResumedCalls,
-): Promise<FunctionCallsOutcome> {
-  const { context } = turn;
-  const limit = context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
-  const run = (call: FunctionCall): Promise<FunctionCallOutcome> =>
-    runFunctionCall(turn, call, tools, emitted, origin, resumed?.get(call.id ?? ''));
-  const [only] = calls;
-  const outcomes = calls.length === 1 && only ? [await run(only)] : oneTransfer(await runAll(calls, run, limit));
-  return joinOutcomes(context, calls, outcomes, origin);
-}
-
-function joinOutcomes(
-  context: InvocationContext,
-  calls: readonly FunctionCall[],
-  outcomes: readonly FunctionCallOutcome[],
-  origin: CallOrigin,
-): FunctionCallsOutcome {
-  const parts: Part[] = [];
-  const changed: EventActions[] = [];
-  for (let index = 0; index < outcomes.length; index++) {
-    const outcome = outcomes[index];
-    const call = calls[index];
-    if (!outcome || !call) continue;
-    const { response, parts: media, scheduling, actions } = outcome;
-    if (!isEmptyActions(actions)) changed.push(actions);
-    if (!response) continue;
-    const functionResponse: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response };
-    if (media) functionResponse.parts = [...media];
-    if (scheduling) functionResponse.scheduling = scheduling;
-    parts.push({ functionResponse });
-  }
-  const actions = changed.length > 0 ? mergeEventActions(changed) : createEventActions();
-  const requests = asksPerson(actions) ? requestEvents(context, calls, actions, origin.asked) : [];
-  const isWaiting = parts.length < calls.length || requests.length > 0 || (origin.asked?.length ?? 0) > 0;
-  if (parts.length === 0 && changed.length === 0) return { event: undefined, requests, isWaiting };
-  const params = parts.length > 0 ? { content: { role: 'user', parts }, actions } : { actions };
-  const event = context.createEvent(calls.some(isTransfer) ? { ...params, tags: [TRANSFER_TAG] } : params);
-  return { event, requests, isWaiting };
-}
+const NO_EVENTS: readonly Event[] = [];
 
 /** Control goes to one agent: of several hand-overs the first one happens, and the others are answered with an error. */
 function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly FunctionCallOutcome[] {
-  const first = outcomes.find(({ actions }) => actions.transferToAgent !== undefined);
+  const first = outcomes.find(({ actions }) => actions?.transferToAgent !== undefined);
+  if (!first) return outcomes;
   return outcomes.map((outcome) => {
-    const { transferToAgent: name, ...actions } = outcome.actions;
-    if (name === undefined || outcome === first || !first) return outcome;
-    const error = `cannot hand over to ${JSON.stringify(name)}: an earlier call hands over to ${JSON.stringify(first.actions.transferToAgent)}`;
-    return { response: { error }, actions };
+    const { transferToAgent: name, ...actions } = outcome.actions ?? {};
+    if (name === undefined || outcome === first) return outcome;
+    const error = `cannot hand over to ${JSON.stringify(name)}: an earlier call hands over to ${JSON.stringify(first.actions?.transferToAgent)}`;
+    return { response: { error }, actions: createEventActions(actions) };
   });
 }
 
-/** Results in the order of the inputs, at most `limit` at work. The first failure stops what has not begun. */
-async function runAll<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>, limit: number): Promise<R[]> {
-  if (inputs.length <= limit) return Promise.all(inputs.map(run));
-  const results: R[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < inputs.length) {
-      const index = next++;
-      results[index] = await run(inputs[index] as T);
-    }
-  };
-  const failing = Array.from({ length: limit }, () =>
-    work().catch((error: unknown) => {
-      next = inputs.length;
-      throw error;
-    }),
-  );
-  await Promise.all(failing);
-  return results;
-}
-
-/** Events that may wait to be passed on. A tool that waits for each of its own has one at most. */
-const MAX_WAITING = 1000;
-
-/** An event that a tool emitted, and what tells the tool whether it was passed on. */
-interface Emitted {
-  readonly event: Event;
-  readonly settle: (isTaken: boolean) => void;
-}
-
-/** The events that tools emit while they run, in the order in which they come. */
-export class EmittedEvents {
-  #queue: Emitted[] = [];
-  #passing: Emitted | undefined;
-  #wake: (() => void) | undefined;
-  #isOver = false;
-  #isClosed = false;
-
-  /** True once nobody listens any more. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  /** @param work what the tools run in; there are no more events when it is settled and the queue is empty */
-  endWith(work: Promise<unknown>): void {
-    const end = (): void => {
-      this.#isOver = true;
-      this.#wake?.();
-    };
-    work.then(end, end);
-  }
-
-  /**
-   * Hands in an event. Resolves to true when it was passed on, to false when nobody listens any more.
-   * @throws ConfigurationError at the call, when too many wait
-   */
-  readonly emit = (event: Event): Promise<boolean> => {
-    if (this.#isClosed) return Promise.resolve(false);
-    if (this.#queue.length >= MAX_WAITING) {
-      throw new ConfigurationError(`emit: ${MAX_WAITING} events wait to be taken; await what emit returns`);
-    }
-    return new Promise((settle) => {
-      this.#queue.push({ event, settle });
-      this.#wake?.();
-    });
-  };
-
-  /** The next event; undefined when the work is settled. To ask for one says that the one before was passed on. */
-  async next(): Promise<Event | undefined> {
-    this.#passing?.settle(true);
-    this.#passing = undefined;
-    await this.#hasNext();
-    this.#passing = this.#queue.shift();
-    return this.#passing?.event;
-  }
-
-  /** Calls back once an event waits: at once if one does. Until `next` is called. */
-  whenAny(tell: () => void): void {
-    if (this.#queue.length > 0) tell();
-    else this.#wake = tell;
-  }
-
-  /** Whether there is a next event, as soon as that is known. */
-  #hasNext(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const tell = (): void => resolve(this.#queue.length > 0);
-      if (this.#queue.length > 0 || this.#isOver) tell();
-      else this.#wake = tell;
-    });
-  }
-
-  /** Nobody listens any more: whoever waits for an event to be passed on is told so. */
-  close(): void {
-    this.#isClosed = true;
-    this.#passing?.settle(false);
-    for (const { settle } of this.#queue) settle(false);
-    this.#queue = [];
-  }
+/**
+ * The events by which a client is asked, for credentials first: calls of the runtime's own that are answered by function
+ * responses. What was asked before is not asked again.
+ * @throws ConfigurationError as `personRequests`
+ */
+function requestEvents(
+  context: InvocationContext,
+  calls: readonly FunctionCall[],
+  actions: EventActions,
+  before: readonly FunctionCall[] = [],
+): Event[] {
+  const isNew = ({ functionCall: call = {} }: Part): boolean =>
+    !before.some(
+      (earlier) =>
+        call.name === earlier.name &&
+        askedCallId(call) === askedCallId(earlier) &&
+        inputRequestOf(call)?.key === inputRequestOf(earlier)?.key,
+    );
+  return personRequests(context, calls, actions).flatMap((requests) => {
+    const parts = requests.filter(isNew);
+    const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
+    return parts.length > 0 ? context.createEvent({ content: { role: 'model', parts }, longRunningToolIds }) : [];
+  });
 }

@@ -1,13 +1,7 @@
-import {
-  AbortGuard,
-  BaseTool,
-  createEventActions,
-  createLlmRequest,
-  InvocationContext,
-  PluginManager,
-} from '@eventloom/core';
-import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { BaseTool, createEventActions, createLlmRequest } from '@eventloom/core';
+import { ScriptedModel, testContext } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
+import { createTurn } from './agent-turn.ts';
 import { LlmAgent } from './llm-agent.ts';
 import type { ToolUnion } from './llm-agent-config.ts';
 import { addTools } from './tools.ts';
@@ -16,33 +10,9 @@ import { addTools } from './tools.ts';
 async function offered(...tools: ToolUnion[]): Promise<string[]> {
   const model = new ScriptedModel([]);
   const agent = new LlmAgent({ name: 'bot', model, tools });
-  const context = InvocationContext.create({
-    invocationId: 'e-1',
-    rootAgent: agent,
-    session: {
-      id: 's',
-      appName: 'app',
-      userId: 'u',
-      state: {},
-      events: [],
-      lastUpdateTime: 0,
-      lastSeq: 0,
-      incarnation: 'i',
-    },
-    runConfig: {},
-    userContent: undefined,
-    abort: new AbortGuard(),
-    platform: fixedPlatform(),
-    plugins: new PluginManager(),
-    artifactService: undefined,
-    memoryService: undefined,
-    models: undefined,
-    derived: new Map(),
-    recordToolCall: async () => undefined,
-    runAgent: (started) => started.agent.runIn(started),
-  }).forAgent(agent);
+  const turn = createTurn(agent, testContext({ agent }));
   const request = createLlmRequest();
-  await addTools(request, { agent, model, context }, createEventActions());
+  await addTools(request, turn, createEventActions());
   return Object.keys(request.toolsDict);
 }
 

@@ -18,17 +18,11 @@ import { isPlainTool } from './static-request.ts';
 import { turnToolsets } from './turn-toolsets.ts';
 
 /** Adds the tools that the model may call. */
-export const addTools: RequestProcessor = (request, { agent, context }, actions) => {
+export const addTools: RequestProcessor = (request, { agent, context, parts }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
-  const fixed = agent.staticRequest.tools;
-  if (selecting || !fixed || context.extraTools.length > 0 || offersClientTools(context))
+  if (selecting || !parts.tools || context.extraTools.length > 0 || offersClientTools(context))
     return addResolvedTools(request, agent, context, selecting, actions);
-  if (request.config.tools) {
-    appendTools(request, Object.values(fixed.toolsDict));
-    return undefined;
-  }
-  request.toolsDict = fixed.toolsDict;
-  if (fixed.declarations.length > 0) request.config.tools = [{ functionDeclarations: fixed.declarations.slice() }];
+  appendTools(request, parts.tools);
   return undefined;
 };
 

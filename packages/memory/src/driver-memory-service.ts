@@ -13,6 +13,7 @@ import {
   type SessionKey,
   sessionKeyOf,
 } from '@eventloom/core';
+import { storageFailure } from '@eventloom/core/internal';
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
 import { applyRewinds } from './rewound-events.ts';
@@ -24,7 +25,10 @@ const MAX_QUERY_WORDS = 64;
 /** Two names of 256 bytes, each byte escaped, and what is between them. */
 const MAX_ID_BYTES = 2 * 3 * 256 + 1;
 
-/** A memory service over a driver: what the contract promises beyond storage, written once. */
+/**
+ * A memory service over a driver: what the contract promises beyond storage, written once. What a driver throws becomes the `cause` of a
+ * StorageError, unless it is an Eventloom error or a fault of the program, such as a TypeError.
+ */
 export class DriverMemoryService extends BaseMemoryService {
   readonly #driver: MemoryDriver;
 
@@ -33,12 +37,12 @@ export class DriverMemoryService extends BaseMemoryService {
     this.#driver = driver;
   }
 
-  override async addSessionToMemory(session: Session): Promise<void> {
-    await this.#add(sessionKeyOf(session), session.events);
+  override addSessionToMemory(session: Session): Promise<void> {
+    return this.#add(sessionKeyOf(session), session.events);
   }
 
-  override async addEventsToMemory({ appName, userId, sessionId, events }: AddEventsToMemoryRequest): Promise<void> {
-    await this.#add({ appName, userId, sessionId }, events);
+  override addEventsToMemory({ appName, userId, sessionId, events }: AddEventsToMemoryRequest): Promise<void> {
+    return this.#add({ appName, userId, sessionId }, events);
   }
 
   async #add(key: SessionKey, events: readonly Event[]): Promise<void> {
@@ -47,14 +51,13 @@ export class DriverMemoryService extends BaseMemoryService {
     checkEvents(events);
     const { counted, covered, rewinds } = applyRewinds(events);
     const said = counted.filter(isSaid);
-    if (rewinds.length > 0) await this.#driver.retreat(key, { rewinds, eventIds: covered.map(({ id }) => id) });
+    const eventIds = covered.map(({ id }) => id);
+    if (rewinds.length > 0) await this.#ask((driver) => driver.retreat(key, { rewinds, eventIds }));
     if (said.length === 0) return;
-    const remembered = await this.#driver.rememberedEvents(
-      key,
-      said.map(({ id }) => id),
-    );
+    const ids = said.map(({ id }) => id);
+    const remembered = await this.#ask((driver) => driver.rememberedEvents(key, ids));
     const memories = said.flatMap((event) => (remembered.has(event.id) ? [] : toMemory(event)));
-    if (memories.length > 0) await this.#driver.add(key, memories);
+    if (memories.length > 0) await this.#ask((driver) => driver.add(key, memories));
   }
 
   override async searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse> {
@@ -66,12 +69,12 @@ export class DriverMemoryService extends BaseMemoryService {
     const words = queryWords(query, MAX_QUERY_WORDS);
     if (words.length === 0) return { memories: [] };
     const owner = { appName, userId };
-    const { memories, counts } = await this.#driver.countWords(owner, words);
+    const { memories, counts } = await this.#ask((driver) => driver.countWords(owner, words));
     const weights = new Map<string, number>();
     for (const [word, count] of counts) if (count > 0) weights.set(word, wordWeight(count, memories));
     if (weights.size === 0) return { memories: [] };
     const search = { weights, limit: Math.min(limit, MAX_LIMIT), exceptSessionId };
-    const found = await this.#driver.search(owner, search);
+    const found = await this.#ask((driver) => driver.search(owner, search));
     return { memories: found.map(toEntry) };
   }
 
@@ -80,14 +83,24 @@ export class DriverMemoryService extends BaseMemoryService {
     checkOwner(request);
     checkName('memoryId', memoryId, MAX_ID_BYTES);
     const parsed = parseMemoryId(memoryId);
-    if (parsed) await this.#driver.delete({ appName, userId, sessionId: parsed.sessionId }, parsed.eventId);
+    if (!parsed) return;
+    const key = { appName, userId, sessionId: parsed.sessionId };
+    await this.#ask((driver) => driver.delete(key, parsed.eventId));
   }
 
   override async deleteMemories(request: DeleteMemoriesRequest): Promise<void> {
     const { appName, userId, sessionId } = request;
     checkOwner(request);
     if (sessionId !== undefined) checkName('sessionId', sessionId);
-    await this.#driver.deleteAll({ appName, userId }, sessionId);
+    await this.#ask((driver) => driver.deleteAll({ appName, userId }, sessionId));
+  }
+
+  async #ask<T>(work: (driver: MemoryDriver) => T | Promise<T>): Promise<T> {
+    try {
+      return await work(this.#driver);
+    } catch (error) {
+      throw storageFailure('the memory storage', error);
+    }
   }
 }
 

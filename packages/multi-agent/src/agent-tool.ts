@@ -124,7 +124,7 @@ export class AgentTool extends BaseTool {
       userContent: this.#toContent(checked.value),
       callId: functionCallId,
       streaming: this.streamInner,
-      onPast: (event) => answer.add(this.#withValue(event)),
+      onRecorded: (event) => answer.add(this.#withValue(event)),
       onPause: () => toolContext.pause(),
     });
     try {

@@ -32,7 +32,7 @@ test('an abort while the model streams ends the model call, and the reply is not
   await gate.reached;
   controller.abort();
   expect((await running).events.map(textOf)).toEqual(['Hel']);
-  expect(await texts()).toEqual(['hi']);
+  expect(await texts()).toEqual(['hi', 'RUN_ABORTED']);
   await expectFree(runner);
 });
 
@@ -46,7 +46,7 @@ test('an abort does not wait for a model that ignores its signal', async () => {
   await expectFree(runner);
 });
 
-test('an abort does not wait for a tool that ignores its signal; its call stays, started and without an answer', async () => {
+test('an abort does not wait for a tool that ignores its signal; its call is answered as interrupted', async () => {
   const started = Promise.withResolvers<void>();
   const hangs = new FunctionTool({
     name: 'hangs',
@@ -65,7 +65,7 @@ test('an abort does not wait for a tool that ignores its signal; its call stays,
   controller.abort();
   const { events } = await running;
   expect(events.map(textOf)).toEqual(['hangs']);
-  expect(await texts()).toEqual(['hi', 'hangs']);
+  expect(await texts()).toEqual(['hi', 'hangs', 'hangs', 'RUN_ABORTED']);
   const invocationId = events[0]?.invocationId ?? '';
   expect(await runner.sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([
     { callId: expect.stringMatching(/\/c1$/) as string, status: 'started' },
@@ -127,7 +127,7 @@ test('a model that stops because the run was taken over has not failed', async (
   await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
   expect(await first).toMatchObject({ code: 'STALE_WRITER' });
   expect(asked).toBe(false);
-  expect(await texts()).toEqual(['hi', 'hi', 'second']);
+  expect(await texts()).toEqual(['hi', 'RUN_ABANDONED', 'hi', 'second']);
 });
 
 test('a tool that hangs when the run is taken over does not hold it, and has not failed', async () => {

@@ -174,16 +174,25 @@ export class AgentDriver implements Events {
 }
 
 function start(context: InvocationContext): Events {
-  const operation = startOperation(context.invocation, { kind: 'agent', context });
-  const run = (): Events => (context.progress.isTurnDue() ? startAfterYielding(context) : context.agent.runIn(context));
-  return operation ? observeGenerator(operation, operation.run(run), context.abortSignal) : run();
+  const { instrumentation } = context.invocation;
+  const operation = instrumentation && startOperation(context.invocation, { kind: 'agent', context });
+  if (!operation) return run(context);
+  return observeGenerator(
+    operation,
+    operation.run(() => run(context)),
+    context.abortSignal,
+  );
+}
+
+function run(context: InvocationContext): Events {
+  return context.progress.isTurnDue() ? runAfterYielding(context) : context.agent.runIn(context);
 }
 
 /**
  * Gives the event loop a turn first. Agents that are started again and again and wait for nothing would otherwise block the process,
  * and could not be aborted.
  */
-async function* startAfterYielding(context: InvocationContext): Events {
+async function* runAfterYielding(context: InvocationContext): Events {
   await context.untilAborted(new Promise<void>((resolve) => void context.platform.schedule(0, resolve)));
   yield* context.agent.runIn(context);
 }

@@ -44,7 +44,8 @@ test.each([
   if (aborts) await expect(reading).rejects.toThrow('aborted');
   else await reading;
   await closed.reached;
-  expect((await stored()).flatMap(getFunctionResponses)).toEqual([]);
+  const responses = (await stored()).flatMap(getFunctionResponses).map(({ response }) => response);
+  expect(responses).toEqual([{ error: 'interrupted', message: expect.any(String) as string }]);
 });
 
 test('a generator whose agent is left by another one is closed, and counts as cut off', async () => {

@@ -74,7 +74,7 @@ test('an answer that was rewound can be given again, and counts as the first one
 test('a tool that was cut off while it ran is not run again, and the model is told that it was interrupted', async () => {
   const abort = new AbortController();
   let runs = 0;
-  const { send, runner } = await setUp([{ calls: [call(1)] }, 'I do not know.'], {
+  const { send, runner, stored } = await setUp([{ calls: [call(1)] }, 'I do not know.'], {
     execute: (_args, { abortSignal }: ToolContext) => {
       runs++;
       abort.abort();
@@ -87,8 +87,7 @@ test('a tool that was cut off while it ran is not run again, and the model is to
   const newMessage = { parts: [answer(id, { confirmed: true })] };
   await expect(runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: abort.signal })).rejects.toThrow();
   expect(runs).toBe(1);
-  expect(responses(await send(answer(id, { confirmed: true })))).toMatchObject([['c1', { error: 'interrupted' }]]);
-  expect(runs).toBe(1);
+  expect(responses(await stored()).at(-1)).toMatchObject(['c1', { error: 'interrupted' }]);
   await expect(send(answer(id, { confirmed: true }))).rejects.toThrow('was answered already');
 });
 

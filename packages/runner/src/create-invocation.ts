@@ -4,13 +4,15 @@ import {
   InvocationContext,
   type MessageAnswers,
   type MessageWithAnswers,
+  type MaybePromise,
   sessionKeyOf,
+  type ToolLedgerEntry,
 } from '@eventloom/core';
 import { AgentDriver } from './agent-driver.ts';
 import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';
 import { checkNewMessage } from './new-message.ts';
-import type { RunControl } from './run-control.ts';
+import type { RunControl } from './run-stream.ts';
 import type { LockedRun } from './lock-run.ts';
 import { matchContent } from './run-message.ts';
 import type { RunStart } from './run-start.ts';
@@ -36,7 +38,10 @@ export function createInvocation(
   const { agent, platform, pluginManager, sessionService } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig, instrumentation } = runner;
   const { session, derived } = run.loaded;
-  const { lease } = run.session;
+  const { held } = run.session;
+  const record = (entry: ToolLedgerEntry): MaybePromise<void> => sessionService.recordToolCall(held.lease, entry);
+  const list = (invocationId: string): MaybePromise<ToolLedgerEntry[]> =>
+    sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });
   const invocation: CreatedInvocation['invocation'] = {
     invocationId: run.invocationId,
     rootAgent: agent,
@@ -59,10 +64,10 @@ export function createInvocation(
     contextCacheConfig,
     runAgent: (context) => new AgentDriver(context),
     runSubInvocation: (parent, request) => runSubInvocation(parent, request, committer),
-    recordToolCall: (entry) => sessionService.recordToolCall(lease, entry),
-    listToolCalls: (invocationId) => sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId }),
+    recordToolCall: (entry) => held.write(record, entry),
+    listToolCalls: (invocationId) => held.write(list, invocationId),
   };
   const context = InvocationContext.create(invocation);
-  const committer = new EventCommitter({ context, held: run.session.held, sessionService });
+  const committer = new EventCommitter({ context, held, sessionService });
   return { invocation, context, committer };
 }

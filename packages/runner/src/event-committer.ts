@@ -1,4 +1,5 @@
 import {
+  type AppendEventRequest,
   type BaseSessionService,
   createEventActions,
   type Event,
@@ -8,11 +9,11 @@ import {
   type MaybePromise,
   ObjectType,
   type Platform,
+  RunAbortedError,
   type RunConfig,
   type Session,
 } from '@eventloom/core';
 import { afterCovered } from '@eventloom/core/internal';
-import { coveredUntil } from './covered-until.ts';
 import { ChildChanges } from './child-changes.ts';
 import type { HeldLease } from './lease-keeper.ts';
 
@@ -43,6 +44,9 @@ export class EventCommitter {
   /** The time up to which compactions cover the session. No event is stored with an earlier one, whatever the clock says. */
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
+  /** Events of sub-invocations that are being stored. */
+  readonly #underWay = new Set<Promise<Event>>();
+  #isClosed = false;
   /** State changes of sub-invocations that no event of their caller carries yet. */
   #childChanges: ChildChanges | undefined;
 
@@ -91,16 +95,16 @@ export class EventCommitter {
   }
 
   #store(event: Event): MaybePromise<Event> {
-    if (this.#isOnlyStreamed(event)) {
+    const isOnlyStreamed =
+      event.partial === true ||
+      NEVER_STORED.has(event.object) ||
+      Boolean(event.nodeEvent) ||
+      this.#context.invocation.live?.isOnlyStreamed(event) === true;
+    if (isOnlyStreamed) {
       if (this.#outer) this.#context.progress.noteCommitted(event);
       return event;
     }
     return this.append(event);
-  }
-
-  #isOnlyStreamed(event: Event): boolean {
-    if (event.partial === true || NEVER_STORED.has(event.object) || event.nodeEvent) return true;
-    return this.#context.invocation.live?.isOnlyStreamed(event) === true;
   }
 
   /** Creates and stores an event of the runtime itself. */
@@ -129,21 +133,37 @@ export class EventCommitter {
   }
 
   #append(given: Event): MaybePromise<Event> {
-    const timestamp = afterCovered(given.timestamp, this.#coveredUntil);
-    const event = timestamp === given.timestamp ? given : { ...given, timestamp };
+    const isCovered = given.timestamp <= this.#coveredUntil;
+    const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
+    const held = this.#held;
     // The append renews the lease, at the earliest when the event was created.
-    this.#held.renewedMs = event.timestamp * 1000;
-    return this.#service.appendEvent({ session: this.#context.session, event, lease: this.#held.lease });
+    held.renewedMs = event.timestamp * 1000;
+    return held.write(this.#appendEvent, { session: this.#context.session, event, lease: held.lease });
   }
 
+  readonly #appendEvent = (request: AppendEventRequest): MaybePromise<Event> => this.#service.appendEvent(request);
+
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
-    const stored = await outer.#append(event);
+    if (outer.#isClosed) throw new RunAbortedError('the run has ended: nothing more of it is stored');
+    const appending = outer.#append(event);
+    if (appending instanceof Promise) {
+      outer.#underWay.add(appending);
+      const isDone = (): void => void outer.#underWay.delete(appending);
+      appending.then(isDone, isDone);
+    }
+    const stored = await appending;
     this.#context.session.events.push(stored);
     this.#context.invocation.onStored?.(event);
     const told = outer.#childChanges?.applyTo(stored, this.#context.session.state) ?? stored;
     this.recordChildChanges(told);
     this.#context.progress.noteCommitted(told);
     return told;
+  }
+
+  /** Stores nothing more of sub-invocations, which may go on after an abort. Resolves when what is being stored is stored, or failed. */
+  async closeInner(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
   /** Records the state that an event of this sub-invocation changed: the response of its call repeats it. */
@@ -157,6 +177,11 @@ export class EventCommitter {
   /** The session of the run, with all of its events. */
   get session(): Session {
     return (this.#outer ?? this).#context.session;
+  }
+
+  /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
+  get isLeaseLost(): boolean {
+    return this.#held.isLost;
   }
 
   /** Fills in the fields that an event lacks, and adds the run's request id and metadata. */
@@ -201,4 +226,30 @@ function withIdentityOf(event: Event, replacement: Event): Event {
   const { id, invocationId, timestamp, partial } = event;
   const { partial: _, ...changed } = replacement;
   return { ...changed, id, invocationId, timestamp, ...(partial === undefined ? {} : { partial }) };
+}
+
+/** The result for the first `count` events of a session. */
+interface Found {
+  readonly count: number;
+  readonly endTimestamp: number;
+}
+
+/** The key of `Invocation.derived`. */
+const COVERED_UNTIL = Symbol('covered until');
+
+/**
+ * Returns the time up to which compactions cover the session, in seconds; -Infinity without one. Reads only the events that were
+ * appended since the last call.
+ * @param derived is kept together with the events
+ */
+export function coveredUntil(events: readonly Event[], derived: Map<unknown, unknown>): number {
+  // Only this file uses the key.
+  const found = derived.get(COVERED_UNTIL) as Found | undefined;
+  let endTimestamp = found?.endTimestamp ?? -Infinity;
+  for (let index = found?.count ?? 0; index < events.length; index++) {
+    const end = events[index]?.actions.compaction?.endTimestamp;
+    if (end !== undefined && end > endTimestamp) endTimestamp = end;
+  }
+  derived.set(COVERED_UNTIL, { count: events.length, endTimestamp } satisfies Found);
+  return endTimestamp;
 }

@@ -6,5 +6,5 @@ export type { FindAnsweredRunParams } from './answered-run.ts';
 export type { CloseRunParams } from './resume/close-run.ts';
 export type { RunStream } from './run-stream.ts';
 export type { RewindParams } from './rewind.ts';
-export type { RunAsyncParams } from './run-params.ts';
+export type { IfKnown, RunAsyncParams } from './run-params.ts';
 export type { RunnerConfig } from './runner-config.ts';

@@ -1,13 +1,21 @@
-import { enclosureOf, type Event, type GetSessionConfig, type RunConfig } from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import {
+  enclosureOf,
+  type Event,
+  type GetSessionConfig,
+  ObjectType,
+  type RunConfig,
+  UnfinishedRunError,
+} from '@eventloom/core';
+import { Calls, runConfigOver } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
-import type { RunControl } from './run-control.ts';
+import { endOpenRun } from './resume/end-open-run.ts';
+import type { RunControl } from './run-stream.ts';
 import { messageToBeginWith } from './run-message.ts';
-import { callIdsOf, type RunRequest, windowOf } from './run-start.ts';
+import type { RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
-import type { LockedSession } from './session-locks.ts';
+import type { BegunSession, LockedSession } from './session-locks.ts';
 
 /** A run whose session is locked and read. */
 export interface LockedRun {
@@ -20,6 +28,8 @@ export interface LockedRun {
   readonly window: GetSessionConfig | undefined;
   /** The run that goes on; undefined for a new one. */
   readonly resumed: ResumedInvocation | undefined;
+  /** The session's sequence number of the run's first event. */
+  readonly firstSeq: number;
   /** True when the store appended the message as it locked the session: see `messageToBeginWith`. */
   readonly isMessageStored: boolean;
 }
@@ -43,59 +53,72 @@ async function lock(
   control: RunControl,
   abortSignal: AbortSignal | undefined,
 ): Promise<LockedRun> {
-  const { start, key, config } = request;
-  const callIds = callIdsOf(start);
-  for (let tries = 1; ; tries++) {
+  const { start, callIds, key, config } = request;
+  for (let tries = 1; ;) {
     const resumedId =
       start.kind === 'resume'
         ? start.invocationId
         : start.kind === 'answers'
-          ? await findAnsweredRun(runner.sessionService, key, callIds, tries)
+          ? await findAnsweredRun(runner.sessionService, key, callIds, tries++)
           : undefined;
     const isResume = resumedId !== undefined;
     const invocationId = resumedId ?? control.invocationId;
-    const window = isResume ? undefined : windowOf(request);
+    const window = isResume ? undefined : request.window;
     const message = start.kind === 'message' ? messageToBeginWith(runner, request, invocationId) : undefined;
     const resumable = isResume || config.resumable === true;
-    const { locked: session, loaded } = await runner.sessions.begin({
-      key,
-      purpose: 'another run',
-      onBusy: config.onBusy,
-      busyWaitMs: config.busyWaitMs,
-      mayCreate: start.kind === 'message' || start.kind === 'live',
-      run: { invocationId, resumable },
-      window,
-      callIds,
-      message,
-      invocationId: resumedId,
-      leaveOpen: isResume || (resumable && message !== undefined),
-      abortSignal,
-      onLost: (error) => control.abort(error),
-      holder: control,
-    });
+    let begun: BegunSession;
+    try {
+      begun = await runner.sessions.begin({
+        key,
+        purpose: 'another run',
+        onBusy: config.onBusy,
+        busyWaitMs: config.busyWaitMs,
+        mayCreate: start.kind === 'message' || start.kind === 'live',
+        run: { invocationId, resumable, continues: isResume, requestId: config.requestId },
+        window,
+        callIds,
+        message,
+        invocationId: resumedId,
+        abortSignal,
+        onLost: (error) => control.abort(error),
+        holder: control,
+      });
+    } catch (error) {
+      if (!UnfinishedRunError.isInstance(error)) throw error;
+      if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
+      await endOpenRun(runner, error.run, request, abortSignal);
+      continue;
+    }
+    const { locked: session, loaded } = begun;
     try {
       if (start.kind !== 'answers' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
-        const run = { invocationId, session, loaded, window, isMessageStored: message !== undefined };
+        const firstSeq = session.run?.firstSeq ?? 0;
+        const run = { invocationId, session, loaded, window, firstSeq, isMessageStored: message !== undefined };
         if (!isResume) return { ...run, config, resumed: undefined };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        return { ...run, config: resumedConfig(resumed, config), resumed };
+        return { ...run, config: resumedConfig(runner, request, resumed), resumed };
       }
     } catch (error) {
-      await session.unlock();
+      await session.undo();
       throw error;
     }
-    await session.unlock();
+    await session.undo();
   }
 }
 
-function resumedConfig(resumed: ResumedInvocation, given: RunConfig): RunConfig {
+/** What the run began with goes before the runner's defaults, which may be others today, and what the caller gives before both. */
+function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedInvocation): RunConfig {
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...resumed.config, ...Object.fromEntries(options), resumable: true };
+  const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
+  return runConfigOver(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);
 }
 
-/** The stored events that the stream of a resumed run begins with: not those of agents that were called as tools. */
+/** The stored events that the stream of a resumed run begins with. */
 export function replayedEvents({ resumed }: LockedRun): Event[] {
-  const isYielded = ({ author, branch, actions }: Event): boolean =>
-    author !== 'user' && enclosureOf(branch) === '' && !actions.compaction;
-  return resumed?.resumedFrom.events.filter(isYielded) ?? [];
+  return resumed?.resumedFrom.events.filter(isReplayed) ?? [];
+}
+
+/** True for a stored event that the stream of its run yields: not those of agents that were called as tools. */
+export function isReplayed({ author, branch, actions, object }: Event): boolean {
+  return author !== 'user' && enclosureOf(branch) === '' && !actions.compaction && object !== ObjectType.runnerEnd;
 }

@@ -1,4 +1,4 @@
-import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
+import { type Content, createEvent, type Event, InvalidMessageError, sealEvent } from '@eventloom/core';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './answers.ts';
@@ -14,15 +14,17 @@ test('a message of text, data and files is taken, and gets the role of the user'
   expect(checkNewMessage({ role: 'user', parts })).toEqual({ role: 'user', parts });
 });
 
-test('the message is a copy', () => {
+test('the message is a frozen copy, which is not copied again', () => {
   const message = { parts: [{ text: 'hi' }] };
   const checked = checkNewMessage(message);
   message.parts.push({ text: 'later' });
   expect(checked.parts).toEqual([{ text: 'hi' }]);
+  expect(() => checked.parts?.push({ text: 'later' })).toThrow(TypeError);
+  expect(sealEvent(createEvent({ id: '1', content: checked })).content).toBe(checked);
 });
 
 test.each([
-  ['nothing', undefined, 'at its root is undefined'],
+  ['nothing', undefined, 'has no parts'],
   ['a text', 'hi', 'has no parts'],
   ['null', null, 'has no parts'],
   ['no parts', {}, 'has no parts'],
@@ -55,7 +57,7 @@ test.each([
   [
     'what JSON cannot say',
     { parts: [{ text: 'hi', partMetadata: { at: new Date() } }] },
-    'at parts.0.partMetadata.at is a Date',
+    'parts[0].partMetadata.at: is a Date',
   ],
 ])('%s is refused', (_, message, fault) => {
   const check = () => checkNewMessage(message as Content);

@@ -1,28 +1,32 @@
-import { type Content, copyJson, InvalidMessageError, isBase64, type Part } from '@eventloom/core';
+import { type Content, InvalidEventError, InvalidMessageError, isBase64, type Part } from '@eventloom/core';
+import { sealContent } from '@eventloom/core/internal';
 
 /**
- * Returns a checked copy of the message of a new run, with its role.
+ * Returns the message of a new run, checked, with its role: a sealed copy, which its event and the model requests share.
  * @throws InvalidMessageError when it is empty, not JSON, not the user's, holds function calls, or mixes function responses with
  * anything else
  */
 export function checkNewMessage(message: Content): Content {
-  const copied = copyJson(message);
-  if ('fault' in copied) fail(`at ${copied.fault.path || 'its root'} ${copied.fault.reason}`);
-  const content = copied.value as Content;
-  if (typeof content !== 'object' || content === null || !Array.isArray(content.parts) || content.parts.length === 0)
-    fail('has no parts');
-  if (content.role !== undefined && content.role !== 'user')
-    fail(`has the role ${JSON.stringify(content.role)}; what starts a run has the role "user"`);
+  if (!Array.isArray(message?.parts) || message.parts.length === 0) fail('has no parts');
+  const { role = 'user', parts } = message;
+  if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; what starts a run has the role "user"`);
   let responses = 0;
-  for (const [index, part] of content.parts.entries()) {
+  let isEmpty = true;
+  for (const [index, part] of parts.entries()) {
     const fault = faultOfUserPart(part);
     if (fault !== undefined) fail(`parts[${index}] ${fault}`);
     if (part.functionResponse) responses++;
+    if (part.text?.trim() !== '') isEmpty = false;
   }
-  if (responses > 0 && responses < content.parts.length)
+  if (responses > 0 && responses < parts.length)
     fail('mixes function responses with other parts; send them in messages of their own');
-  if (content.parts.every((part) => part.text?.trim() === '')) fail('is empty');
-  return { ...content, role: 'user' };
+  if (isEmpty) fail('is empty');
+  try {
+    return sealContent(message.role === undefined ? { ...message, role } : message);
+  } catch (error) {
+    if (!InvalidEventError.isInstance(error)) throw error;
+    return fail(error.message.replace('content.', ''));
+  }
 }
 
 function fail(fault: string): never {

@@ -7,13 +7,13 @@ import {
   type MaybePromise,
   newestEntries,
   readNewest,
-  type Session,
   sessionKeyOf,
 } from '@eventloom/core';
 import type { Call } from '@eventloom/core/internal';
 import type { MatchedMessage } from './answers.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';
+import type { LoadedSession } from './session-loader.ts';
 
 /** The agent that continues a conversation, and its branch. */
 export interface PickedAgent {
@@ -30,10 +30,11 @@ export function pickAgent(
 ): MaybePromise<PickedAgent> {
   if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) return agentOfCalls(agent, matched.calls);
+  if (agent.subAgents.length === 0) return { agent };
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
-  const last = (): PickedAgent => ({ agent: lastSpeaker(agent, session.events, derived) });
-  return isCut ? findLastAgent(agent, loaded, sessionService).then(last) : last();
+  if (isCut) return pickLastAgent(agent, loaded, sessionService);
+  return { agent: lastSpeaker(agent, session.events, derived) };
 }
 
 /** The last speaker among the first `count` events, which need not be looked at again. */
@@ -82,19 +83,21 @@ function rememberSpeaker(derived: Map<unknown, unknown>, count: number, agent: B
 }
 
 /**
- * Finds the last speaker of a session that was read from its last compaction on, if no agent spoke since: the summary tells what was said,
- * and not who continues. `lastSpeaker` then knows it.
+ * Picks the last speaker of a session that was read from its last compaction on. If no agent spoke since, earlier events are read: the
+ * summary tells what was said, and not who continues.
  */
-export async function findLastAgent(
+async function pickLastAgent(
   root: BaseAgent,
-  { session, derived }: { readonly session: Session; readonly derived: Map<unknown, unknown> },
+  { session, derived }: LoadedSession,
   service: BaseSessionService,
-): Promise<void> {
+): Promise<PickedAgent> {
   const { events } = session;
-  if (root.subAgents.length === 0 || findSpeaker(root, events)) return;
-  const newest = await readNewest(service, sessionKeyOf(session), (read) => findSpeaker(root, read) !== undefined);
-  const speaker = findSpeaker(root, newest);
-  if (speaker) rememberSpeaker(derived, events.length, speaker);
+  if (!findSpeaker(root, events)) {
+    const newest = await readNewest(service, sessionKeyOf(session), (read) => findSpeaker(root, read) !== undefined);
+    const speaker = findSpeaker(root, newest);
+    if (speaker) rememberSpeaker(derived, events.length, speaker);
+  }
+  return { agent: lastSpeaker(root, events, derived) };
 }
 
 /** The last agent that spoke and that control can come back from. */

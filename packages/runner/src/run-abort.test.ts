@@ -54,7 +54,7 @@ test('an abort between two events stops the agent where it is, and what was comm
   expect(error).toBeInstanceOf(RunAbortedError);
   expect(error).toMatchObject({ message: 'the run was aborted', cause: { message: 'left' } });
   expect([isCleaned, goesOn]).toEqual([true, false]);
-  expect(await texts()).toEqual(['hi', 'one']);
+  expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
   await expectFree(runner);
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
@@ -86,7 +86,7 @@ test('an abort does not wait for an agent that does not listen, and nothing of i
   expect((await running).events.map(textOf)).toEqual(['one']);
   await expectFree(runner);
   gate.open();
-  expect(await texts()).toEqual(['hi', 'one']);
+  expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
 });
 
 test('what an agent throws because of the abort does not hide the abort', async () => {
@@ -128,7 +128,7 @@ test('an event that is being stored when the run is aborted is stored', async ()
   controller.abort();
   gate.open();
   await running;
-  expect(await texts()).toEqual(['hi', 'one']);
+  expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
 });
 
 test('plugins are told of an abort as of an error', async () => {

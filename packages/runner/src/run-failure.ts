@@ -3,16 +3,21 @@ import {
   createErrorEvent,
   createEvent,
   type Event,
-  EventloomError,
+  type EventloomError,
+  type EventParams,
   type InvocationContext,
+  isFinalResponse,
   ObjectType,
   reportTo,
   RunAbortedError,
   type RunConfig,
   SessionNotFoundError,
+  ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
-import type { EventCommitter } from './event-committer.ts';
+import { type EventCommitter, stampEvent } from './event-committer.ts';
+import type { LockedRun } from './lock-run.ts';
+import { answerOpenCalls } from './resume/close-run.ts';
 import type { Runner } from './runner.ts';
 
 /**
@@ -30,71 +35,91 @@ export function toRunError(
   return abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
 }
 
-/** Failures after which the run can write nothing, or must not. */
-const UNRECORDABLE = [RunAbortedError, StaleWriterError, SessionNotFoundError];
-
-/** True for a failure that is not stored: the run was stopped, and did not come to its end. */
-export function isUnrecordable(failure: EventloomError): boolean {
-  return UNRECORDABLE.some((type) => type.isInstance(failure));
+/** A run that did not come to its end, and why. */
+export interface UnfinishedRun {
+  readonly locked: LockedRun;
+  readonly context: InvocationContext;
+  readonly committer: EventCommitter;
+  readonly failure: EventloomError;
+  /** What was thrown; undefined if the reader left. */
+  readonly thrown?: unknown;
+  /** The agent that failed, or the one that had control. */
+  readonly failed?: InvocationContext | undefined;
 }
 
-/** A failure in the session. */
-export interface StoredFailure {
-  /** The error event, to be yielded; undefined when the stream has one already, or it could not be stored. */
-  readonly event: Event | undefined;
-  /** False when the run is resumable and its end could not be stored. */
-  readonly isRecorded: boolean;
+/** The end of a run that failed. */
+export interface StoredEnd {
+  /** What was stored, to be yielded. */
+  readonly events: readonly Event[];
+  /** False when the session does not say how the run ended. */
+  readonly isEnded: boolean;
 }
+
+const NOT_ENDED: StoredEnd = { events: [], isEnded: false };
+
+/** Failures after which the session is another writer's, or gone. */
+const LOST = [StaleWriterError, SessionNotFoundError];
 
 /**
- * Stores the error event of a failed run, and its end if it is resumable. Storage that fails meanwhile is reported to the platform: it
- * must not replace the failure.
+ * Stores the end of a run that failed, was aborted or lost its reader: responses to its calls that have none, the error event, and the event
+ * which says that a resumable run has ended. Storage that fails meanwhile is reported to the platform: it must not replace the failure.
  *
- * @param failed the agent that failed, or the one that had control
+ * A resumable run whose process is about to end gets no end: it is resumed later.
  */
-export async function storeFailure(
-  context: InvocationContext,
-  committer: EventCommitter,
-  failure: EventloomError,
-  thrown: unknown,
-  failed: InvocationContext,
-): Promise<StoredFailure> {
-  if (isUnrecordable(failure)) return { event: undefined, isRecorded: false };
-  const event = context.isReported(thrown)
-    ? undefined
-    : await storeErrorEvent(context, committer, failure, thrown, failed);
-  if (!context.isResumable) return { event, isRecorded: true };
+export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<StoredEnd> {
+  const { locked, context, committer, failure } = run;
+  if (committer.isLeaseLost || LOST.some((type) => type.isInstance(failure))) return NOT_ENDED;
+  if (context.isResumable && isStopped(failure)) return NOT_ENDED;
+  const events: Event[] = [];
   try {
-    await committer.append(committer.endEvent());
-    return { event, isRecorded: true };
+    await committer.closeInner();
+    const { loaded, invocationId } = locked;
+    const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
+    for (const answer of await answerOpenCalls(runner.sessionService, loaded, invocationId, params))
+      events.push(await committer.append(stampEvent(answer, locked.config)));
+    if (!isTold(run)) events.push(await storeErrorEvent(run));
+    if (context.isResumable) await committer.append(committer.endEvent());
+    return { events, isEnded: true };
   } catch (error) {
     reportTo(context.platform, error);
-    return { event, isRecorded: false };
+    return { events, isEnded: false };
   }
 }
 
-async function storeErrorEvent(
-  { platform }: InvocationContext,
-  committer: EventCommitter,
-  failure: EventloomError,
-  thrown: unknown,
-  failed: InvocationContext,
-): Promise<Event | undefined> {
+/** True for the abort of a run whose process is about to end. */
+export function isStopped(failure: EventloomError | undefined): boolean {
+  return RunAbortedError.isInstance(failure) && ShuttingDownError.isInstance(failure.cause);
+}
+
+/** True if the events of the run say how it ended: with the error, or with an answer at which its reader left. */
+function isTold({ context, committer, failure, thrown }: UnfinishedRun): boolean {
+  if (context.invocation.live?.clientDisconnected) return true;
+  if (RunAbortedError.isInstance(failure)) {
+    const last = committer.session.events.at(-1);
+    return thrown === undefined && last?.invocationId === context.invocationId && isFinalResponse(last);
+  }
+  return context.isReported(thrown);
+}
+
+async function storeErrorEvent({
+  context,
+  committer,
+  failure,
+  thrown,
+  failed = context,
+}: UnfinishedRun): Promise<Event> {
   // A ModelError and a LiveConnectionError have the service's own code.
   const code = 'errorCode' in failure && typeof failure.errorCode === 'string' ? failure.errorCode : failure.code;
   const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.publicMessage));
+  // Plugins are not waited for after an abort.
+  if (RunAbortedError.isInstance(failure)) return committer.append(event);
   try {
     return await committer.commit(event);
   } catch (error) {
-    if (error !== thrown) reportTo(platform, error);
+    if (error !== thrown) reportTo(context.platform, error);
   }
   // A plugin that fails on events must not keep the failure out of the session.
-  try {
-    return await committer.append(event);
-  } catch (error) {
-    reportTo(platform, error);
-    return undefined;
-  }
+  return committer.append(event);
 }
 
 /** Calls `onRunErrorCallback` of every plugin. Errors of these callbacks are reported to the platform and do not replace the failure. */

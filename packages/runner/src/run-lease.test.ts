@@ -90,7 +90,8 @@ test('with onBusy interrupt the run under way ends as a stale writer, and the ne
   expect(error).toBeInstanceOf(StaleWriterError);
   expect(told).toEqual([error]);
   expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a', 'runner.completion']);
-  expect(await stored()).toEqual(['a', 'heard a', 'b', 'heard b', 'done b']);
+  // Behind the interrupted run stands its end.
+  expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
 });
 
 test('an interrupted run is told by its signal, so that work which listens stops', async () => {
@@ -152,7 +153,7 @@ test('a run whose session another process took fails at its next event, which is
   a.open();
   expect(await first).toBeInstanceOf(StaleWriterError);
   expect(events.map(textOf)).toEqual(['heard a']);
-  expect(await stored()).toEqual(['a', 'heard a', 'b', 'heard b', 'done b']);
+  expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
   await platform.drain();
 });
 

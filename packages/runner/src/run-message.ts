@@ -20,23 +20,8 @@ import { stampEvent } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import { checkNewMessage } from './new-message.ts';
 import { toBeginning } from './resume/run-beginning.ts';
-import { answeredCallIds, messageOf, type RunRequest } from './run-start.ts';
+import { answeredCallIds, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
-
-/**
- * Matches the message that the run starts with to the calls that it answers. Undefined when there is no message: in a live run, and in
- * one that goes on without answers.
- *
- * @throws InvalidMessageError
- */
-export function matchMessage(
-  runner: Runner,
-  { start }: RunRequest,
-  run: LockedRun,
-): Promise<MatchedMessage> | MatchedMessage | undefined {
-  const message = messageOf(start);
-  return message && matchContent(runner, run, message);
-}
 
 /**
  * Matches a message to the calls that it answers.

@@ -8,8 +8,12 @@ import {
   InvalidRequestError,
   isRecord,
   type OptionNames,
+  type RunBounds,
   type RunConfig,
 } from '@eventloom/core';
+
+/** What to do with a request that is known: see `RunAsyncParams.ifKnown`. */
+export type IfKnown = 'follow' | 'reject';
 
 /** What one run is given. */
 export interface RunAsyncParams {
@@ -20,21 +24,34 @@ export interface RunAsyncParams {
   /** What the user says. Can be absent when `invocationId` is given; then it can be nothing but answers to calls of that run. */
   readonly newMessage?: Content | undefined;
   /**
-   * Resumes this run of the session: one that was resumable and was cut off, was aborted, or waits for an answer. Its request id,
+   * Resumes this run of the session: one that is resumable, and whose process was lost or that waits for an answer. Its request id,
    * metadata, `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxParallelToolCalls` and `clientTools` are those it began with unless
    * others are given; all else of `runConfig` is not remembered.
    */
   readonly invocationId?: string | undefined;
+  /**
+   * The caller's own id for its request, put on every event, over `runConfig.requestId`: the same id in a session is the same run, in any
+   * process. At most 256 bytes.
+   */
+  readonly requestId?: string | undefined;
+  /**
+   * What to do when a run was begun with this `requestId` before: it is never begun twice. `follow` (default) yields the stored events of that
+   * run from the request's message on, and waits for its end; a run that was left is taken up. `reject` throws RequestKnownError.
+   */
+  readonly ifKnown?: IfKnown | undefined;
   /** With `invocationId`: the stream begins with what is stored of the run, so that it tells all of it. Default false. */
   readonly replay?: boolean | undefined;
   /** Written to state together with the message. Keys with their scope prefix. */
   readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
+  /** How this run goes; options that are not given are those of the runner's `runConfig`. */
   readonly runConfig?: RunConfig | undefined;
+  /** Applied over `runConfig`, the runner's defaults, and what a resumed run began with. */
+  readonly bounds?: RunBounds | undefined;
   /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Aborts the run, which then throws RunAbortedError. A resumable run can still be resumed, and is no open run any more; with a
-   * ShuttingDownError as the reason it is one, and a server that starts goes on with it.
+   * Aborts the run, which then throws RunAbortedError. The session gets the run's end: responses to its open calls and an error event with
+   * the code `RUN_ABORTED`. With a ShuttingDownError as the reason a resumable run stays open instead, to be resumed later.
    */
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -45,12 +62,26 @@ const PARAMS: OptionNames<RunAsyncParams> = {
   sessionId: true,
   newMessage: true,
   invocationId: true,
+  requestId: true,
+  ifKnown: true,
   replay: true,
   stateDelta: true,
   runConfig: true,
+  bounds: true,
   customMetadata: true,
   abortSignal: true,
 };
+
+/** The types of parameters that may be absent. */
+const TYPES = [
+  ['invocationId', 'string'],
+  ['requestId', 'string'],
+  ['replay', 'boolean'],
+  ['stateDelta', 'object'],
+  ['runConfig', 'object'],
+  ['bounds', 'object'],
+  ['customMetadata', 'object'],
+] as const;
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
@@ -60,9 +91,14 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
       `runAsync: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
     );
   }
-  const { invocationId, newMessage, stateDelta } = params;
-  checkType('invocationId', invocationId, 'string');
-  checkType('replay', params.replay, 'boolean');
+  for (const [name, type] of TYPES) {
+    const value: unknown = params[name];
+    if (value === undefined || (type === 'object' ? isRecord(value) : typeof value === type)) continue;
+    throw new ConfigurationError(`runAsync: ${name} must be ${type === 'object' ? 'an object' : `a ${type}`}`);
+  }
+  const { invocationId, newMessage, stateDelta, ifKnown = 'follow' } = params;
+  if (ifKnown !== 'follow' && ifKnown !== 'reject')
+    throw new ConfigurationError(`runAsync: ifKnown must be follow or reject, is ${JSON.stringify(ifKnown)}`);
   if (params.abortSignal !== undefined && typeof params.abortSignal?.aborted !== 'boolean')
     throw new ConfigurationError(
       'runAsync: abortSignal must be an AbortSignal, such as the `signal` of an AbortController',
@@ -73,36 +109,22 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
     throw new InvalidRequestError('stateDelta: is written together with newMessage, which is missing');
   if (params.runConfig?.streamingMode === 'bidi')
     throw new ConfigurationError("runAsync: streamingMode 'bidi' is for runLive");
-  checkRecord('stateDelta', stateDelta);
-  checkRecord('runConfig', params.runConfig);
-  checkRecord('customMetadata', params.customMetadata);
-}
-
-function checkType(name: string, value: unknown, type: string): void {
-  if (value === undefined || typeof value === type) return;
-  throw new ConfigurationError(`runAsync: ${name} must be a ${type}`);
-}
-
-function checkRecord(name: string, value: unknown): void {
-  if (value === undefined || isRecord(value)) return;
-  throw new ConfigurationError(`runAsync: ${name} must be an object`);
 }
 
 const NO_CONFIG: RunConfig = {};
 
 /**
- * The run's config, checked, with copies of the client tools and of the metadata: the caller may go on changing its own.
- * @param defaults what goes for runs that do not say
+ * The config that a run is given, checked, with copies of the client tools and of the metadata: the caller may go on changing its own.
  * @throws ConfigurationError
  */
-export function toRunConfig(
-  { runConfig: given = NO_CONFIG, customMetadata }: RunAsyncParams,
-  { resumable, getSessionConfig }: Pick<RunConfig, 'resumable' | 'getSessionConfig'> = NO_CONFIG,
-): RunConfig {
+export function toGivenConfig({
+  runConfig: given = NO_CONFIG,
+  customMetadata,
+  requestId,
+}: Pick<RunAsyncParams, 'runConfig' | 'customMetadata' | 'requestId'>): RunConfig {
   checkRunConfig(given);
-  let runConfig = resumable === true && given.resumable === undefined ? { ...given, resumable } : given;
-  if (given.clientTools) runConfig = { ...runConfig, clientTools: structuredClone(given.clientTools) };
-  if (getSessionConfig && given.getSessionConfig === undefined) runConfig = { ...runConfig, getSessionConfig };
+  let runConfig = given.clientTools ? { ...given, clientTools: structuredClone(given.clientTools) } : given;
+  if (requestId !== undefined) runConfig = { ...runConfig, requestId };
   if (customMetadata === undefined && runConfig.customMetadata === undefined) return runConfig;
   const copied = copyJson({ ...runConfig.customMetadata, ...customMetadata });
   if ('fault' in copied) throw new ConfigurationError(`customMetadata.${copied.fault.path}: ${copied.fault.reason}`);

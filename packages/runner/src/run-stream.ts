@@ -1,5 +1,18 @@
-import type { Event } from '@eventloom/core';
-import type { RunControl } from './run-control.ts';
+import {
+  AbortGuard,
+  type Event,
+  type EventloomError,
+  type LiveRun,
+  RunAbortedError,
+  type RunRecord,
+  type Session,
+  type SessionLease,
+} from '@eventloom/core';
+import { type ObservedOperation } from '@eventloom/core/internal';
+import type { AgentDriver } from './agent-driver.ts';
+import { run } from './run.ts';
+import type { RunInput } from './run-start.ts';
+import type { Runner } from './runner.ts';
 
 /** The events of one run, as they are committed. A reader that stops reading ends the run. */
 export interface RunStream extends AsyncGenerator<Event, void, undefined> {
@@ -9,29 +22,177 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly invocationId: string;
   /**
+   * The position of the event that was yielded last: its sequence number in the session, counted from the run's message, which has 0. An
+   * event that is only streamed has the position of the stored one before it. Before the first event, that of the newest event of the
+   * session.
+   */
+  readonly seq: number;
+  /** The sequence number of the run's message in its session. 0 until the run has started. */
+  readonly firstSeq: number;
+  /** The position behind which the events of this stream are: 0 for a new run, that of the newest event of the session for one that is resumed. */
+  readonly beginSeq: number;
+  /** Grows with each attempt at the run, in whichever process: the epoch of its lease. 0 until the run has started. */
+  readonly attempt: number;
+  /** True when the stream ended and the run did not: the session says that it is open, or another process took it over. */
+  readonly isLeftOpen: boolean;
+  /**
    * Resolves to true when the run has its session and its message is stored, to false when the run ended before. Never rejects: an
    * error is thrown to the reader. The run starts when the first event is asked for.
    */
   whenStarted(): Promise<boolean>;
+  /** Asks anew, under the same id, for a run that was refused before it started: with UnfinishedRunError, say. */
+  retry(): RunStream;
 }
 
-/** A generator of events with the run's id. Setting properties on the generator itself would cost half a microsecond. */
-export class EventRunStream implements RunStream {
-  readonly #control: RunControl;
+/**
+ * The stream of one run, and the handle on it for the runner: aborts the run, and knows how far it has come. It is no generator with
+ * properties, because setting these on a generator would cost half a microsecond.
+ */
+export class RunControl implements RunStream {
+  invocationId: string;
+  /** The live side of a live run, once its parameters are checked. */
+  live: LiveRun | undefined;
+  /** Observes the run, once its session is locked. */
+  operation: ObservedOperation | undefined;
+  readonly abortGuard: AbortGuard = new AbortGuard();
+  attempt = 0;
+  isLeftOpen = false;
+  /** The caller's own abort. */
+  readonly signal: AbortSignal | undefined;
+  /** The reason that the run was aborted for, if it was. */
+  abortReason: EventloomError | undefined;
+  /** True once the message of the run is stored. */
+  isStarted = false;
+  firstSeq = 0;
+  beginSeq = 0;
+  readonly #runner: Runner;
+  readonly #input: RunInput;
   readonly #events: AsyncGenerator<Event, void, undefined>;
+  /** The sequence number of the event that was yielded last. */
+  #yieldedSeq = 0;
+  /** The driver whose next event is waited for. */
+  #driver: AgentDriver | undefined;
   #isBegun = false;
+  #isEnded = false;
+  #whenStarted: PromiseWithResolvers<boolean> | undefined;
 
-  constructor(control: RunControl, events: AsyncGenerator<Event, void, undefined>) {
-    this.#control = control;
-    this.#events = events;
+  constructor(runner: Runner, input: RunInput, invocationId: string) {
+    this.#runner = runner;
+    this.#input = input;
+    this.invocationId = invocationId;
+    this.signal = input.params?.abortSignal;
+    this.#events = run(runner, input, this);
   }
 
-  get invocationId(): string {
-    return this.#control.invocationId;
+  get seq(): number {
+    return this.#yieldedSeq - this.firstSeq;
+  }
+
+  /** Notes that the run holds its session, and which of its events is the first of the run. */
+  locate({ epoch }: SessionLease, lastSeq: number, firstSeq: number): void {
+    this.attempt = epoch;
+    this.firstSeq = firstSeq;
+    this.beginSeq = lastSeq - firstSeq;
+    this.#yieldedSeq = lastSeq;
+  }
+
+  /** Makes this the stream of a run that is known: the request began it before. */
+  follow({ invocationId, firstSeq }: RunRecord): void {
+    this.firstSeq = firstSeq;
+    this.#yieldedSeq = firstSeq;
+    this.start(invocationId);
+  }
+
+  /** Notes the place of a stored event that is about to be yielded. */
+  noteStored(seq: number): void {
+    this.#yieldedSeq = seq;
+  }
+
+  /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the position as it is. */
+  noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
+    if (partial === true) return;
+    // Events of agents that were called as tools may have been stored behind it.
+    for (let seq = lastSeq, index = events.length - 1; seq > this.#yieldedSeq; seq--, index--) {
+      if (events[index]?.id !== id) continue;
+      this.#yieldedSeq = seq;
+      return;
+    }
+  }
+
+  /** Follows the caller's signal from now on. @throws RunAbortedError when it has fired already */
+  watchSignal(): void {
+    const { signal } = this;
+    if (signal?.aborted) throw new RunAbortedError('the run was aborted before it began', { cause: signal.reason });
+    signal?.addEventListener('abort', this.#onSignal, { once: true });
+  }
+
+  readonly #onSignal = (): void =>
+    this.abort(new RunAbortedError('the run was aborted', { cause: this.signal?.reason }));
+
+  /** Aborts the run: work that listens to its signal stops, and the stream throws the reason. */
+  abort(reason: EventloomError): void {
+    this.abortReason ??= reason;
+    this.abortGuard.abort(reason);
+    this.#driver?.interrupt(reason);
+  }
+
+  /** Aborts the run because another one takes its session. A live run first stores what was said so far. */
+  async yieldSession(reason: EventloomError): Promise<void> {
+    await this.live?.yieldSession(this.#runner.platform);
+    this.abort(reason);
+  }
+
+  /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
+  nextStep(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
+    this.abortGuard.check();
+    // Before the first step, which may abort the run itself.
+    if (!this.live) this.#driver = driver;
+    const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
+    return this.live ? this.live.until(step, driver.context) : step;
+  }
+
+  /** Runs one step of the run inside the operation that observes it. */
+  observe<T>(step: () => T): T {
+    return this.operation ? this.operation.run(step) : step();
+  }
+
+  /** Closes an agent that did not end. Work that its finally blocks may wait for is stopped first. */
+  async closeAgent(driver: AgentDriver | undefined): Promise<void> {
+    if (!driver?.isRunning) return;
+    this.#stopWork();
+    await this.observe(() => driver.close());
+  }
+
+  #stopWork(): void {
+    this.abortGuard.abort(new RunAbortedError('the run ended before the agent was done'));
+  }
+
+  /** Says that the message of the run is stored. */
+  start(invocationId: string): void {
+    this.invocationId = invocationId;
+    this.isStarted = true;
+    this.#whenStarted?.resolve(true);
+  }
+
+  /** Says that the run is over. Work that still goes on beside a run that did not complete is stopped. */
+  end(isCompleted: boolean): void {
+    this.signal?.removeEventListener('abort', this.#onSignal);
+    if (isCompleted) this.operation?.succeed();
+    else this.operation?.leave();
+    if (!isCompleted) this.#stopWork();
+    this.live?.close();
+    this.#isEnded = true;
+    this.#whenStarted?.resolve(this.isStarted);
   }
 
   whenStarted(): Promise<boolean> {
-    return this.#control.whenStarted();
+    this.#whenStarted ??= Promise.withResolvers();
+    if (this.isStarted || this.#isEnded) this.#whenStarted.resolve(this.isStarted);
+    return this.#whenStarted.promise;
+  }
+
+  retry(): RunStream {
+    return new RunControl(this.#runner, this.#input, this.invocationId);
   }
 
   next(): Promise<IteratorResult<Event, void>> {
@@ -51,7 +212,7 @@ export class EventRunStream implements RunStream {
 
   /** A generator that is closed before its first step runs none of its code. */
   #endUnbegun(): void {
-    if (!this.#isBegun) this.#control.end(false);
+    if (!this.#isBegun) this.end(false);
     this.#isBegun = true;
   }
 

@@ -10,6 +10,7 @@ import {
   checkRunConfig,
   ConfigurationError,
   type ContextCacheConfig,
+  type RunConfigDefaults,
   type GetSessionConfig,
   type Instrumentation,
   type LiveSupport,
@@ -17,8 +18,10 @@ import {
   type OptionNames,
   type Platform,
 } from '@eventloom/core';
+import { checkRunConfigDefaults } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
-import type { SessionCacheOptions } from './session-cache.ts';
+import { toGivenConfig } from './run-params.ts';
+import type { SessionCacheOptions } from './session-loader.ts';
 
 /** What a runner is made of. */
 export interface RunnerConfig {
@@ -63,6 +66,11 @@ export interface RunnerConfig {
    * that can: others take no notice. A cache that cannot be made or is gone is reported to the platform and done without.
    */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
+  /**
+   * Defaults for the config of all runs, live ones included. What a run is given goes before them, option by option; of `customMetadata` key by
+   * key. A run that is resumed goes on with what it began with. `resumable` and `getSessionConfig` are options of the runner itself.
+   */
+  readonly runConfig?: Omit<RunConfigDefaults, 'resumable' | 'getSessionConfig'> | undefined;
   /** Whether runs can be resumed that do not say it themselves: see `RunConfig.resumable`. Default false. */
   readonly resumable?: boolean | undefined;
   /** Which of a session's events runs read that do not say it themselves: see `RunConfig.getSessionConfig`. Default: all that count. */
@@ -89,6 +97,7 @@ const OPTIONS: OptionNames<RunnerConfig> = {
   requestTtlMs: true,
   eventsCompaction: true,
   contextCacheConfig: true,
+  runConfig: true,
   resumable: true,
   getSessionConfig: true,
 };
@@ -109,6 +118,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError('Runner: live must be live support, as `live()` of @eventloom/live returns it');
   const { getSessionConfig } = config;
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
+  if (config.runConfig !== undefined) checkDefaults(config.runConfig, config);
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);
   for (const option of ['leaseTtlMs', 'requestTtlMs'] as const) {
     const value: unknown = config[option];
@@ -118,4 +128,28 @@ export function checkRunnerConfig(config: RunnerConfig): void {
         `Runner: ${option} must be a positive number of milliseconds, and a lease at most a day`,
       );
   }
+}
+
+/** @throws ConfigurationError for defaults that make no sense, and for what the runner cannot do */
+function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerConfig): void {
+  checkRunConfigDefaults(defaults);
+  for (const option of ['resumable', 'getSessionConfig'] as const)
+    if (defaults[option] !== undefined)
+      throw new ConfigurationError(
+        `Runner: runConfig.${option}: is an option of the runner itself; write it beside runConfig`,
+      );
+  if (defaults.streamingMode === 'bidi')
+    throw new ConfigurationError("Runner: runConfig.streamingMode 'bidi' is for runLive, which needs no default");
+  for (const option of ['saveInputBlobsAsArtifacts', 'saveLiveBlob'] as const)
+    if (defaults[option] === true && !artifactService)
+      throw new ConfigurationError(`Runner: runConfig.${option} needs an artifactService`);
+}
+
+/** The defaults of runs: a copy, as the caller may go on changing its own. */
+export function defaultsOf({ runConfig, resumable, getSessionConfig }: RunnerConfig): RunConfigDefaults {
+  return {
+    ...toGivenConfig({ runConfig }),
+    ...(resumable !== undefined && { resumable }),
+    ...(getSessionConfig && { getSessionConfig }),
+  };
 }

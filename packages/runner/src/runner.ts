@@ -6,13 +6,13 @@ import {
   type BaseSessionService,
   closeAll,
   type Event,
-  type GetSessionConfig,
   type Instrumentation,
   type LiveSupport,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
   type Platform,
   PluginManager,
+  type RunConfigDefaults,
   type RunLiveParams,
   type SessionKey,
   systemPlatform,
@@ -22,13 +22,11 @@ import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { checkNewMessage } from './new-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
-import { run } from './run.ts';
-import { RunControl } from './run-control.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
-import { EventRunStream, type RunStream } from './run-stream.ts';
+import { RunControl, type RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-params.ts';
-import { answeredCallIds, type RunInput } from './run-start.ts';
-import { checkRunnerConfig, type RunnerConfig } from './runner-config.ts';
+import { answeredCallIds } from './run-start.ts';
+import { checkRunnerConfig, defaultsOf, type RunnerConfig } from './runner-config.ts';
 import { SessionLocks } from './session-locks.ts';
 
 /**
@@ -51,10 +49,8 @@ export class Runner {
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
   readonly requestTtlMs: number | undefined;
-  /** Whether runs are resumable that do not set `runConfig.resumable`. */
-  readonly resumable: boolean;
-  /** The events that runs read which do not set `runConfig.getSessionConfig`. */
-  readonly getSessionConfig: GetSessionConfig | undefined;
+  /** The options of runs that are not given others. */
+  readonly runConfig: RunConfigDefaults;
   /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. */
   readonly sessions: SessionLocks;
   /** Compacts a session at the end of a run, if the runner is configured to. */
@@ -70,8 +66,7 @@ export class Runner {
     this.memoryService = config.memoryService;
     this.credentialService = config.credentialService;
     this.requestTtlMs = config.requestTtlMs;
-    this.resumable = config.resumable ?? false;
-    this.getSessionConfig = config.getSessionConfig;
+    this.runConfig = defaultsOf(config);
     this.pluginManager = new PluginManager(config.plugins);
     this.live = config.live;
     this.models = config.models;
@@ -87,12 +82,14 @@ export class Runner {
    * calls continue the run that made the calls, if that run is resumable and open; otherwise they start a run of the agent that made them.
    *
    * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError (a run that cannot be
-   * resumed), StateKeyError, StateValueError, SessionNotFoundError, SessionBusyError, or AgentError around the error of a plugin's
+   * resumed), RunNotFoundError, UnfinishedRunError, RequestKnownError, StateKeyError, StateValueError, SessionNotFoundError,
+   * SessionBusyError, or AgentError around the error of a plugin's
    * `onUserMessageCallback`. Later: RunAbortedError after an abort, StaleWriterError when another writer took the session, and otherwise,
    * after an error event, the error that ended the run (an AgentError around an error that is not Eventloom's own).
    */
   runAsync(params: RunAsyncParams): RunStream {
-    return this.#start({ method: 'runAsync', params }, params?.invocationId);
+    const invocationId = params?.invocationId ?? `e-${this.platform.newUuid()}`;
+    return new RunControl(this, { method: 'runAsync', params }, invocationId);
   }
 
   /**
@@ -104,12 +101,7 @@ export class Runner {
    * LiveConnectionError when the service refuses the connection or too many in a row are lost.
    */
   runLive(params: RunLiveParams): RunStream {
-    return this.#start({ method: 'runLive', params });
-  }
-
-  #start(input: RunInput, invocationId = `e-${this.platform.newUuid()}`): RunStream {
-    const control = new RunControl(this, invocationId, input.params?.abortSignal);
-    return new EventRunStream(control, run(this, input, control));
+    return new RunControl(this, { method: 'runLive', params }, `e-${this.platform.newUuid()}`);
   }
 
   /** Runs the agent as `runAsync` does and resolves to all events of the run. Rejects with what the stream throws. */
@@ -153,8 +145,8 @@ export class Runner {
   }
 
   /**
-   * Lists a page of the app's open runs: resumable runs that are under way in any process, and those that a process left when it ended. Resume
-   * the latter with `runAsync({ userId, sessionId, invocationId })`, or give them up with `closeRun`.
+   * Lists a page of the app's open runs: those that are under way in any process, and those that a process left when it ended. Resume the
+   * latter with `runAsync({ userId, sessionId, invocationId })` if they are `resumable`, or give them up with `closeRun`.
    *
    * @throws InvalidRequestError for a cursor of another service, or a limit that is not a positive integer
    */
@@ -164,13 +156,14 @@ export class Runner {
   }
 
   /**
-   * Closes an open run, so that it is never resumed. Appends responses to its calls that have no result (the ledger's result of a finished
-   * call, otherwise `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and the end of the run. A call that waits for a
+   * Closes a run that has not ended, so that it is never resumed. Appends responses to its calls that have no result (the ledger's result of a
+   * finished call, otherwise `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and the end of a resumable run. A call that waits for a
    * person has no result either once every request about it is answered. Long-running calls and other requests can still be answered, in a
    * new run.
    *
-   * @returns the error event; undefined for a run that has ended, is not resumable, or does not belong to the session
-   * @throws SessionNotFoundError SessionBusyError RunAbortedError; StaleWriterError when another writer took the session
+   * @returns the error event; undefined for a run that has ended, or does not belong to the session. No other run is touched
+   * @throws SessionNotFoundError SessionBusyError RunAbortedError; UnfinishedRunError when another run is open; StaleWriterError when another
+   * writer took the session
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, params);

@@ -9,7 +9,6 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { type EventPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
-import { type CachedEvents, SessionCache, type SessionCacheOptions } from './session-cache.ts';
 
 /** A session as a run works on it. */
 export interface LoadedSession {
@@ -36,6 +35,24 @@ export interface LoadRequest {
   readonly message?: Event | undefined;
 }
 
+/** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
+export interface CachedEvents {
+  readonly incarnation: string;
+  readonly lastSeq: number;
+  readonly events: Event[];
+  /** What agents computed from the events; see `Invocation.derived`. */
+  readonly derived: Map<unknown, unknown>;
+  readonly places: EventPlaces | undefined;
+}
+
+/** Limits of what a runner remembers of its sessions between runs. */
+export interface SessionCacheOptions {
+  /** Default 1,000. */
+  readonly maxSessions?: number;
+  /** Events of all these sessions together. Default 250,000. */
+  readonly maxEvents?: number;
+}
+
 /** The first read of a session that this process does not know. */
 const FIRST_PAGE = { numRecentEvents: 100 } as const;
 
@@ -52,8 +69,8 @@ export class SessionLoader {
   /** Returns the events to read when a run begins: `load` adds the others that count. */
   firstRead(name: string, window: GetSessionConfig | undefined): GetSessionConfig {
     if (window) return window;
-    const cached = this.#cache.peek(name);
-    return cached ? { afterSeq: cached.lastSeq } : FIRST_PAGE;
+    const afterSeq = this.#cache.lastSeqOf(name);
+    return afterSeq === undefined ? FIRST_PAGE : { afterSeq };
   }
 
   /**
@@ -66,12 +83,11 @@ export class SessionLoader {
   load(key: SessionKey, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);
     const { window, callIds = [], invocationId, message } = request;
-    const isKept = !window && session.lastSeq > (message ? 1 : 0);
-    if (window || !isPartial(session)) {
-      this.#cache.take(name);
+    const cached = this.#cache.take(name);
+    if (window || session.events.length >= session.lastSeq) {
+      const isKept = !window && session.lastSeq > (message ? 1 : 0);
       return { session, places: undefined, derived: new Map(), isKept };
     }
-    const cached = this.#cache.take(name);
     return (
       (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
       this.#loadCold(key, session, callIds, invocationId)
@@ -87,9 +103,8 @@ export class SessionLoader {
     const read = this.#reader(key, newest);
     // Of a session that was known, few events were read.
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
-    const found = isPartial(session)
-      ? await readBack(session, read, callIds, invocationId)
-      : { session, places: undefined };
+    const isPartial = session.events.length < session.lastSeq;
+    const found = isPartial ? await readBack(session, read, callIds, invocationId) : { session, places: undefined };
     return { ...found, derived: new Map(), isKept: true };
   }
 
@@ -115,10 +130,6 @@ function missing(key: SessionKey): never {
   );
 }
 
-function isPartial({ events, lastSeq }: Session): boolean {
-  return events.length < lastSeq;
-}
-
 /**
  * Adds the new events to those that are known. Undefined when the session is another one by now, or when earlier events are needed.
  *
@@ -136,13 +147,16 @@ function loadWarm(
   const isOlder = session.lastSeq - appended < lastSeq;
   const known = lastSeq - (session.lastSeq - session.events.length);
   if (session.incarnation !== incarnation || isOlder || known < 0) return undefined;
-  const added = session.events.slice(known);
-  for (const event of added) events.push(event);
-  const whole = { ...session, events };
+  let isRewound = false;
+  for (let index = known; index < session.events.length; index++) {
+    const event = session.events[index] as Event;
+    events.push(event);
+    isRewound ||= event.actions.rewindBeforeInvocationId !== undefined;
+  }
   // After a rewind, events count that are older than what is kept.
-  const isRewound = added.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
-  if (isPartial(whole) && (isRewound || needsEarlierEvents(events, callIds, invocationId))) return undefined;
-  return { session: whole, derived, places, isKept: true };
+  const isPartial = events.length < session.lastSeq;
+  if (isPartial && (isRewound || needsEarlierEvents(events, callIds, invocationId))) return undefined;
+  return { session: { ...session, events }, derived, places, isKept: true };
 }
 
 /** Freezes the events that were read: they are shared by all runs that they are kept for, and by the model requests made of them. */
@@ -153,4 +167,46 @@ function seal(session: Session): Session {
     if (event && !Object.isFrozen(event)) events[index] = sealEvent(event);
   }
   return session;
+}
+
+/**
+ * The events of recent sessions, so that a turn reads none of them again. Bounded by sessions and by events; the least recently
+ * used goes first. An entry is taken out while a run works on it.
+ */
+export class SessionCache {
+  readonly #entries = new Map<string, CachedEvents>();
+  readonly #maxSessions: number;
+  readonly #maxEvents: number;
+  #eventCount = 0;
+
+  constructor({ maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
+    this.#maxSessions = maxSessions;
+    this.#maxEvents = maxEvents;
+  }
+
+  /** The number of the last event that is kept of a session; undefined for a session that is not known. */
+  lastSeqOf(key: string): number | undefined {
+    return this.#entries.get(key)?.lastSeq;
+  }
+
+  /** Takes a session's events out. */
+  take(key: string): CachedEvents | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    this.#entries.delete(key);
+    this.#eventCount -= entry.events.length;
+    return entry;
+  }
+
+  /** Keeps a session's events, and drops the ones used least recently when there are too many. */
+  put(key: string, entry: CachedEvents): void {
+    this.take(key);
+    if (entry.events.length > this.#maxEvents || this.#maxSessions <= 0) return;
+    this.#entries.set(key, entry);
+    this.#eventCount += entry.events.length;
+    for (const [oldest] of this.#entries) {
+      if (this.#entries.size <= this.#maxSessions && this.#eventCount <= this.#maxEvents) return;
+      this.take(oldest);
+    }
+  }
 }

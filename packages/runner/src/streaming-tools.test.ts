@@ -97,7 +97,7 @@ test('a chunk that is not JSON is an error, and the generator is closed', async 
 
 test('without streaming the caller gets no chunks, and the tool works', async () => {
   const { run } = await streaming(() => later('a', 'b'));
-  const events = await run('hi', { runConfig: {} });
+  const events = await run('hi', { runConfig: { streamingMode: 'none' } });
   expect(events.some(({ partial }) => partial === true)).toBe(false);
   expect(resultOf(events)).toEqual({ result: 'ab' });
 });

@@ -24,10 +24,10 @@ export async function* runSubInvocation(
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
   if (context.resumedFrom) {
-    for (const event of pastEvents(context, own.session)) {
+    for (const event of recordedEvents(context, own.session)) {
       context.session.events.push(event);
       own.recordChildChanges(event);
-      request.onPast?.(event);
+      request.onRecorded?.(event);
     }
   } else {
     const said = { author: 'user', content: request.userContent };
@@ -54,7 +54,7 @@ function atOnce<T>(commit: () => Promise<T>): Promise<T> {
 }
 
 /** What the agent did before the run was cut off or paused, and what people answered it since then. */
-function pastEvents(
+function recordedEvents(
   { invocation, invocationId, branch = '', executionId }: InvocationContext,
   session: Session,
 ): Event[] {

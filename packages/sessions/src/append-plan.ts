@@ -1,8 +1,10 @@
 import {
   checkArtifactName,
+  checkName,
   checkStateDelta,
   checkStateKey,
   type Event,
+  type EventActions,
   type Platform,
   sealEvent,
   setOwn,
@@ -11,6 +13,7 @@ import {
   toStateWrites,
   isRecord,
 } from '@eventloom/core';
+import { afterCovered } from '@eventloom/core/internal';
 
 /** What an append stores and what it changes in the caller's session. */
 export interface AppendPlan {
@@ -25,47 +28,46 @@ export interface AppendPlan {
 export const NO_WRITES: readonly StateWrite[] = [];
 
 /**
- * Checks an event's state and says what is to be stored. An event that came without an id or a time gets them here.
- * The event is sealed: what is stored is an event by its type and JSON, and nobody changes it any more.
- * @throws StateKeyError, StateValueError and InvalidArtifactNameError
+ * Checks an event's id, its state and the names of its artifacts, and says what is to be stored. An event that came without an id or a time
+ * gets them here. The event is sealed: what is stored is an event by its type and JSON, and nobody changes it any more.
+ * @param coveredUntil the end of what compactions cover, in seconds: the event is dated after it
+ * @throws InvalidRequestError, StateKeyError, StateValueError and InvalidArtifactNameError
  * @throws InvalidEventError for what is no event, or not JSON
  */
-export function planAppend(event: Event, nowMs: number, platform: Platform): AppendPlan {
-  let stored = event;
-  if (event.id === '' || event.timestamp === 0) {
-    const id = event.id === '' ? platform.newEventId() : event.id;
-    stored = { ...event, id, timestamp: event.timestamp === 0 ? nowMs / 1000 : event.timestamp };
+export function planAppend(event: Event, nowMs: number, platform: Platform, coveredUntil = -Infinity): AppendPlan {
+  const id = event.id === '' ? platform.newEventId() : event.id;
+  let timestamp = event.timestamp === 0 ? nowMs / 1000 : event.timestamp;
+  // NaN is left for the seal to refuse.
+  if (timestamp <= coveredUntil) timestamp = afterCovered(timestamp, coveredUntil);
+  let stored = id === event.id && timestamp === event.timestamp ? event : { ...event, id, timestamp };
+  // What is of another type than it must be is left to the seal to refuse.
+  const actions: Partial<EventActions> = isRecord(event.actions) ? event.actions : NO_ACTIONS;
+  for (const name in actions.artifactDelta) checkArtifactName(name);
+  const stateDelta = hasKeys(actions.stateDelta) ? checkStateDelta(actions.stateDelta) : undefined;
+  const removedState = Array.isArray(actions.removedState) ? removedKeys(actions.removedState) : undefined;
+  let writes = NO_WRITES;
+  if (stateDelta || removedState) {
+    stored = withoutTemp(stored, stateDelta, removedState);
+    writes = toStateWrites(stateDelta ?? {}, removedState);
   }
-  const { stateDelta, removedState } = checkedState(event);
-  if (!stateDelta && !removedState) return { event: sealEvent(stored), writes: NO_WRITES, stateDelta, removedState };
-  return {
-    event: sealEvent(withoutTemp(stored, stateDelta, removedState)),
-    writes: toStateWrites(stateDelta ?? {}, removedState),
-    stateDelta,
-    removedState,
-  };
+  const sealed = sealEvent(stored);
+  checkName('event.id', sealed.id);
+  return { event: sealed, writes, stateDelta, removedState };
 }
 
-/** What of an event's state is there, once it and the names of artifacts are such as can be stored. What is of another type than it must be is left to the seal to refuse. */
-function checkedState({ actions }: Event): Pick<AppendPlan, 'stateDelta' | 'removedState'> {
-  if (!isRecord(actions)) return { stateDelta: undefined, removedState: undefined };
-  const { stateDelta, removedState, artifactDelta } = actions;
-  for (const name in artifactDelta) checkArtifactName(name);
-  const isRemoving = Array.isArray(removedState) && removedState.length > 0 && removedState.every(isText);
-  if (isRemoving) for (const key of removedState) checkStateKey(key);
-  return {
-    stateDelta: hasKeys(stateDelta) ? checkStateDelta(stateDelta) : undefined,
-    removedState: isRemoving ? removedState : undefined,
-  };
-}
+const NO_ACTIONS: Partial<EventActions> = {};
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string';
-}
-
-function hasKeys(record: object): boolean {
+function hasKeys(record: object | undefined): record is object {
   for (const _ in record) return true;
   return false;
+}
+
+/** Undefined for an empty list, and for one with something else than keys, which the seal refuses. */
+function removedKeys(keys: readonly unknown[]): readonly string[] | undefined {
+  const isRemoving = keys.length > 0 && keys.every((key): key is string => typeof key === 'string');
+  if (!isRemoving) return undefined;
+  for (const key of keys) checkStateKey(key);
+  return keys;
 }
 
 /** The event without its `temp:` keys; the same event when it has none. */

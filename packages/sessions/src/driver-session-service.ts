@@ -10,6 +10,7 @@ import {
   type CreateSessionRequest,
   type EndRunRequest,
   type Event,
+  type FindRunRequest,
   type GetSessionRequest,
   type ImportSessionRequest,
   type ListEventsRequest,
@@ -22,6 +23,7 @@ import {
   type MaybePromise,
   type Platform,
   type ReleaseLeaseOptions,
+  type RunRecord,
   type Session,
   type SessionKey,
   sessionKeyOf,
@@ -31,18 +33,28 @@ import {
   type ToolLedgerEntry,
   toStateWrites,
 } from '@eventloom/core';
-import { afterCovered } from '@eventloom/core/internal';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
-import { busyError, existsError, notFoundError, staleError } from './errors.ts';
+import {
+  busyError,
+  existsError,
+  knownError,
+  notFoundError,
+  runNotFoundError,
+  staleError,
+  unfinishedError,
+} from './errors.ts';
 import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
+import type { LeaseClaim } from './lease-claim.ts';
 import { planImport } from './import-plan.ts';
 import { listOpenRuns, listSessions, showEventPage, toEventPage } from './listings.ts';
-import type { AppendOutcome, SessionDriver } from './session-driver.ts';
+import type { AppendOutcome, EventAppend, RunRefusal, SessionDriver, TakenRun } from './session-driver.ts';
 import { SessionLeases } from './session-leases.ts';
-import { SessionNames } from './session-names.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { whenReady } from './when-ready.ts';
+
+/** What the driver appends, and what that changes in the session object of its caller. */
+interface PlannedAppend extends EventAppend, AppendPlan {}
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
@@ -62,18 +74,19 @@ export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;
   readonly #platform: Platform;
   readonly #leases: SessionLeases;
-  readonly #names = new SessionNames();
+  /** The last session whose names were found good: a turn names the same session in each of its calls. */
+  #checked: SessionKey | undefined;
 
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
     super();
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
-    this.#leases = new SessionLeases(driver, this.#platform, this.#names);
+    this.#leases = new SessionLeases(driver, this.#platform);
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
-    this.#names.check(appName, userId, sessionId);
+    this.#check(appName, userId, sessionId);
     const writes = state ? toStateWrites(checkStateDelta(state)) : NO_WRITES;
     const nowMs = this.#platform.now();
     let created = this.#driver.createSession({ appName, userId, sessionId, writes, nowMs });
@@ -84,7 +97,7 @@ export class DriverSessionService extends BaseSessionService {
 
   override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
     const { appName, userId, sessionId, config } = request;
-    this.#names.check(appName, userId, sessionId);
+    this.#check(appName, userId, sessionId);
     return whenReady(this.#driver.readSession(request, toEventWindow(config)), (stored) => stored && toSession(stored));
   }
 
@@ -93,7 +106,7 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async listEvents(request: ListEventsRequest): Promise<ListEventsResponse> {
-    this.#names.check(request.appName, request.userId, request.sessionId);
+    this.#check(request.appName, request.userId, request.sessionId);
     const page = toEventPage(request);
     let found = this.#driver.readEvents(request, page.window);
     if (found instanceof Promise) found = await found;
@@ -108,7 +121,7 @@ export class DriverSessionService extends BaseSessionService {
   override async importSession(request: ImportSessionRequest): Promise<Session> {
     const session = await planImport(request, this.#platform.now());
     const { appName, userId, sessionId, updatedAtMs, events } = session;
-    this.#names.check(appName, userId, sessionId);
+    this.#check(appName, userId, sessionId);
     const created = await this.#driver.importSession(session);
     if (!created) throw existsError(session);
     const lastSeq = events.length;
@@ -116,52 +129,30 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async deleteSession(request: SessionKey): Promise<void> {
-    this.#names.check(request.appName, request.userId, request.sessionId);
+    this.#check(request.appName, request.userId, request.sessionId);
     const deleted = this.#driver.deleteSession(request);
     if (deleted instanceof Promise) await deleted;
     this.#leases.wake(request);
   }
 
-  override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
-    const { session, event, lease } = request;
+  override appendEvent({ session, event, lease }: AppendEventRequest): MaybePromise<Event> {
     if (event.partial === true) return event;
-    const { appName, userId, id: sessionId } = session;
-    this.#names.check(appName, userId, sessionId);
-    const nowMs = this.#platform.now();
-    const plan = planAppend(event, nowMs, this.#platform);
-    checkName('event.id', plan.event.id);
-    if (lease && !isLeaseOf(lease, session)) throw staleError(lease);
-    if (!lease && this.#leases.isAwaited({ appName, userId, sessionId })) return this.#appendInTurn(session, plan);
-    const outcome = this.#append(session, plan, nowMs, lease);
+    const append = this.#planned(session, event, lease);
+    if (!lease && this.#leases.isAwaited(append)) return this.#appendInTurn(session, append);
+    const outcome = this.#driver.appendEvent(append);
     // Not `whenReady`, whose closure would cost every event more than the append itself.
     return outcome instanceof Promise
-      ? this.#settleLater(session, plan, outcome, nowMs, lease)
-      : this.#settle(session, plan, outcome, nowMs, lease);
-  }
-
-  async #settleLater(
-    session: Session,
-    plan: AppendPlan,
-    outcome: Promise<AppendOutcome>,
-    nowMs: number,
-    lease: SessionLease | undefined,
-  ): Promise<Event> {
-    return this.#settle(session, plan, await outcome, nowMs, lease);
-  }
-
-  #settle(
-    session: Session,
-    plan: AppendPlan,
-    outcome: AppendOutcome,
-    nowMs: number,
-    lease: SessionLease | undefined,
-  ): MaybePromise<Event> {
-    if (outcome.status === 'busy') return this.#appendInTurn(session, plan);
-    return this.#settleAppend(session, plan, outcome, nowMs, lease);
+      ? outcome.then((settled) => this.#settle(session, append, settled))
+      : this.#settle(session, append, outcome);
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
-    const { invocationId, create = false, message: given } = request;
+    const { invocationId, resumable = false, continues = false, message: given } = request;
+    const requestId = request.requestId === invocationId ? undefined : request.requestId;
+    checkName('invocationId', invocationId);
+    if (requestId !== undefined) checkName('requestId', requestId);
+    const create = request.create === true && !continues;
+    this.#check(request.appName, request.userId, request.sessionId);
     const window = toEventWindow(request.read);
     const message = given && given.id === '' ? { ...given, id: this.#platform.newEventId() } : given;
     if (message) checkName('event.id', message.id);
@@ -169,48 +160,65 @@ export class DriverSessionService extends BaseSessionService {
     let plan: AppendPlan | undefined;
     const planMessage =
       message && message.partial !== true
-        ? (coveredUntil: number) => (plan = planAppend(datedAfter(coveredUntil, message, nowMs), nowMs, this.#platform))
+        ? (coveredUntil: number) => (plan = planAppend(message, nowMs, this.#platform, coveredUntil))
         : undefined;
-    return whenReady(
-      this.#leases.take(request, (claim) => {
-        nowMs = claim.nowMs;
-        return this.#driver.beginRun({ ...claim, invocationId, create, window, message: planMessage });
-      }),
-      ({ lease, session: stored, duplicate }) => {
-        const session = toSession(stored);
-        if (plan && !duplicate) showAppend(session, plan, session.lastSeq + 1, nowMs);
-        return { lease, session, message: duplicate ?? plan?.event ?? message };
-      },
-    );
+    const run = { invocationId, requestId, resumable, continues, create, window, message: planMessage };
+    const ask = (claim: LeaseClaim) => {
+      nowMs = claim.nowMs;
+      return this.#driver.beginRun({ ...claim, ...run });
+    };
+    const begun = (outcome: RunRefusal | TakenRun): BegunRun => {
+      if (outcome.status === 'open') throw unfinishedError(outcome.run);
+      if (outcome.status === 'known') throw knownError(request, requestId ?? '', outcome.invocationId);
+      if (outcome.status === 'unknown') throw runNotFoundError(request, invocationId);
+      const { lease, session: stored, duplicate, firstSeq, wasOpen } = outcome;
+      const session = toSession(stored);
+      if (plan && duplicate) showTemp(session, plan);
+      else if (plan) showAppend(session, plan, session.lastSeq + 1, nowMs);
+      return { lease, session, message: duplicate ?? plan?.event ?? message, firstSeq, wasOpen };
+    };
+    if (requestId !== undefined && this.#leases.isAwaited(request))
+      // A caller that would wait in line is told at once that its request is known.
+      return whenReady(this.#driver.findRun(request, requestId), (known) => {
+        if (known && known.invocationId !== invocationId) throw knownError(request, requestId, known.invocationId);
+        return whenReady(this.#leases.take(request, ask), begun);
+      });
+    const outcome = this.#leases.take(request, ask);
+    return outcome instanceof Promise ? outcome.then(begun) : begun(outcome);
   }
 
   override endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined> {
     const { session, event, leaveOpen = false } = request;
     if (event === undefined || event.partial === true)
-      return whenReady(this.#leases.release(lease, { leaveOpen }), () => event);
-    const { appName, userId, id: sessionId, incarnation } = session;
-    this.#names.check(appName, userId, sessionId);
-    const nowMs = this.#platform.now();
-    const plan = planAppend(event, nowMs, this.#platform);
-    checkName('event.id', plan.event.id);
-    if (!isLeaseOf(lease, session)) throw staleError(lease);
-    const append = { appName, userId, sessionId, incarnation, event: plan.event, writes: plan.writes, nowMs };
+      return whenReady(this.releaseLease(lease, { leaveOpen }), () => event);
+    const append = this.#planned(session, event, lease);
     return whenReady(this.#driver.endRun({ ...append, lease, leaveOpen }), (outcome) => {
       this.#leases.wake(lease);
-      return this.#settleAppend(session, plan, outcome, nowMs, lease);
+      return this.#settle(session, append, outcome);
     });
   }
 
-  override acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
+  override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
+    this.#check(request.appName, request.userId, request.sessionId);
     return this.#leases.acquire(request);
   }
 
   override renewLease(lease: SessionLease): MaybePromise<void> {
-    return this.#leases.renew(lease);
+    return whenReady(this.#driver.renewLease(lease, this.#platform.now()), (isLive) => requireLive(isLive, lease));
   }
 
-  override releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): MaybePromise<void> {
-    return this.#leases.release(lease, options);
+  override releaseLease(
+    lease: SessionLease,
+    { leaveOpen = false, forget }: ReleaseLeaseOptions = {},
+  ): MaybePromise<void> {
+    const released = this.#driver.releaseLease(lease, leaveOpen, forget);
+    return released instanceof Promise ? released.then(() => this.#leases.wake(lease)) : this.#leases.wake(lease);
+  }
+
+  override findRun(request: FindRunRequest): MaybePromise<RunRecord | undefined> {
+    this.#check(request.appName, request.userId, request.sessionId);
+    checkName('id', request.id);
+    return this.#driver.findRun(request, request.id);
   }
 
   override listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {
@@ -218,64 +226,77 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void> {
-    return whenReady(this.#driver.recordToolCall(lease, checkToolCall(entry)), (isLive) => {
-      if (!isLive) throw staleError(lease);
-    });
+    const recorded = this.#driver.recordToolCall(lease, checkToolCall(entry));
+    if (recorded instanceof Promise) return recorded.then((isLive) => requireLive(isLive, lease));
+    return requireLive(recorded, lease);
   }
 
   override listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]> {
-    this.#names.check(request.appName, request.userId, request.sessionId);
+    this.#check(request.appName, request.userId, request.sessionId);
     checkName('invocationId', request.invocationId);
     return this.#driver.listToolCalls(request, request.invocationId);
   }
 
+  /** @throws InvalidRequestError for a name that no session can have */
+  #check(appName: string, userId: string, sessionId: string): void {
+    const last = this.#checked;
+    if (last?.sessionId === sessionId && last.userId === userId && last.appName === appName) return;
+    if (last?.appName !== appName) checkName('appName', appName);
+    if (last?.userId !== userId) checkName('userId', userId);
+    checkName('sessionId', sessionId);
+    this.#checked = { appName, userId, sessionId };
+  }
+
+  /** What the driver is to append, and what that changes in the session object. */
+  #planned(session: Session, event: Event, lease: SessionLease | undefined): PlannedAppend {
+    const { appName, userId, id: sessionId, incarnation } = session;
+    this.#check(appName, userId, sessionId);
+    const nowMs = this.#platform.now();
+    const { event: stored, writes, stateDelta, removedState } = planAppend(event, nowMs, this.#platform);
+    if (lease && (lease.sessionId !== sessionId || lease.userId !== userId || lease.appName !== appName))
+      throw staleError(lease);
+    return { appName, userId, sessionId, incarnation, event: stored, writes, nowMs, lease, stateDelta, removedState };
+  }
+
   /** Appends to a session that is held or waited for: waits for a lease, and appends under it. */
-  async #appendInTurn(session: Session, plan: AppendPlan): Promise<Event> {
-    const key = sessionKeyOf(session);
-    const lease = await this.#leases.acquire(key);
+  async #appendInTurn(session: Session, append: PlannedAppend): Promise<Event> {
+    const lease = await this.#leases.acquire(sessionKeyOf(session));
     try {
-      const nowMs = this.#platform.now();
-      const outcome = await this.#append(session, plan, nowMs, lease);
-      return await this.#settleAppend(session, plan, outcome, nowMs, lease);
+      const underLease = { ...append, lease, nowMs: this.#platform.now() };
+      return await this.#settle(session, underLease, await this.#driver.appendEvent(underLease));
     } finally {
-      await this.#leases.release(lease);
+      await this.releaseLease(lease);
     }
   }
 
-  #append(
-    { appName, userId, id: sessionId, incarnation }: Session,
-    { event, writes }: AppendPlan,
-    nowMs: number,
-    lease: SessionLease | undefined,
-  ): MaybePromise<AppendOutcome> {
-    return this.#driver.appendEvent({ appName, userId, sessionId, incarnation, event, writes, nowMs, lease });
-  }
-
   /** Turns an outcome into what the caller sees, and brings a session object up to date that was behind. */
-  #settleAppend(
-    session: Session,
-    plan: AppendPlan,
-    outcome: AppendOutcome,
-    nowMs: number,
-    lease: SessionLease | undefined,
-  ): MaybePromise<Event> {
+  #settle(session: Session, append: PlannedAppend, outcome: AppendOutcome): MaybePromise<Event> {
+    const { event, lease, nowMs } = append;
     switch (outcome.status) {
       case 'stored':
         if (outcome.seq === session.lastSeq + 1) {
-          showAppend(session, plan, outcome.seq, nowMs);
-          return plan.event;
+          showAppend(session, append, outcome.seq, nowMs);
+          return event;
         }
         return whenReady(this.#catchUp(session, outcome.seq), () => {
-          showTemp(session, plan);
-          return plan.event;
+          showTemp(session, append);
+          return event;
         });
-      case 'duplicate':
-        return whenReady(this.#catchUp(session, outcome.lastSeq), () => outcome.event);
+      case 'duplicate': {
+        // An append that is repeated because its answer was lost.
+        const isUnknown = session.lastSeq < outcome.lastSeq;
+        return whenReady(this.#catchUp(session, outcome.lastSeq), () => {
+          if (isUnknown) showTemp(session, append);
+          return outcome.event;
+        });
+      }
       case 'missing':
         throw notFoundError(sessionKeyOf(session));
-      case 'stale':
       case 'busy':
-        throw lease && outcome.status === 'stale' ? staleError(lease) : busyError(sessionKeyOf(session));
+        if (!lease) return this.#appendInTurn(session, append);
+        throw busyError(sessionKeyOf(session));
+      case 'stale':
+        throw lease ? staleError(lease) : busyError(sessionKeyOf(session));
     }
   }
 
@@ -288,14 +309,6 @@ export class DriverSessionService extends BaseSessionService {
   }
 }
 
-/** The event with a time after what compactions cover; one without a time is of now. */
-function datedAfter(coveredUntil: number, event: Event, nowMs: number): Event {
-  const timestamp = event.timestamp === 0 ? nowMs / 1000 : event.timestamp;
-  // NaN is left for the check of the event to refuse.
-  if (timestamp <= coveredUntil) return { ...event, timestamp: afterCovered(timestamp, coveredUntil) };
-  return timestamp === event.timestamp ? event : { ...event, timestamp };
-}
-
-function isLeaseOf(lease: SessionLease, session: Session): boolean {
-  return lease.sessionId === session.id && lease.userId === session.userId && lease.appName === session.appName;
+function requireLive(isLive: boolean, lease: SessionLease): void {
+  if (!isLive) throw staleError(lease);
 }

@@ -1,11 +1,15 @@
 import {
+  type OpenRun,
+  RequestKnownError,
   RunAbortedError,
+  RunNotFoundError,
   SessionAlreadyExistsError,
   SessionBusyError,
   type SessionKey,
   type SessionLease,
   SessionNotFoundError,
   StaleWriterError,
+  UnfinishedRunError,
 } from '@eventloom/core';
 
 /** The session does not exist (any more). */
@@ -34,6 +38,28 @@ export function busyError(key: SessionKey, waitedMs?: number): SessionBusyError 
 /** Another writer holds the session, and as many writers wait for it as are allowed. */
 export function fullLineError(key: SessionKey, waiting: number): SessionBusyError {
   return new SessionBusyError(`${describe(key)} is held by another writer, and ${waiting} wait for it already`);
+}
+
+/** Another run is open in the session. */
+export function unfinishedError(run: OpenRun): UnfinishedRunError {
+  const { invocationId } = run;
+  return new UnfinishedRunError(
+    `${describe(run)} has the run ${JSON.stringify(invocationId)}, which has not ended; resume or close it first`,
+    { run },
+  );
+}
+
+/** The request id is that of another run. */
+export function knownError(key: SessionKey, requestId: string, invocationId: string): RequestKnownError {
+  return new RequestKnownError(
+    `requestId ${JSON.stringify(requestId)}: ${describe(key)} has it already, of the run ${JSON.stringify(invocationId)}`,
+    { invocationId },
+  );
+}
+
+/** The session does not have the run. */
+export function runNotFoundError(key: SessionKey, invocationId: string): RunNotFoundError {
+  return new RunNotFoundError(`${describe(key)} has no run ${JSON.stringify(invocationId)}`);
 }
 
 /** The wait for the session was aborted. */

@@ -19,7 +19,16 @@ async function pagesOf(texts: readonly string[], toContent = textContent): Promi
     const params = { id: String(index), invocationId: 'e-1', author: 'user', timestamp: 1 };
     return sealEvent(createEvent({ ...params, ...toContent(text) }));
   });
-  driver.importSession({ ...KEY, updatedAtMs: 0, initialState: [], state: [], sharedState: [], events, toolCalls: [] });
+  driver.importSession({
+    ...KEY,
+    updatedAtMs: 0,
+    initialState: [],
+    state: [],
+    sharedState: [],
+    events,
+    toolCalls: [],
+    runs: [],
+  });
   const pages: number[] = [];
   const readEvents = driver.readEvents.bind(driver);
   driver.readEvents = (key, window) => {

@@ -16,7 +16,8 @@ import {
   toStateWrites,
   toStoredEvent,
 } from '@eventloom/core';
-import type { SessionImport } from './session-driver.ts';
+import { nameFault } from '@eventloom/core/internal';
+import type { SessionImport, StoredRun } from './session-driver.ts';
 
 /** The fields of each type of record. What this program does not know it would lose. */
 const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
@@ -93,6 +94,7 @@ class ImportReader {
       sharedState: this.#state.filter(({ scope }) => scope !== 'session'),
       events: this.#events,
       toolCalls: this.#toolCalls,
+      runs: runsOf(this.#events),
     };
   }
 
@@ -152,6 +154,21 @@ function checkFields(record: SessionRecord): void {
   if (unknown !== undefined) {
     throw new InvalidRequestError(`${unknown}: is not known; a record of type ${record.type} has ${known.join(', ')}`);
   }
+}
+
+/** The runs that events name, and their requests. An id that could not be asked for is left out. */
+function runsOf(events: readonly Event[]): StoredRun[] {
+  const runs = new Map<string, StoredRun>();
+  const requests = new Map<string, string>();
+  for (const [index, { invocationId, requestId = invocationId }] of events.entries()) {
+    if (!runs.has(invocationId)) runs.set(invocationId, { id: invocationId, invocationId, firstSeq: index + 1 });
+    if (!requests.has(requestId)) requests.set(requestId, invocationId);
+  }
+  for (const [id, invocationId] of requests) {
+    const run = runs.get(invocationId);
+    if (run && !runs.has(id)) runs.set(id, { ...run, id });
+  }
+  return [...runs.values()].filter(({ id, invocationId }) => !nameFault(id) && !nameFault(invocationId));
 }
 
 /** To a microsecond, so that dividing by 1,000 gives the time that was exported. */

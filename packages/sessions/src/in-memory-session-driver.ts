@@ -1,16 +1,15 @@
-import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
-import { ALL_EVENTS } from './event-window.ts';
 import {
-  type AppRecord,
-  createAppRecord,
-  createSessionRecord,
-  createUserRecord,
-  readState,
-  type SessionRecord,
-  toStored,
-  writeState,
-  writeToolCall,
-} from './in-memory-session-record.ts';
+  type Event,
+  type LeaveOpen,
+  type OpenRun,
+  type RunRecord,
+  type SessionKey,
+  type SessionLease,
+  setOwn,
+  type StateWrite,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
+import { ALL_EVENTS } from './event-window.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 import type {
@@ -29,10 +28,51 @@ import type {
   SessionPage,
   StateEntry,
   StoredEventWindow,
+  StoredRun,
   StoredSession,
 } from './session-driver.ts';
-import { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from './session-hold.ts';
-import { StateTable } from './state-table.ts';
+import {
+  endLease,
+  findRecord,
+  isLeaseLive,
+  keepLease,
+  refusedAppend,
+  type SessionHold,
+  takeLease,
+  takeRun,
+  withdrawTicket,
+} from './session-hold.ts';
+import { StoredEvents } from './stored-events.ts';
+
+/** An app in memory. */
+interface AppRecord {
+  readonly state: StateTable;
+  readonly users: Map<string, UserRecord>;
+  /** The sessions that have an open run. */
+  readonly openRuns: Set<SessionRecord>;
+}
+
+/** A user in memory. */
+interface UserRecord {
+  readonly state: StateTable;
+  readonly sessions: Map<string, SessionRecord>;
+}
+
+/** A session in memory. */
+interface SessionRecord extends SessionKey, SessionHold {
+  readonly app: AppRecord;
+  readonly user: UserRecord;
+  readonly incarnation: string;
+  readonly state: StateTable;
+  /** As the session was created; undefined when it was created without. */
+  initialState: StateTable | undefined;
+  readonly events: StoredEvents;
+  /** The runs and requests of the session, by their ids. */
+  readonly runs: Map<string, Omit<StoredRun, 'id'>>;
+  /** Invocation id to call id to call. */
+  toolCalls: Map<string, Map<string, ToolLedgerEntry>> | undefined;
+  updatedAtMs: number;
+}
 
 /** Sessions in maps. Epochs and incarnations count through all sessions, so neither comes back when a session is made anew. */
 export class InMemorySessionDriver implements SessionDriver {
@@ -62,6 +102,7 @@ export class InMemorySessionDriver implements SessionDriver {
     }
     for (const event of session.events) record.events.add(event);
     for (const call of session.toolCalls) writeToolCall(record, call);
+    for (const { id, invocationId, firstSeq } of session.runs) record.runs.set(id, { invocationId, firstSeq });
     return { incarnation: record.incarnation, state: readState(record) };
   }
 
@@ -107,7 +148,7 @@ export class InMemorySessionDriver implements SessionDriver {
     if (refused) return refused;
     const duplicate = record.events.add(event);
     if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: record.events.length };
-    writeState(record, append.writes);
+    if (append.writes.length > 0) writeState(record, append.writes);
     record.updatedAtMs = nowMs;
     record.leaseUntilMs = lease ? nowMs + lease.ttlMs : 0;
     return { status: 'stored', seq: record.events.length };
@@ -119,13 +160,13 @@ export class InMemorySessionDriver implements SessionDriver {
     const message = begin.message?.(record?.events.coveredUntil ?? -Infinity);
     if (!record && begin.create) record = this.#add(begin, begin.nowMs);
     if (!record) return { status: 'missing' };
-    const outcome = takeLease(record, begin, () => ++this.#epochs);
+    const outcome = takeRun(record, record.runs, begin, record.events.length, () => ++this.#epochs);
     if (outcome.status !== 'taken') return outcome;
-    noteOpenRun(record);
+    record.app.openRuns.add(record);
     const session = toStored(record, record.events.read(begin.window));
     const duplicate = message && record.events.add(message.event);
     if (message && !duplicate) {
-      writeState(record, message.writes);
+      if (message.writes.length > 0) writeState(record, message.writes);
       record.updatedAtMs = begin.nowMs;
     }
     return { ...outcome, session, duplicate };
@@ -143,24 +184,26 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
-    const record = this.#find(claim);
-    const outcome = takeLease(record, claim, () => ++this.#epochs);
-    if (record) noteOpenRun(record);
-    return outcome;
+    return takeLease(this.#find(claim), claim, () => ++this.#epochs);
   }
 
   renewLease(lease: SessionLease, nowMs: number): boolean {
     return keepLease(this.#find(lease), lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): void {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget?: readonly string[]): void {
     const record = this.#find(lease);
-    endLease(record, lease, leaveOpen);
-    if (record) noteOpenRun(record);
+    endLease(record, record?.runs, lease, leaveOpen, forget);
+    if (record && !record.openRun) record.app.openRuns.delete(record);
   }
 
   withdrawTicket(key: SessionKey, ticketId: string): void {
     withdrawTicket(this.#find(key), ticketId);
+  }
+
+  findRun(key: SessionKey, id: string): RunRecord | undefined {
+    const record = this.#find(key);
+    return record && findRecord(record, record.runs, id);
   }
 
   listOpenRuns(page: OpenRunPage): OpenRun[] {
@@ -183,15 +226,31 @@ export class InMemorySessionDriver implements SessionDriver {
     return this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId);
   }
 
-  /** A new session; undefined when its key is taken. */
-  #add(key: SessionKey, nowMs: number): SessionRecord | undefined {
-    let app = this.#apps.get(key.appName);
-    if (!app) this.#apps.set(key.appName, (app = createAppRecord()));
-    let user = app.users.get(key.userId);
-    if (!user) app.users.set(key.userId, (user = createUserRecord()));
-    if (user.sessions.has(key.sessionId)) return undefined;
-    const record = createSessionRecord(key, app, user, String(++this.#incarnations), nowMs);
-    user.sessions.set(key.sessionId, record);
+  /** A new session with nothing in it, which nobody holds; undefined when its key is taken. */
+  #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): SessionRecord | undefined {
+    let app = this.#apps.get(appName);
+    if (!app) this.#apps.set(appName, (app = { state: new StateTable(), users: new Map(), openRuns: new Set() }));
+    let user = app.users.get(userId);
+    if (!user) app.users.set(userId, (user = { state: new StateTable(), sessions: new Map() }));
+    if (user.sessions.has(sessionId)) return undefined;
+    const record: SessionRecord = {
+      appName,
+      userId,
+      sessionId,
+      app,
+      user,
+      incarnation: String(++this.#incarnations),
+      state: new StateTable(),
+      initialState: undefined,
+      events: new StoredEvents(),
+      runs: new Map(),
+      toolCalls: undefined,
+      updatedAtMs,
+      epoch: 0,
+      leaseUntilMs: 0,
+      openRun: undefined,
+    };
+    user.sessions.set(sessionId, record);
     return record;
   }
 
@@ -203,8 +262,80 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 }
 
-/** Keeps the app's list of open runs up to date with the session. */
-function noteOpenRun(record: SessionRecord): void {
-  if (record.openRun) record.app.openRuns.add(record);
-  else record.app.openRuns.delete(record);
+/** Writes a call, unless it is finished already. */
+function writeToolCall(record: SessionRecord, entry: ToolLedgerEntry): void {
+  record.toolCalls ??= new Map();
+  let calls = record.toolCalls.get(entry.invocationId);
+  if (!calls) record.toolCalls.set(entry.invocationId, (calls = new Map()));
+  if (calls.get(entry.callId)?.status !== 'finished') calls.set(entry.callId, entry);
+}
+
+function writeState({ app, user, state }: SessionRecord, writes: readonly StateWrite[]): void {
+  for (const { scope, key, value } of writes) {
+    const table = scope === 'app' ? app.state : scope === 'user' ? user.state : state;
+    if (value === undefined) table.remove(key);
+    else table.set(key, value);
+  }
+}
+
+/** What the session sees of the state. */
+function readState({ app, user, state }: SessionRecord): readonly StateEntry[] {
+  const entries: StateEntry[] = [];
+  app.state.readInto(entries, 'app');
+  user.state.readInto(entries, 'user');
+  state.readInto(entries, 'session');
+  return entries;
+}
+
+/** The session as it is read, with some of its events. */
+function toStored(record: SessionRecord, events: Event[]): StoredSession {
+  return {
+    appName: record.appName,
+    userId: record.userId,
+    sessionId: record.sessionId,
+    incarnation: record.incarnation,
+    lastSeq: record.events.length,
+    updatedAtMs: record.updatedAtMs,
+    state: readState(record),
+    events,
+  };
+}
+
+/** The state of one scope in memory. Values are copied in and out. */
+class StateTable {
+  /** Absent until the first write: most sessions have no state in most scopes. */
+  #values: Map<string, unknown> | undefined;
+
+  get isEmpty(): boolean {
+    return this.#values === undefined || this.#values.size === 0;
+  }
+
+  has(key: string): boolean {
+    return this.#values?.has(key) === true;
+  }
+
+  clear(): void {
+    this.#values = undefined;
+  }
+
+  set(key: string, value: unknown): void {
+    (this.#values ??= new Map()).set(key, copyStored(value));
+  }
+
+  remove(key: string): void {
+    this.#values?.delete(key);
+  }
+
+  readInto(entries: StateEntry[], scope: StateEntry['scope']): void {
+    if (this.#values) for (const [key, value] of this.#values) entries.push({ scope, key, value: copyStored(value) });
+  }
+}
+
+/** A copy of a value that is known to be JSON. */
+function copyStored(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyStored);
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) setOwn(copy, key, copyStored(item));
+  return copy;
 }

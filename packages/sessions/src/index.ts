@@ -8,8 +8,17 @@ export { DriverSessionService } from './driver-session-service.ts';
 export { compareText } from './compare-text.ts';
 export { selectEvents } from './select-events.ts';
 export { selectOpenRunPage, selectSessionPage } from './select-page.ts';
-export type { SessionHold, StoredTicket } from './session-hold.ts';
-export { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from './session-hold.ts';
+export type { RunTable, RunTaken, SessionHold, StoredTicket } from './session-hold.ts';
+export {
+  endLease,
+  findRecord,
+  isLeaseLive,
+  keepLease,
+  refusedAppend,
+  takeLease,
+  takeRun,
+  withdrawTicket,
+} from './session-hold.ts';
 export { parseSessionLines, toSessionLines } from './session-lines.ts';
 export type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket, TakenLease } from './lease-claim.ts';
 export type {
@@ -24,6 +33,7 @@ export type {
   RunBegin,
   RunEnd,
   RunMessage,
+  RunRefusal,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -32,6 +42,7 @@ export type {
   SessionPosition,
   StateEntry,
   StoredEventWindow,
+  StoredRun,
   StoredSession,
   TakenRun,
 } from './session-driver.ts';

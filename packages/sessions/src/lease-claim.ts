@@ -1,15 +1,11 @@
 import type { SessionKey, SessionLease } from '@eventloom/core';
 
-/** Asks for a lease. */
+/** Asks for a lease. It leaves the session's open run as it is. */
 export interface LeaseClaim extends SessionKey {
   readonly nowMs: number;
   readonly ttlMs: number;
   /** Take it also from an owner whose lease has not expired. */
   readonly takeOver: boolean;
-  /** The run that it is for: another open run of the session ends. Undefined for no run, which leaves an open run as it is. */
-  readonly invocationId: string | undefined;
-  /** True makes that run the session's open run, with one attempt more than it had. */
-  readonly resumable: boolean;
   /**
    * The place in the line of those who wait in several processes: undefined at first, and always unless the driver is `shared`. A claim
    * is refused as busy while a ticket that has not run out is before it: for a claim without a ticket any of them is. Refused with

@@ -14,7 +14,7 @@ const sessions = Array.from({ length: MANY }, (_, index) => {
     updatedAtMs: Math.floor(place / 90),
     epoch: 0,
     leaseUntilMs: 0,
-    openRun: place % 3 === 0 ? undefined : { invocationId: `e-${place}`, attempts: 1 },
+    openRun: place % 3 === 0 ? undefined : { invocationId: `e-${place}`, resumable: true, attempts: 1 },
   };
 });
 

@@ -3,6 +3,7 @@ import type {
   LeaveOpen,
   MaybePromise,
   OpenRun,
+  RunRecord,
   SessionKey,
   SessionLease,
   StateWrite,
@@ -91,6 +92,17 @@ export interface SessionImport extends SessionKey {
   readonly events: readonly Event[];
   /** No two of one invocation and call id. */
   readonly toolCalls: readonly ToolLedgerEntry[];
+  /** The runs and requests that the events name. No two of one id. */
+  readonly runs: readonly StoredRun[];
+}
+
+/** A run or a request of a session as it is stored. */
+export interface StoredRun {
+  /** The invocation id of a run, or the request id of one. */
+  readonly id: string;
+  readonly invocationId: string;
+  /** The number of the run's first event. */
+  readonly firstSeq: number;
 }
 
 /** A page of a listing. */
@@ -144,6 +156,11 @@ export type AppendOutcome =
 /** A run to begin. */
 export interface RunBegin extends LeaseClaim {
   readonly invocationId: string;
+  /** Never the same as `invocationId`. */
+  readonly requestId: string | undefined;
+  readonly resumable: boolean;
+  /** True for a run that the session must have. Never together with `create`. */
+  readonly continues: boolean;
   /** True to create the session, without state, if it does not exist. */
   readonly create: boolean;
   /** Which of the events before the message to read. */
@@ -165,10 +182,21 @@ export interface TakenRun extends TakenLease {
   readonly session: StoredSession;
   /** The stored event of the message's id, if there was one: then nothing was appended. */
   readonly duplicate: Event | undefined;
+  readonly firstSeq: number;
+  readonly wasOpen: boolean;
 }
 
+/** Why a run is not begun, in the order in which a driver looks, before and after it looks whether the lease can be had. */
+export type RunRefusal =
+  /** The request id is that of another run. Looked at first, busy or not. */
+  | { readonly status: 'known'; readonly invocationId: string }
+  /** The session does not have the run that continues. Looked at before the lease as well. */
+  | { readonly status: 'unknown' }
+  /** The lease could be had, and another run is open. */
+  | { readonly status: 'open'; readonly run: OpenRun };
+
 /** What came of a run to begin. */
-export type BeginOutcome = ClaimRefusal | TakenRun;
+export type BeginOutcome = ClaimRefusal | RunRefusal | TakenRun;
 
 /** The last append of a run. */
 export interface RunEnd extends EventAppend {
@@ -183,6 +211,8 @@ export interface RunEnd extends EventAppend {
  *
  * What is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON) is refused with a
  * SizeLimitError that names it, and nothing is changed.
+ *
+ * What fails because the storage cannot be used is a StorageError. It may have happened all the same.
  *
  * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later one is
  * given, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until somebody else claims the
@@ -214,16 +244,20 @@ export interface SessionDriver {
   /** Stores a session with its history, numbered from 1; undefined, with nothing changed, when its key is taken. */
   importSession(session: SessionImport): MaybePromise<CreatedSession | undefined>;
 
-  /** Removes the session with its events, state, lease, open run, tickets and tool calls. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, runs, tickets and tool calls. Absent: a no-op. */
   deleteSession(key: SessionKey): MaybePromise<void>;
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
 
   /**
-   * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, reads the session as `readSession`
-   * does, and appends the message with its state. When any of this fails or the lease is refused, nothing is changed, except that a
-   * claim leaves its ticket.
+   * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, records the run, reads the session as
+   * `readSession` does, and appends the message with its state. When any of this fails or is refused, nothing is changed, except that a
+   * claim that is refused as busy leaves its ticket.
+   *
+   * The run becomes the session's open run: with one attempt more, and as resumable as it was, when it is that already and `continues`,
+   * and with one attempt otherwise. A run that is not recorded yet, and its request id, are recorded with the number of the run's first
+   * event, which is the session's next one. The record of a request whose run was forgotten counts as none.
    */
   beginRun(begin: RunBegin): MaybePromise<BeginOutcome>;
 
@@ -241,12 +275,15 @@ export interface SessionDriver {
 
   /**
    * Ends a live lease and the open run that it was for. With `leaveOpen` that run stays, and has one attempt less when that is
-   * `uncounted`. One that is not live: a no-op.
+   * `uncounted`. The records of the runs and requests `forget` are removed. A lease that is not live: a no-op.
    */
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void>;
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget?: readonly string[]): MaybePromise<void>;
 
   /** Removes a ticket that a claim left. One that is not there: a no-op. Called only when the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;
+
+  /** The record of a run, by its id or a request id. */
+  findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined>;
 
   /** A page of the app's open runs. */
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]>;

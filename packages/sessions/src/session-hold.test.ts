@@ -16,8 +16,6 @@ function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>
     nowMs,
     ttlMs: 100,
     takeOver,
-    invocationId: undefined,
-    resumable: false,
     ticket: ticket && { id: 'a', sinceMs: 0, ttlMs: TTL, ...ticket },
   };
   const outcome = takeLease(hold, claim, () => hold.epoch + 1);

@@ -1,7 +1,7 @@
-import type { LeaveOpen, SessionLease } from '@eventloom/core';
+import type { LeaveOpen, OpenRunState, RunRecord, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
-import type { ClaimOutcome, LeaseClaim, LeaseTicket } from './lease-claim.ts';
-import type { AppendOutcome, EventAppend } from './session-driver.ts';
+import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
+import type { AppendOutcome, EventAppend, RunBegin, RunRefusal, StoredRun, TakenRun } from './session-driver.ts';
 
 /**
  * Who may write to a session, who waits for it and which run is open: what a driver that keeps sessions as objects has in each, as plain
@@ -12,11 +12,21 @@ export interface SessionHold {
   epoch: number;
   /** When the latest lease expires, in milliseconds since the epoch; 0 when it is over. */
   leaseUntilMs: number;
-  /** The run, and how often a lease was taken for it and counts; undefined when no run is open. */
-  openRun?: { readonly invocationId: string; readonly attempts: number } | undefined;
+  /** The open run; undefined when no run is open. */
+  openRun?: (Omit<OpenRunState, 'heldUntilMs'> & { readonly invocationId: string }) | undefined;
   /** Of those who wait, with when they run out; undefined for none, and always in a driver that is not `shared`. */
   tickets?: readonly StoredTicket[] | undefined;
 }
+
+/** The records of a session's runs and requests, by their ids. */
+export interface RunTable {
+  get(id: string): Omit<StoredRun, 'id'> | undefined;
+  set(id: string, run: Omit<StoredRun, 'id'>): unknown;
+  delete(id: string): unknown;
+}
+
+/** A run that was given its session. */
+export type RunTaken = Pick<TakenRun, 'status' | 'lease' | 'firstSeq' | 'wasOpen'>;
 
 /** A ticket that a claim left. */
 export interface StoredTicket {
@@ -37,20 +47,74 @@ export function isLeaseLive<T extends SessionHold>(hold: T | undefined, { epoch 
  */
 export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, nextEpoch: () => number): ClaimOutcome {
   if (!hold) return { status: 'missing' };
-  const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket } = claim;
-  const freeAtMs = hold.tickets ? Math.max(hold.leaseUntilMs, untilTurn(hold.tickets, ticket)) : hold.leaseUntilMs;
-  if (freeAtMs > nowMs && !takeOver) {
-    if (ticket) leaveTicket(hold, ticket, nowMs);
-    return { status: 'busy', freeAtMs };
-  }
+  return refusedClaim(hold, claim) ?? { status: 'taken', lease: giveLease(hold, claim, nextEpoch) };
+}
+
+/** As `SessionDriver.beginRun`, for a session that has `lastSeq` events: takes the lease and records the run. */
+export function takeRun(
+  hold: SessionHold,
+  runs: RunTable,
+  begin: RunBegin,
+  lastSeq: number,
+  nextEpoch: () => number,
+): ClaimRefusal | RunRefusal | RunTaken {
+  const { appName, userId, sessionId, invocationId, requestId, resumable, continues } = begin;
+  const asked = requestId === undefined ? undefined : runs.get(requestId);
+  if (asked && asked.invocationId !== invocationId && runs.get(asked.invocationId))
+    return { status: 'known', invocationId: asked.invocationId };
+  const known = runs.get(invocationId);
+  if (continues && known?.invocationId !== invocationId) return { status: 'unknown' };
+  const refused = refusedClaim(hold, begin);
+  if (refused) return refused;
+  const { openRun } = hold;
+  if (openRun && openRun.invocationId !== invocationId)
+    return { status: 'open', run: { appName, userId, sessionId, ...openRun, heldUntilMs: hold.leaseUntilMs } };
+  hold.openRun = {
+    invocationId,
+    resumable: openRun && continues ? openRun.resumable : resumable,
+    attempts: (openRun?.attempts ?? 0) + 1,
+  };
+  const record = known ?? { invocationId, firstSeq: lastSeq + 1 };
+  if (!known) runs.set(invocationId, record);
+  if (requestId !== undefined) runs.set(requestId, record);
+  const lease = giveLease(hold, begin, nextEpoch, invocationId);
+  return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
+}
+
+/** As `SessionDriver.findRun`. */
+export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRecord | undefined {
+  const { invocationId = '' } = runs.get(id) ?? {};
+  const run = runs.get(invocationId);
+  if (!run) return undefined;
+  const { firstSeq } = run;
+  const { openRun, leaseUntilMs: heldUntilMs } = hold;
+  if (openRun?.invocationId !== invocationId) return { invocationId, firstSeq };
+  return {
+    invocationId,
+    firstSeq,
+    open: { resumable: openRun.resumable, attempts: openRun.attempts, heldUntilMs },
+  };
+}
+
+function giveLease(hold: SessionHold, claim: LeaseClaim, nextEpoch: () => number, invocationId?: string): SessionLease {
+  const { appName, userId, sessionId, nowMs, ttlMs, ticket } = claim;
   if (ticket) withdrawTicket(hold, ticket.id);
-  hold.epoch = nextEpoch();
+  const epoch = nextEpoch();
+  hold.epoch = epoch;
   hold.leaseUntilMs = nowMs + ttlMs;
-  const { epoch } = hold;
-  if (invocationId === undefined) return { status: 'taken', lease: { appName, userId, sessionId, epoch, ttlMs } };
-  const attempts = hold.openRun?.invocationId === invocationId ? hold.openRun.attempts + 1 : 1;
-  hold.openRun = resumable ? { invocationId, attempts } : undefined;
-  return { status: 'taken', lease: { appName, userId, sessionId, epoch, ttlMs, invocationId } };
+  const lease = { appName, userId, sessionId, epoch, ttlMs };
+  return invocationId === undefined ? lease : { ...lease, invocationId };
+}
+
+/** Leaves the ticket of a claim that is refused. */
+function refusedClaim(
+  hold: SessionHold,
+  { nowMs, takeOver, ticket }: LeaseClaim,
+): Extract<ClaimRefusal, { readonly status: 'busy' }> | undefined {
+  const freeAtMs = hold.tickets ? Math.max(hold.leaseUntilMs, untilTurn(hold.tickets, ticket)) : hold.leaseUntilMs;
+  if (freeAtMs <= nowMs || takeOver) return undefined;
+  if (ticket) leaveTicket(hold, ticket, nowMs);
+  return { status: 'busy', freeAtMs };
 }
 
 /** As `SessionDriver.renewLease`. */
@@ -60,10 +124,17 @@ export function keepLease(hold: SessionHold | undefined, lease: SessionLease, no
   return true;
 }
 
-/** As `SessionDriver.releaseLease`. */
-export function endLease(hold: SessionHold | undefined, lease: SessionLease, leaveOpen: LeaveOpen): void {
+/** As `SessionDriver.releaseLease`; undefined for the records of a session that is not there. */
+export function endLease(
+  hold: SessionHold | undefined,
+  runs: RunTable | undefined,
+  lease: SessionLease,
+  leaveOpen: LeaveOpen,
+  forget: readonly string[] = [],
+): void {
   if (!isLeaseLive(hold, lease)) return;
   hold.leaseUntilMs = 0;
+  for (const id of forget) runs?.delete(id);
   const { openRun } = hold;
   if (!openRun || openRun.invocationId !== lease.invocationId) return;
   if (leaveOpen === 'uncounted') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };

@@ -1,47 +1,66 @@
 import {
   type AcquireLeaseRequest,
-  checkName,
   InvalidRequestError,
   type MaybePromise,
   type Platform,
-  type ReleaseLeaseOptions,
   type SessionKey,
   type SessionLease,
 } from '@eventloom/core';
-import { LeaseQueue } from './lease-queue.ts';
-import type { ClaimRefusal, LeaseClaim, LeaseTicket, TakenLease } from './lease-claim.ts';
+import { abortedError, busyError, fullLineError, notFoundError } from './errors.ts';
+import type { ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
 import type { SessionDriver } from './session-driver.ts';
-import { abortedError, busyError, notFoundError, staleError } from './errors.ts';
-import type { SessionNames } from './session-names.ts';
-import { whenReady } from './when-ready.ts';
 
 const DEFAULT_TTL_MS = 30_000;
 const DEFAULT_WAIT_MS = 60_000;
 /** A day. */
 const MAX_WAIT_MS = 86_400_000;
+/** How many may wait for one session in this process. */
+const MAX_WAITERS = 1000;
+const FIRST_POLL_MS = 5;
+/** So long at most is a session free before the first in line of another process takes it. */
+const MAX_POLL_MS = 25;
+/** Outlives a poll that comes late by far; those behind a process that crashed while it waited go on after this time. */
+const TICKET_TTL_MS = 2000;
 
-/** The leases of a driver's sessions, with lines of those who wait for one. */
+/** What ends a wait: a lease, or why there is none, however long one waits. */
+export interface LeaseAnswer {
+  readonly status: 'taken' | 'known' | 'unknown' | 'open';
+}
+
+/** One who waits for a session. */
+interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
+  /** How long to wait before giving up with SessionBusyError. */
+  readonly waitMs: number;
+  readonly abortSignal: AbortSignal | undefined;
+  /** Asks the storage for the lease, with the place in the line of several processes. */
+  claim(ticket: LeaseTicket | undefined): MaybePromise<ClaimRefusal | T>;
+}
+
+/**
+ * The leases of a driver's sessions, with lines of those who wait for one: a line per session, first come first served. Only the head of a
+ * line asks the storage; it is woken by a release or a deletion in this process, and by the expiry of the lease it waits for. Where other
+ * processes share the storage it also polls, and leaves a ticket there that says since when it waits: of the heads of all processes
+ * the one that came first gets the session.
+ */
 export class SessionLeases {
   readonly #driver: SessionDriver;
   readonly #platform: Platform;
-  readonly #names: SessionNames;
-  readonly #queue: LeaseQueue;
+  readonly #lines = new Map<string, Set<LeaseWaiter>>();
 
-  constructor(driver: SessionDriver, platform: Platform, names: SessionNames) {
+  constructor(driver: SessionDriver, platform: Platform) {
     this.#driver = driver;
     this.#platform = platform;
-    this.#names = names;
-    this.#queue = new LeaseQueue(platform, driver.shared);
   }
 
   /** True when somebody waits for the session. */
   isAwaited(key: SessionKey): boolean {
-    return this.#queue.isAwaited(key);
+    return this.#lines.size > 0 && this.#lines.has(nameOf(key));
   }
 
   /** Tells the first in line that the session may be free, or gone. */
   wake(key: SessionKey): void {
-    this.#queue.wake(key);
+    if (this.#lines.size === 0) return;
+    headOf(this.#lines.get(nameOf(key)))?.wakeUp();
   }
 
   /** As `BaseSessionService.acquireLease`. */
@@ -53,51 +72,154 @@ export class SessionLeases {
    * Asks the driver for a lease, again and again while it is refused and the request wants to wait.
    * @throws what `BaseSessionService.acquireLease` throws
    */
-  take<T extends TakenLease>(
+  take<T extends LeaseAnswer>(
     request: AcquireLeaseRequest,
     ask: (claim: LeaseClaim) => MaybePromise<ClaimRefusal | T>,
   ): MaybePromise<T> {
     const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
-    const { waitMs = DEFAULT_WAIT_MS, invocationId, resumable = false } = request;
-    this.#names.check(appName, userId, sessionId);
-    if (invocationId !== undefined) checkName('invocationId', invocationId);
+    const { waitMs = DEFAULT_WAIT_MS } = request;
     if (!(ttlMs > 0 && ttlMs < Infinity)) throw new InvalidRequestError('ttlMs: must be a positive number');
     if (!(waitMs >= 0 && waitMs <= MAX_WAIT_MS)) {
       throw new InvalidRequestError(`waitMs: must be from 0 to ${MAX_WAIT_MS}, which is a day`);
     }
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';
-    const key = { appName, userId, sessionId };
-    const claim = (ticket?: LeaseTicket) => {
-      const nowMs = this.#platform.now();
-      return ask({ appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket });
-    };
-    const taken = (outcome: ClaimRefusal | T): T => {
-      if (outcome.status === 'missing') throw notFoundError(request);
-      if (outcome.status === 'busy') throw busyError(request);
-      return outcome;
-    };
-    const wait = async (pending?: Promise<ClaimRefusal | T>): Promise<T> => {
-      const withdraw = (ticketId: string) => this.#driver.withdrawTicket(key, ticketId);
-      return taken(await this.#queue.wait({ ...key, waitMs, abortSignal, claim, withdraw }, pending));
-    };
-    if (!takeOver && this.#queue.isAwaited(request)) {
+    const claim = (ticket?: LeaseTicket) =>
+      ask({ appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver, ticket });
+    const wait = async (pending?: Promise<ClaimRefusal | T>): Promise<T> =>
+      granted(request, await this.#wait({ appName, userId, sessionId, waitMs, abortSignal, claim }, pending));
+    if (!takeOver && this.isAwaited(request)) {
       if (onBusy !== 'queue') throw busyError(request);
       return wait();
     }
     const answer = claim();
-    if (answer instanceof Promise) return onBusy === 'queue' ? wait(answer) : answer.then(taken);
-    return answer.status === 'busy' && onBusy === 'queue' ? wait() : taken(answer);
+    if (answer instanceof Promise)
+      return onBusy === 'queue' ? wait(answer) : answer.then((given) => granted(request, given));
+    return answer.status === 'busy' && onBusy === 'queue' ? wait() : granted(request, answer);
   }
 
-  /** @throws StaleWriterError */
-  renew(lease: SessionLease): MaybePromise<void> {
-    return whenReady(this.#driver.renewLease(lease, this.#platform.now()), (isLive) => {
-      if (!isLive) throw staleError(lease);
+  /**
+   * Joins the line and returns what the storage said when it was this one's turn: the lease, or that the session is missing.
+   * `pending` is a first claim, without a ticket, that is under way already.
+   * @throws SessionBusyError when `waitMs` are over, and at once when 1,000 wait already
+   * @throws RunAbortedError when the signal fires
+   */
+  async #wait<T extends LeaseAnswer>(
+    request: LeaseWait<T>,
+    pending?: Promise<ClaimRefusal | T>,
+  ): Promise<ClaimRefusal | T> {
+    const name = nameOf(request);
+    const line = this.#lines.get(name) ?? new Set();
+    if (line.size >= MAX_WAITERS) throw fullLineError(request, line.size);
+    const waiter = new LeaseWaiter(this.#platform);
+    if (line.add(waiter).size === 1) this.#lines.set(name, line);
+    try {
+      return await this.#waitInLine(request, line, waiter, pending);
+    } finally {
+      const isHead = headOf(line) === waiter;
+      line.delete(waiter);
+      if (line.size === 0) this.#lines.delete(name);
+      else if (isHead) headOf(line)?.wakeUp();
+    }
+  }
+
+  async #waitInLine<T extends LeaseAnswer>(
+    request: LeaseWait<T>,
+    line: ReadonlySet<LeaseWaiter>,
+    waiter: LeaseWaiter,
+    pending: Promise<ClaimRefusal | T> | undefined,
+  ): Promise<ClaimRefusal | T> {
+    const sinceMs = this.#platform.now();
+    const { waitMs, abortSignal } = request;
+    const deadline = sinceMs + waitMs;
+    const ticket = this.#driver.shared ? { id: this.#platform.newUuid(), sinceMs, ttlMs: TICKET_TTL_MS } : undefined;
+    let isTicketLeft = false;
+    try {
+      let first = pending;
+      let pollMs = FIRST_POLL_MS;
+      for (;;) {
+        if (!first && abortSignal?.aborted) throw abortedError(request, abortSignal);
+        let untilMs = deadline;
+        if (first || headOf(line) === waiter) {
+          isTicketLeft ||= !first && ticket !== undefined;
+          const outcome = await (first ?? request.claim(ticket));
+          if (outcome.status !== 'busy') {
+            // Who is refused otherwise left the ticket of an earlier claim.
+            if (outcome.status === 'taken' || outcome.status === 'missing') isTicketLeft = false;
+            return outcome;
+          }
+          untilMs = Math.min(deadline, outcome.freeAtMs);
+          if (ticket && headOf(line) === waiter) {
+            // A claim that was under way has left no ticket yet.
+            untilMs = first ? 0 : Math.min(deadline, this.#platform.now() + pollMs);
+            pollMs = Math.min(pollMs * 2, MAX_POLL_MS);
+          }
+          first = undefined;
+        }
+        const nowMs = this.#platform.now();
+        if (nowMs >= deadline) throw busyError(request, waitMs);
+        if (untilMs > 0 && !abortSignal?.aborted) await waiter.sleep(Math.max(untilMs - nowMs, 1), abortSignal);
+      }
+    } finally {
+      if (ticket && isTicketLeft) this.#platform.background(this.#withdraw(request, ticket));
+    }
+  }
+
+  /** Fire and forget: a ticket that is not withdrawn expires. */
+  async #withdraw({ appName, userId, sessionId }: SessionKey, { id }: LeaseTicket): Promise<void> {
+    await this.#driver.withdrawTicket({ appName, userId, sessionId }, id);
+  }
+}
+
+/** The answer, when the session is there and free. */
+function granted<T extends LeaseAnswer>(key: SessionKey, answer: ClaimRefusal | T): T {
+  if (answer.status === 'missing') throw notFoundError(key);
+  if (answer.status === 'busy') throw busyError(key);
+  return answer;
+}
+
+/** A set keeps the order in which its elements came. */
+function headOf(line: ReadonlySet<LeaseWaiter> | undefined): LeaseWaiter | undefined {
+  return line?.values().next().value;
+}
+
+function nameOf({ appName, userId, sessionId }: SessionKey): string {
+  return JSON.stringify([appName, userId, sessionId]);
+}
+
+/** One who waits in a line, and sleeps until it is woken or a time has come. */
+class LeaseWaiter {
+  readonly #platform: Platform;
+  /** Set while asleep. */
+  #wake: (() => void) | undefined;
+  /** Woken while not asleep: the next sleep ends at once. */
+  #isWoken = false;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  wakeUp(): void {
+    if (this.#wake) this.#wake();
+    else this.#isWoken = true;
+  }
+
+  /** Ends after the delay, when it is woken, or when the signal fires. */
+  sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isWoken) {
+      this.#isWoken = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#wake = undefined;
+        cancel();
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const cancel = this.#platform.schedule(delayMs, wake);
+      signal?.addEventListener('abort', wake, { once: true });
+      this.#wake = wake;
     });
-  }
-
-  release(lease: SessionLease, { leaveOpen = false }: ReleaseLeaseOptions = {}): MaybePromise<void> {
-    return whenReady(this.#driver.releaseLease(lease, leaveOpen), () => this.#queue.wake(lease));
   }
 }

@@ -7,6 +7,7 @@ const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
 /** Below so many events a scan finds an id sooner than an index pays for itself. */
 const INDEX_FROM = 16;
+const NO_EVENTS: readonly Event[] = [];
 
 /** Events that follow each other, and what is to be known of them without looking at each. */
 interface Block {
@@ -25,38 +26,31 @@ interface Block {
  * no list is copied when it grows and no read looks at every event.
  */
 export class StoredEvents {
+  /** How many they are. Not to be set by others. */
+  length = 0;
+  /** The end of what compactions cover, in seconds; -Infinity without one. Not to be set by others. */
+  coveredUntil: number = -Infinity;
   #blocks: readonly Block[] = [];
-  #length = 0;
   /** Undefined for a short session, whose ids are looked through. */
   #ids: EventIds | undefined;
-  /** The end of what any compaction covers, in seconds. */
-  #covered = -Infinity;
-
-  get length(): number {
-    return this.#length;
-  }
-
-  /** The end of what compactions cover, in seconds; -Infinity without one. */
-  get coveredUntil(): number {
-    return this.#covered;
-  }
 
   /** Stores the event, unless one of its id is stored: then it gives that one. */
   add(event: Event): Event | undefined {
     const found = this.#indexOf(event.id);
-    if (found < this.#length) return this.#at(found);
+    if (found < this.length) return this.#at(found);
     const { timestamp } = event;
     const { compaction } = event.actions;
-    const block = this.#openBlock();
+    let block = this.#blocks.at(-1);
+    if (!block || block.events.length === BLOCK) block = this.#addBlock(block?.latestSoFar ?? -Infinity);
     if (timestamp < block.oldest) block.oldest = timestamp;
     if (timestamp > block.latest) block.latest = timestamp;
     if (timestamp > block.latestSoFar) block.latestSoFar = timestamp;
     if (compaction) {
       block.hasCompaction = true;
-      this.#covered = Math.max(this.#covered, compaction.endTimestamp);
+      this.coveredUntil = Math.max(this.coveredUntil, compaction.endTimestamp);
     }
     block.events.push(event);
-    this.#length++;
+    this.length++;
     return undefined;
   }
 
@@ -66,8 +60,8 @@ export class StoredEvents {
    */
   read(window: EventWindow): Event[] {
     const { afterSeq, beforeSeq = Infinity, afterTimestamp = -Infinity, limit = Infinity } = window;
-    const covered = window.sinceCompaction ? this.#covered : -Infinity;
-    const end = Math.min(this.#length, beforeSeq - 1);
+    const covered = window.sinceCompaction ? this.coveredUntil : -Infinity;
+    const end = Math.min(this.length, beforeSeq - 1);
     const parts: Event[][] = [];
     let missing = limit;
     for (let at = Math.ceil(end / BLOCK) - 1; at >= 0 && missing > 0; at--) {
@@ -84,26 +78,23 @@ export class StoredEvents {
 
   /** Where the event of this id is; the index of the next event, which has the id from now on, when there is none. */
   #indexOf(id: string): number {
-    if (this.#ids) return this.#ids.claim(id, this.#length);
-    const found = this.#blocks[0]?.events.findIndex((event) => event.id === id) ?? -1;
-    if (found >= 0) return found;
-    if (this.#length >= INDEX_FROM) {
+    if (this.#ids) return this.#ids.claim(id, this.length);
+    const first = this.#blocks[0]?.events ?? NO_EVENTS;
+    for (let index = 0; index < first.length; index++) if (first[index]?.id === id) return index;
+    if (this.length >= INDEX_FROM) {
       this.#ids = new EventIds((index) => this.#at(index)?.id);
-      for (const [index, event] of (this.#blocks[0]?.events ?? []).entries()) this.#ids.claim(event.id, index);
-      this.#ids.claim(id, this.#length);
+      for (const [index, event] of first.entries()) this.#ids.claim(event.id, index);
+      this.#ids.claim(id, this.length);
     }
-    return this.#length;
+    return this.length;
   }
 
   #at(index: number): Event | undefined {
     return this.#blocks[index >>> BLOCK_BITS]?.events[index & (BLOCK - 1)];
   }
 
-  /** The block that the next event goes into. */
-  #openBlock(): Block {
-    const last = this.#blocks.at(-1);
-    if (last && last.events.length < BLOCK) return last;
-    const latestSoFar = last?.latestSoFar ?? -Infinity;
+  /** @param latestSoFar the latest time of all blocks before */
+  #addBlock(latestSoFar: number): Block {
     const block = { events: [], oldest: Infinity, latest: -Infinity, latestSoFar, hasCompaction: false };
     this.#blocks = [...this.#blocks, block];
     return block;

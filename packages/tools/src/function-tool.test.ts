@@ -1,52 +1,12 @@
-import {
-  AbortGuard,
-  BaseAgent,
-  BaseTool,
-  ConfigurationError,
-  createLlmRequest,
-  type Event,
-  InvocationContext,
-  PluginManager,
-  systemPlatform,
-  type ToolConfirmation,
-  ToolContext,
-} from '@eventloom/core';
+import { BaseTool, ConfigurationError, createLlmRequest, type ToolConfirmation, ToolContext } from '@eventloom/core';
+import { testContext } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { FunctionTool, isFunctionTool, type ToolOptions, LongRunningFunctionTool } from './function-tool.ts';
 import { isFinalToolResult } from './stream-result.ts';
 
-class Silent extends BaseAgent {
-  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
-}
-
 function toolContext(toolConfirmation?: ToolConfirmation): ToolContext {
-  const invocationContext = InvocationContext.create({
-    invocationId: 'e-1',
-    rootAgent: new Silent({ name: 'root' }),
-    session: {
-      id: 's',
-      appName: 'app',
-      userId: 'u',
-      state: {},
-      events: [],
-      lastUpdateTime: 0,
-      lastSeq: 0,
-      incarnation: 'i',
-    },
-    runConfig: {},
-    userContent: undefined,
-    abort: new AbortGuard(),
-    platform: systemPlatform,
-    plugins: new PluginManager(),
-    artifactService: undefined,
-    memoryService: undefined,
-    models: undefined,
-    derived: new Map(),
-    recordToolCall: async () => undefined,
-    runAgent: (started) => started.agent.runIn(started),
-  });
-  return new ToolContext({ invocationContext, functionCallId: 'c1', toolConfirmation });
+  return new ToolContext({ invocationContext: testContext(), functionCallId: 'c1', toolConfirmation });
 }
 
 const parameters = z.object({ city: z.string(), days: z.number().default(1) });

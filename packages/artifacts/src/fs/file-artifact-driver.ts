@@ -12,7 +12,7 @@ interface VersionFile {
 /**
  * Artifacts in folders, one an artifact. Version `N` is `N.data`, its bytes as they are, and `N.json`, the rest. `N.data` is made
  * first and exclusively: who makes it owns the number, and it stays for good, emptied when the version is deleted. `N.json` is
- * renamed into place last: a version is there when that file is.
+ * renamed into place last: a version is there when that file is. Folders and files that it makes are for their owner only.
  */
 export class FileArtifactDriver implements ArtifactDriver {
   readonly #rootDir: string;
@@ -25,13 +25,13 @@ export class FileArtifactDriver implements ArtifactDriver {
 
   async save(place: ArtifactPlace, { record, data }: StoredArtifact): Promise<number> {
     const folder = artifactPath(this.#rootDir, place);
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     const bytes = data === undefined ? undefined : Buffer.from(data, 'base64');
     let version = (numbersOf(await readdir(folder), '.data').at(-1) ?? -1) + 1;
     while (!(await this.#claim(join(folder, `${version}.data`), bytes))) version++;
     const file: VersionFile = bytes ? { record, size: bytes.length } : { record };
     const unfinished = join(folder, `${version}.json.tmp`);
-    await writeFile(unfinished, JSON.stringify(file), { flush: this.#flush });
+    await writeFile(unfinished, JSON.stringify(file), { mode: 0o600, flush: this.#flush });
     await rename(unfinished, join(folder, `${version}.json`));
     if (this.#flush) await flushFolder(folder);
     return version;
@@ -66,7 +66,7 @@ export class FileArtifactDriver implements ArtifactDriver {
 
   /** Makes the file with the bytes in it; false when it exists, made by whoever has that number. */
   async #claim(path: string, bytes: Uint8Array | undefined): Promise<boolean> {
-    const file = await open(path, 'wx').catch(ifCode('EEXIST', undefined));
+    const file = await open(path, 'wx', 0o600).catch(ifCode('EEXIST', undefined));
     if (!file) return false;
     try {
       if (bytes) await file.writeFile(bytes);

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '@eventloom/core';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { ConfigurationError, StorageError } from '@eventloom/core';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -39,6 +39,20 @@ test('bytes lie in a plain file', async () => {
   const path = 'app/users/user/sessions/session/artifacts/report.bin/0.data';
   expect(filesBelow(folder)).toContain(path);
   expect([...readFileSync(join(folder, path))]).toEqual([0, 1, 2, 255]);
+});
+
+test('folders and files are for their owner only', async () => {
+  const rootDir = join(folder, 'root');
+  const service = new FileArtifactService({ rootDir });
+  await service.saveArtifact({ ...KEY, artifact: BYTES });
+  await service.saveArtifact({ ...KEY, filename: 'user:note', artifact: { text: 'no bytes' } });
+  const made = readdirSync(rootDir, { recursive: true, withFileTypes: true });
+  expect(made.length).toBeGreaterThan(8);
+  for (const entry of made) {
+    const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
+    expect([entry.name, mode]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
+  }
+  expect(statSync(rootDir).mode & 0o777).toBe(0o700);
 });
 
 test('no name climbs out of the folder', async () => {
@@ -125,4 +139,13 @@ test('a delete while versions are read and saved never gives a half or another v
 
 test('a service needs a folder', () => {
   expect(() => new FileArtifactService({ rootDir: '' })).toThrow(ConfigurationError);
+});
+
+test('a folder that cannot be written is a StorageError with the reason', async () => {
+  const rootDir = join(folder, 'below a file');
+  writeFileSync(rootDir, '');
+  const service = new FileArtifactService({ rootDir });
+  const error: unknown = await service.saveArtifact({ ...KEY, artifact: BYTES }).catch((thrown: unknown) => thrown);
+  expect(StorageError.isInstance(error)).toBe(true);
+  expect(error).toMatchObject({ cause: { code: 'ENOTDIR' } });
 });

@@ -16,7 +16,8 @@ export interface FileArtifactServiceOptions extends DriverArtifactServiceOptions
 
 /**
  * Artifacts in a folder, their bytes as plain files. Several processes may use one folder at the same time: no two saves get the
- * same number, and a version that is not wholly written cannot be seen. A number whose save failed midway is skipped.
+ * same number, and a version that is not wholly written cannot be seen. A number whose save failed midway is skipped. Folders and
+ * files that the service makes have the modes 0700 and 0600; a `rootDir` that is there keeps its own.
  */
 export class FileArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError without a `rootDir` */

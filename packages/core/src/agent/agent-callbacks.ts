@@ -20,16 +20,6 @@ export type SingleAgentErrorCallback = (params: {
 }) => MaybePromise<Content | undefined | void>;
 export type OnAgentErrorCallback = SingleAgentErrorCallback | readonly SingleAgentErrorCallback[];
 
-/** True when the agent, or a plugin, has a say before or after it or when it fails. */
-export function hasAgentCallbacks(agent: BaseAgent, { plugins }: InvocationContext): boolean {
-  return (
-    agent.beforeAgentCallback.length + agent.afterAgentCallback.length + agent.onAgentErrorCallback.length > 0 ||
-    plugins.has('beforeAgentCallback') ||
-    plugins.has('afterAgentCallback') ||
-    plugins.has('onAgentErrorCallback')
-  );
-}
-
 /** The agent's work with the callbacks around it. `work` is begun when nobody answers instead. */
 export async function* runWithCallbacks(
   agent: BaseAgent,

@@ -5,7 +5,6 @@ import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import {
   type AfterAgentCallback,
   type BeforeAgentCallback,
-  hasAgentCallbacks,
   type OnAgentErrorCallback,
   runWithCallbacks,
   type SingleAgentCallback,
@@ -176,10 +175,17 @@ export abstract class BaseAgent {
    * an agent runs another with `runAsync`.
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    if (context.isResumable) return runResumable(this, context, () => this.#work(context), this.storesProgress);
+    const { plugins } = context;
+    const hasCallbacks =
+      this.beforeAgentCallback.length + this.afterAgentCallback.length + this.onAgentErrorCallback.length > 0 ||
+      plugins.has('beforeAgentCallback') ||
+      plugins.has('afterAgentCallback') ||
+      plugins.has('onAgentErrorCallback');
     // Every generator between the model and the caller costs each chunk about 100 ns, so there is none without a reason.
-    if (!hasAgentCallbacks(this, context)) return this.#work(context);
-    return runWithCallbacks(this, context, () => this.#work(context));
+    if (!hasCallbacks && !context.isResumable) return this.#work(context);
+    const work = (): AsyncGenerator<Event, void, void> => this.#work(context);
+    if (!context.isResumable) return runWithCallbacks(this, context, work);
+    return runResumable(this, context, work, { hasCallbacks, storesProgress: this.storesProgress });
   }
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {

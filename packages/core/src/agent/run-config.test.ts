@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { checkRunConfig, RUN_CONFIG_DEFAULTS, type RunConfig } from './run-config.ts';
+import {
+  checkRunConfig,
+  checkRunConfigDefaults,
+  RUN_CONFIG_DEFAULTS,
+  RUN_CONFIG_OPTIONS,
+  type RunConfig,
+  runConfigOver,
+} from './run-config.ts';
 
 test.each<RunConfig>([
   {},
@@ -27,6 +34,7 @@ test('a run that is told nothing goes like this', () => {
     streamingMode: 'none',
     maxLlmCalls: 500,
     onBusy: 'queue',
+    onOpenRun: 'finish',
     busyWaitMs: 60_000,
     maxParallelToolCalls: 16,
   });
@@ -103,5 +111,79 @@ test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_req
     expect(() => checkRunConfig({ clientTools: [{ name }] })).toThrow(
       `runConfig.clientTools[0].name: "${name}" is a function of the runtime`,
     );
+  },
+);
+
+/** A wrong value of every option. The compiler asks for one of each option that is added. */
+const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
+  streamingMode: 'fast',
+  maxLlmCalls: '2',
+  onBusy: 'wait',
+  onOpenRun: 'leave',
+  busyWaitMs: -1,
+  maxParallelToolCalls: 0,
+  saveInputBlobsAsArtifacts: 'yes',
+  customMetadata: 'x',
+  getSessionConfig: { last: 5 },
+  completionEvent: 1,
+  requestId: 'r1',
+  resumable: 'yes',
+  clientTools: {},
+  responseModalities: ['AUDIO', 'TEXT'],
+  speechConfig: 'Puck',
+  inputAudioTranscription: true,
+  outputAudioTranscription: true,
+  realtimeInputConfig: [],
+  sessionResumption: 'handle',
+  contextWindowCompression: true,
+  proactivity: 1,
+  enableAffectiveDialog: 'true',
+  saveLiveBlob: null,
+  liveReconnect: 0,
+};
+
+test('every option has its name', () => {
+  expect([...RUN_CONFIG_OPTIONS].toSorted()).toEqual(Object.keys(WRONG).toSorted());
+});
+
+test.each(Object.entries(WRONG))('a wrong %s is no default, of live runs neither', (option, value) => {
+  expect(() => checkRunConfigDefaults({ [option]: value })).toThrow(ConfigurationError);
+  expect(() => checkRunConfigDefaults({ [option]: value })).toThrow(option);
+});
+
+test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.resolve({})])(
+  'defaults are a plain object, and not %j',
+  (value) => {
+    expect(() => checkRunConfigDefaults(value as never)).toThrow(new RegExp('^runConfig: must be a plain object'));
+  },
+);
+
+test('a config over another has its own options, and of metadata the keys of both', () => {
+  const under = { maxLlmCalls: 5, onBusy: 'reject', customMetadata: { a: 1, b: 1 } } as const;
+  const over = { maxLlmCalls: 0, onBusy: undefined, customMetadata: { b: 2 } } as const;
+  expect(runConfigOver(over, under)).toEqual({ maxLlmCalls: 0, onBusy: 'reject', customMetadata: { a: 1, b: 2 } });
+  expect(under).toEqual({ maxLlmCalls: 5, onBusy: 'reject', customMetadata: { a: 1, b: 1 } });
+  expect(runConfigOver(over, {})).toBe(over);
+});
+
+test.each([
+  [{}, { maxLlmCalls: 20, maxParallelToolCalls: 4 }, { maxLlmCalls: 20, maxParallelToolCalls: 4 }],
+  [{}, { maxLlmCalls: 501, maxParallelToolCalls: 17 }, {}],
+  [
+    { maxLlmCalls: 5, maxParallelToolCalls: 2 },
+    { maxLlmCalls: 20, maxParallelToolCalls: 4 },
+    { maxLlmCalls: 5, maxParallelToolCalls: 2 },
+  ],
+  [{ maxLlmCalls: 0 }, { maxLlmCalls: 20 }, { maxLlmCalls: 20 }],
+  [{ maxLlmCalls: -1 }, { maxLlmCalls: 1000 }, { maxLlmCalls: 1000 }],
+  [{ maxLlmCalls: 1e6 }, { maxParallelToolCalls: 1 }, { maxLlmCalls: 1e6, maxParallelToolCalls: 1 }],
+])('%j within %j is %j', (config, bounds, bounded) => {
+  expect(runConfigOver(config, {}, bounds)).toEqual(bounded);
+});
+
+test.each([{ maxLlmCalls: 0 }, { maxParallelToolCalls: 1.5 }, { maxLlmCalls: '5' }, { busyWaitMs: 5 }])(
+  '%j are no bounds',
+  (bounds) => {
+    expect(() => runConfigOver({}, {}, bounds as never)).toThrow(ConfigurationError);
   },
 );

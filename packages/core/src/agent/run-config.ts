@@ -1,4 +1,7 @@
-import { LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
+import { describeKind } from '../content/json.ts';
+import { isPlainObject } from '../content/copy-json.ts';
+import { ConfigurationError } from '../errors.ts';
+import { checkLiveRunConfig, LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
 import type { FunctionDeclaration } from '../content/content.ts';
@@ -8,6 +11,9 @@ import { checkOptions, type Checks, integer, number, ofType, oneOf, record } fro
 /** How model replies come: whole (`none`), or chunk by chunk as well (`sse`). Live runs are `bidi`, said or not; others cannot be. */
 export const StreamingMode = { NONE: 'none', SSE: 'sse', BIDI: 'bidi' } as const;
 export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
+
+/** The treatment of an unfinished run when the next message comes: see `RunConfig.onOpenRun`. */
+export type OnOpenRun = 'finish' | 'close' | 'reject';
 
 /** How one run goes. */
 export interface RunConfig extends LiveRunConfig {
@@ -21,6 +27,12 @@ export interface RunConfig extends LiveRunConfig {
   readonly onBusy?: OnBusy | undefined;
   /** How long `queue` waits for the session; default 60,000 ms, at most a day. */
   readonly busyWaitMs?: number | undefined;
+  /**
+   * Decides what happens to an unfinished run of the session, one whose process was lost. `finish` (default) resumes that run to its end
+   * first, without yielding its events; a run that cannot be resumed is closed with the code `RUN_ABANDONED`. `close` closes the run
+   * without resuming it. `reject` throws UnfinishedRunError. With `onBusy: 'interrupt'` the run is always closed.
+   */
+  readonly onOpenRun?: OnOpenRun | undefined;
   /** Tool calls of one model reply that run at the same time. Default 16. */
   readonly maxParallelToolCalls?: number | undefined;
   /** Saves the user's inline data as artifacts and leaves a text in its place. Default false. */
@@ -48,11 +60,25 @@ export interface RunConfig extends LiveRunConfig {
   readonly clientTools?: readonly FunctionDeclaration[] | undefined;
 }
 
+/**
+ * What can be said once for many runs: by a runner (`new Runner({ runConfig })`) or a server (`createServer({ runConfig })`). Not what
+ * names one request.
+ */
+export type RunConfigDefaults = Omit<RunConfig, 'requestId'>;
+
+/** Upper bounds of a run's config, for those who let others decide about it. A bound is an integer of at least 1. */
+export interface RunBounds {
+  /** A run with a higher `maxLlmCalls`, or without a limit, gets this one. */
+  readonly maxLlmCalls?: number | undefined;
+  readonly maxParallelToolCalls?: number | undefined;
+}
+
 /** The defaults of what is not given. */
 export const RUN_CONFIG_DEFAULTS = {
   streamingMode: StreamingMode.NONE,
   maxLlmCalls: 500,
   onBusy: 'queue',
+  onOpenRun: 'finish',
   busyWaitMs: 60_000,
   maxParallelToolCalls: 16,
 } as const satisfies RunConfig;
@@ -64,6 +90,7 @@ const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   maxLlmCalls: integer(Number.NEGATIVE_INFINITY),
   onBusy: oneOf('queue', 'reject', 'interrupt'),
   busyWaitMs: integer(0, DAY_MS),
+  onOpenRun: oneOf('finish', 'close', 'reject'),
   maxParallelToolCalls: integer(1),
   saveInputBlobsAsArtifacts: ofType('boolean'),
   customMetadata: record,
@@ -76,6 +103,11 @@ const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   // Checked when a live run starts: see `checkLiveRunConfig`.
   ...Object.fromEntries(Object.keys(LIVE_CHECKS).map((option) => [option, () => undefined])),
 };
+
+/** The names of all options of a run config. */
+export const RUN_CONFIG_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(Object.keys(CHECKS));
+
+const BOUND_CHECKS: Checks<RunBounds> = { maxLlmCalls: integer(1), maxParallelToolCalls: integer(1) };
 
 const SESSION_CHECKS: Checks<GetSessionConfig> = {
   numRecentEvents: integer(0),
@@ -90,4 +122,40 @@ export function checkRunConfig(config: RunConfig): void {
   checkOptions('runConfig', CHECKS, config);
   if (config.clientTools !== undefined) checkClientTools(config.clientTools);
   if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_CHECKS, config.getSessionConfig);
+}
+
+/** Checks what is to hold for many runs, live or not. @throws ConfigurationError */
+export function checkRunConfigDefaults(config: RunConfigDefaults): void {
+  if (!isPlainObject(config))
+    throw new ConfigurationError(`runConfig: must be a plain object, is ${describeKind(config)}`);
+  if ((config as RunConfig).requestId !== undefined)
+    throw new ConfigurationError('runConfig.requestId: names one request, and cannot hold for others');
+  checkRunConfig(config);
+  checkLiveRunConfig(config);
+}
+
+/**
+ * One config over another, within bounds: options that are undefined are taken from `under`, and of `customMetadata` each key. Without
+ * anything under it and without bounds, a config is returned as it is.
+ *
+ * @throws ConfigurationError for a bound that is no integer of at least 1
+ */
+export function runConfigOver(over: RunConfig, under: RunConfig, bounds?: RunBounds): RunConfig {
+  let isAlone = bounds === undefined;
+  for (const _ in under) isAlone = false;
+  if (isAlone) return over;
+  const config: { -readonly [K in keyof RunConfig]: RunConfig[K] } = { ...under };
+  const options: Record<string, unknown> = config;
+  for (const [option, value] of Object.entries(over)) if (value !== undefined) options[option] = value;
+  if (over.customMetadata && under.customMetadata)
+    config.customMetadata = { ...under.customMetadata, ...over.customMetadata };
+  if (!bounds) return config;
+  checkOptions('bounds', BOUND_CHECKS, bounds);
+  const { maxLlmCalls, maxParallelToolCalls } = bounds;
+  const calls = config.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls;
+  if (maxLlmCalls !== undefined && (calls <= 0 || calls > maxLlmCalls)) config.maxLlmCalls = maxLlmCalls;
+  const parallel = config.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
+  if (maxParallelToolCalls !== undefined && parallel > maxParallelToolCalls)
+    config.maxParallelToolCalls = maxParallelToolCalls;
+  return config;
 }

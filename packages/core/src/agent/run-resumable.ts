@@ -1,7 +1,7 @@
 import { Calls } from '../calls/calls.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
-import { hasAgentCallbacks, runWithCallbacks } from './agent-callbacks.ts';
+import { runWithCallbacks } from './agent-callbacks.ts';
 import type { BaseAgent } from './base-agent.ts';
 
 type Work = () => AsyncGenerator<Event, void, void>;
@@ -14,11 +14,11 @@ export async function* runResumable(
   agent: BaseAgent,
   context: InvocationContext,
   work: Work,
-  storesProgress: boolean,
+  { hasCallbacks, storesProgress }: { readonly hasCallbacks: boolean; readonly storesProgress: boolean },
 ): AsyncGenerator<Event, void, void> {
   if (context.resumedFrom?.isOver) return;
   const begin = storesProgress ? work : () => watched(context, work);
-  if (hasAgentCallbacks(agent, context)) {
+  if (hasCallbacks) {
     yield* runWithCallbacks(agent, context, begin);
     return;
   }

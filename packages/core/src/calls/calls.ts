@@ -38,7 +38,8 @@ export interface Call {
 }
 
 interface GrowingCall extends Call {
-  readonly responses: CallResponse[];
+  inReply: readonly Call[];
+  responses: CallResponse[];
   readonly requests: Call[];
 }
 
@@ -71,6 +72,7 @@ export class Calls {
   readonly #byId = new Map<string, GrowingCall[]>();
   /** Of the ids that name several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
+  readonly #madeIn = new Map<Event, Call[]>();
   readonly #answeredIn = new Map<Event, Call[]>();
   readonly #openRuns = new Set<string>();
   #size = 0;
@@ -106,32 +108,47 @@ export class Calls {
     this.#size = events.length;
   }
 
-  /** Reads the next event, which must not be a rewind, and returns its calls. A partial event counts for nothing. */
-  add(event: Event): readonly Call[] {
+  /** Reads the next event, which must not be a rewind. A partial event counts for nothing. */
+  add(event: Event): void {
     const position = this.#size++;
-    if (event.partial === true) return NO_CALLS;
+    if (event.partial === true) return;
     if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
     else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
     let inReply: Call[] | undefined;
     let answered: Call[] | undefined;
     for (const { functionCall, functionResponse } of event.content?.parts ?? NO_PARTS) {
-      if (functionCall) (inReply ??= []).push(this.#addCall(functionCall, event, position, inReply));
+      if (functionCall) {
+        const added = this.#addCall(functionCall, event, position);
+        inReply = listWith(inReply, added);
+        added.inReply = inReply;
+      }
       const call = functionResponse && this.#find(idOf(functionResponse), event);
       if (!call) continue;
-      call.responses.push({ event, position, response: functionResponse.response ?? {} });
-      (answered ??= []).push(call);
+      call.responses = listWith(call.responses, { event, position, response: functionResponse.response ?? {} });
+      answered = listWith(answered, call);
     }
+    if (inReply) this.#madeIn.set(event, inReply);
     if (answered) this.#answeredIn.set(event, answered);
-    return inReply ?? NO_CALLS;
   }
 
-  #addCall(call: FunctionCall, event: Event, position: number, inReply: readonly Call[]): Call {
+  #addCall(call: FunctionCall, event: Event, position: number): GrowingCall {
     const id = idOf(call);
     const askedId = askedCallId(call);
     const about = askedId === undefined ? undefined : this.#find(askedId, event);
     const isLongRunning = event.longRunningToolIds?.includes(id) === true;
     const isImported = hasTag(event, EventTag.imported);
-    const added = { call, id, event, position, inReply, responses: [], requests: [], about, isLongRunning, isImported };
+    const added: GrowingCall = {
+      call,
+      id,
+      event,
+      position,
+      inReply: NO_CALLS,
+      responses: [],
+      requests: [],
+      about,
+      isLongRunning,
+      isImported,
+    };
     about?.requests.push(added);
     this.#all.push(added);
     const named = this.#byId.get(id);
@@ -171,7 +188,7 @@ export class Calls {
 
   #clear(): void {
     this.#all.length = 0;
-    for (const kept of [this.#byId, this.#newest, this.#answeredIn, this.#openRuns]) kept.clear();
+    for (const kept of [this.#byId, this.#newest, this.#madeIn, this.#answeredIn, this.#openRuns]) kept.clear();
   }
 
   /** Every call, oldest first. */
@@ -190,6 +207,11 @@ export class Calls {
     const only = named?.length === 1 ? named[0] : undefined;
     if (!only) return named && this.#newest.get(keyOf(id, branch));
     return (only.event.branch ?? '') === (branch ?? '') ? only : undefined;
+  }
+
+  /** The calls that an event made, in order. */
+  madeIn(event: Event): readonly Call[] {
+    return this.#madeIn.get(event) ?? NO_CALLS;
   }
 
   /** The calls that the responses in an event belong to, in the order of the responses. */
@@ -277,6 +299,13 @@ export function openAnswers({ requests }: Call): CallResponse[] {
 }
 
 const NO_CALLS: readonly Call[] = [];
+
+/** Adds to a list. Most have one item: an empty list that is pushed to has room for 17. */
+function listWith<T>(list: T[] | undefined, item: T): T[] {
+  if (!list?.length) return [item];
+  list.push(item);
+  return list;
+}
 const NO_PARTS: readonly Part[] = [];
 
 /** No agent has this name. */

@@ -6,20 +6,17 @@ import { RunAbortedError } from '../errors.ts';
  */
 export class AbortGuard {
   readonly #controller = new AbortController();
-  readonly #waiting = new Set<(error: RunAbortedError) => void>();
+  readonly signal: AbortSignal = this.#controller.signal;
+  #waiting: Set<(error: RunAbortedError) => void> | undefined;
   #forks: Set<AbortGuard> | undefined;
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
 
   /** Fires the signal, ends every wait, and aborts the forks. A second abort changes nothing. */
   abort(reason: unknown): void {
     if (this.signal.aborted) return;
     this.#controller.abort(reason);
     const error = this.#error();
-    for (const reject of this.#waiting) reject(error);
-    this.#waiting.clear();
+    for (const reject of this.#waiting ?? []) reject(error);
+    this.#waiting = undefined;
     for (const fork of this.#forks ?? []) fork.abort(reason);
     this.#forks = undefined;
   }
@@ -41,14 +38,14 @@ export class AbortGuard {
   until<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.signal.aborted) reject(this.#error());
-      else this.#waiting.add(reject);
+      else (this.#waiting ??= new Set()).add(reject);
       work.then(
         (value) => {
-          this.#waiting.delete(reject);
+          this.#waiting?.delete(reject);
           resolve(value);
         },
         (error: unknown) => {
-          this.#waiting.delete(reject);
+          this.#waiting?.delete(reject);
           reject(error);
         },
       );

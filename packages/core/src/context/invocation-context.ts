@@ -16,7 +16,7 @@ import type { Session } from '../session/session.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { Invocation } from './invocation.ts';
-import type { AgentPast } from './invocation-past.ts';
+import type { RecordedExecution } from './recorded-invocation.ts';
 import { InvocationProgress } from './invocation-progress.ts';
 import type { SubInvocation } from './sub-invocation.ts';
 
@@ -40,8 +40,8 @@ interface Place extends AgentPlace {
   readonly parentExecutionId: string | undefined;
   readonly abort: AbortGuard;
   readonly isHeard: boolean;
-  readonly parent?: InvocationContext | undefined;
-  readonly resumedFrom?: AgentPast | undefined;
+  readonly parent: InvocationContext | undefined;
+  readonly resumedFrom: RecordedExecution | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -49,10 +49,15 @@ const NONE: readonly never[] = [];
 /** One agent's place in one invocation: what it may read, and the services it works with. */
 export class InvocationContext {
   readonly invocation: Invocation;
+  readonly invocationId: string;
   readonly session: Session;
+  readonly runConfig: RunConfig;
+  readonly platform: Platform;
+  readonly plugins: PluginManager;
+  /** The agent that this context is for; the root agent where none has started yet. */
+  readonly agent: BaseAgent;
   /** Fires when the run is aborted, abandoned or loses its session, and when the part of it ends that the agent belongs to. */
   readonly abortSignal: AbortSignal;
-  readonly plugins: PluginManager;
   readonly branch: string | undefined;
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
@@ -63,53 +68,59 @@ export class InvocationContext {
   /** How far the invocation has come: one object for all of its contexts. For those who drive agents and commit their events. */
   readonly progress: InvocationProgress;
   /** What the agent did before the run was cut off or paused; undefined for an agent that begins. For those who drive agents. */
-  readonly resumedFrom: AgentPast | undefined;
-  readonly #agent: BaseAgent | undefined;
+  readonly resumedFrom: RecordedExecution | undefined;
+  /** False where no agent has started yet. */
+  readonly #hasAgent: boolean;
   readonly #abort: AbortGuard;
   readonly #parent: InvocationContext | undefined;
-  readonly #place: Place;
-  #isPaused = false;
+  #isPaused: boolean;
   /** True when some event is of this execution. */
   #isHeard: boolean;
 
   private constructor(place: Place) {
-    const { invocation } = place;
-    this.#place = place;
+    const { invocation, agent, abort } = place;
     this.invocation = invocation;
+    this.invocationId = invocation.invocationId;
     this.session = invocation.session;
+    this.runConfig = invocation.runConfig;
+    this.platform = invocation.platform;
     this.plugins = invocation.plugins;
-    this.progress = place.progress;
-    this.#agent = place.agent;
+    this.agent = agent ?? invocation.rootAgent;
+    this.#hasAgent = agent !== undefined;
+    this.#abort = abort;
+    this.abortSignal = abort.signal;
+    this.branch = place.branch;
     this.executionId = place.executionId;
     this.parentExecutionId = place.parentExecutionId;
-    this.branch = place.branch;
     this.extraTools = place.tools ?? NONE;
     this.extraInstructions = place.instructions ?? NONE;
-    this.#abort = place.abort;
-    this.#isHeard = place.isHeard;
-    this.#parent = place.parent;
+    this.progress = place.progress;
     this.resumedFrom = place.resumedFrom;
-    this.abortSignal = place.abort.signal;
+    this.#parent = place.parent;
+    this.#isPaused = false;
+    this.#isHeard = place.isHeard;
   }
 
   /** The context in which an invocation starts: no agent runs yet. */
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: InvocationProgress.create(invocation.resumedFrom?.llmCalls),
+      progress: new InvocationProgress(invocation.resumedFrom?.llmCalls),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
       abort: invocation.abort,
       isHeard: true,
+      parent: undefined,
+      resumedFrom: undefined,
     });
   }
 
   /** The context of an agent that is started from this one. The first agent's execution is the invocation's own. */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
-    const first = this.#agent === undefined;
+    const first = !this.#hasAgent;
     const branch = place.branch ?? this.branch;
-    const resumedFrom = this.invocation.resumedFrom && this.#pastOf(agent, branch);
+    const resumedFrom = this.invocation.resumedFrom && this.#recordedExecutionOf(agent, branch);
     return new InvocationContext({
       invocation: this.invocation,
       progress: this.progress,
@@ -136,7 +147,7 @@ export class InvocationContext {
     const resumedFrom = invocation.resumedFrom?.claim({ parentExecutionId, branch, after: this.#position });
     return new InvocationContext({
       invocation,
-      progress: this.progress.ofPart(),
+      progress: new InvocationProgress(0, this.progress),
       agent: undefined,
       resumedFrom,
       executionId: resumedFrom?.executionId ?? this.#newExecutionId(),
@@ -157,16 +168,16 @@ export class InvocationContext {
   }
 
   /** What the agent did that is started here, in a run that is resumed. Whom it handed over to is known again. */
-  #pastOf(agent: BaseAgent, branch: string | undefined): AgentPast | undefined {
-    const { resumedFrom: invocationPast } = this.invocation;
-    const resumedFrom = this.#agent
-      ? invocationPast?.claim({
+  #recordedExecutionOf(agent: BaseAgent, branch: string | undefined): RecordedExecution | undefined {
+    const { resumedFrom: recorded } = this.invocation;
+    const resumedFrom = this.#hasAgent
+      ? recorded?.claim({
           parentExecutionId: this.#heardExecutionId,
           agentName: agent.name,
           branch,
           after: this.#position,
         })
-      : invocationPast?.claimById(this.executionId, agent.name);
+      : recorded?.claimById(this.executionId, agent.name);
     for (const event of resumedFrom?.events ?? []) this.progress.noteTransfer(event);
     return resumedFrom;
   }
@@ -206,25 +217,12 @@ export class InvocationContext {
     return runSubInvocation(this, request);
   }
 
-  get invocationId(): string {
-    return this.invocation.invocationId;
-  }
-
   get appName(): string {
     return this.session.appName;
   }
 
   get userId(): string {
     return this.session.userId;
-  }
-
-  /** The agent that this context is for; the root agent where none has started yet. */
-  get agent(): BaseAgent {
-    return this.#agent ?? this.invocation.rootAgent;
-  }
-
-  get runConfig(): RunConfig {
-    return this.invocation.runConfig;
   }
 
   get userContent(): Content | undefined {
@@ -234,10 +232,6 @@ export class InvocationContext {
   /** The client's input of a live run; undefined in other runs. */
   get liveRequestQueue(): BaseLiveRequestQueue | undefined {
     return this.invocation.live?.queue;
-  }
-
-  get platform(): Platform {
-    return this.invocation.platform;
   }
 
   get artifactService(): BaseArtifactService | undefined {
@@ -312,12 +306,30 @@ export class InvocationContext {
 
   /** This place with an abort of its own, a fork: for one call that can be stopped while the agent goes on. */
   withAbort(abort: AbortGuard): InvocationContext {
-    return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, abort });
+    return this.#with({ abort });
   }
 
   /** This place in an invocation that differs from its own: for those who run agents beside each other, each with a session of its own. */
   withInvocation(invocation: Invocation): InvocationContext {
-    return new InvocationContext({ ...this.#place, isHeard: this.#isHeard, invocation, parent: this });
+    return this.#with({ invocation, parent: this });
+  }
+
+  #with(changes: Partial<Place>): InvocationContext {
+    return new InvocationContext({
+      invocation: this.invocation,
+      progress: this.progress,
+      agent: this.#hasAgent ? this.agent : undefined,
+      branch: this.branch,
+      executionId: this.executionId,
+      parentExecutionId: this.parentExecutionId,
+      tools: this.extraTools,
+      instructions: this.extraInstructions,
+      abort: this.#abort,
+      isHeard: this.#isHeard,
+      parent: this.#parent,
+      resumedFrom: this.resumedFrom,
+      ...changes,
+    });
   }
 
   /** Says that an event which tells of this error was yielded, so that the runner adds none. */
@@ -337,15 +349,14 @@ export class InvocationContext {
 
   /** An event of this context's agent, with its ids and the time. */
   createEvent(params: EventParams = {}): Event {
-    const { invocation, branch, parentExecutionId } = this;
-    const { platform } = invocation;
+    const { platform, branch, parentExecutionId } = this;
     const nowMs = platform.now();
     this.#isHeard = true;
     const event: { -readonly [K in keyof Event]: Event[K] } = {
       ...params,
       id: params.id ?? platform.newEventId(nowMs),
-      invocationId: invocation.invocationId,
-      author: params.author ?? this.#agent?.name ?? this.appName,
+      invocationId: this.invocationId,
+      author: params.author ?? (this.#hasAgent ? this.agent.name : this.appName),
       timestamp: params.timestamp ?? nowMs / 1000,
       executionId: this.executionId,
       actions: createEventActions(params.partial === true ? undefined : params.actions),

@@ -5,14 +5,6 @@ import type { InvocationContext } from './invocation-context.ts';
 /** Agents that are started in a row, without a model call, before the event loop has its turn. */
 const STARTS_PER_TURN = 64;
 
-/** What an invocation shares with its sub-invocations. */
-interface Shared {
-  llmCalls: number;
-  /** Since a model was asked. */
-  starts: number;
-  committed: WeakSet<Event> | undefined;
-}
-
 /** How far an invocation, or a sub-invocation in it, has come: one object for all of its contexts. */
 export class InvocationProgress {
   ended = false;
@@ -20,40 +12,40 @@ export class InvocationProgress {
   endsItself = false;
   /** The error that an event of the stream already tells of. */
   reportedError: unknown = undefined;
-  readonly #shared: Shared;
+  /** The progress of the run, which counts for its sub-invocations too. */
+  readonly #run: InvocationProgress;
+  #llmCalls: number;
+  /** Agents that were started since a model was asked. */
+  #starts = 0;
+  #committed: WeakSet<Event> | undefined;
   #failure: { readonly error: unknown; readonly context: InvocationContext } | undefined;
   /** Whom executions hand over to, by execution id. */
   #transfers: Map<string, string> | undefined;
 
-  private constructor(shared: Shared) {
-    this.#shared = shared;
-  }
-
-  /** @param llmCalls those that were made before, when the invocation is resumed */
-  static create(llmCalls = 0): InvocationProgress {
-    return new InvocationProgress({ llmCalls, starts: 0, committed: undefined });
-  }
-
-  /** The progress of a sub-invocation. */
-  ofPart(): InvocationProgress {
-    return new InvocationProgress(this.#shared);
+  /**
+   * @param llmCalls those that were made before, when the invocation is resumed
+   * @param run of which the invocation is a part, for a sub-invocation
+   */
+  constructor(llmCalls = 0, run?: InvocationProgress) {
+    this.#llmCalls = llmCalls;
+    this.#run = run ? run.#run : this;
   }
 
   /** Model calls so far, those of sub-invocations included. */
   get llmCalls(): number {
-    return this.#shared.llmCalls;
+    return this.#run.#llmCalls;
   }
 
   /** Counts a model call; a limit of 0 and below is none. @throws LlmCallLimitError when it is one too many */
   countLlmCall(limit: number): void {
-    const shared = this.#shared;
-    if (limit > 0 && shared.llmCalls >= limit) {
+    const run = this.#run;
+    if (limit > 0 && run.#llmCalls >= limit) {
       throw new LlmCallLimitError(
         `the run used up its ${limit} model calls; raise runConfig.maxLlmCalls if it needs more`,
       );
     }
-    shared.llmCalls++;
-    shared.starts = 0;
+    run.#llmCalls++;
+    run.#starts = 0;
   }
 
   /**
@@ -73,9 +65,9 @@ export class InvocationProgress {
    * outside would let nothing else of the process go on, an abort included. Work that asks models waits often enough.
    */
   isTurnDue(): boolean {
-    const shared = this.#shared;
-    if (++shared.starts < STARTS_PER_TURN) return false;
-    shared.starts = 0;
+    const run = this.#run;
+    if (++run.#starts < STARTS_PER_TURN) return false;
+    run.#starts = 0;
     return true;
   }
 
@@ -91,12 +83,12 @@ export class InvocationProgress {
 
   /** Notes an event of a sub-invocation that is complete and committed, or made of one. */
   noteCommitted(event: Event): void {
-    (this.#shared.committed ??= new WeakSet()).add(event);
+    (this.#run.#committed ??= new WeakSet()).add(event);
   }
 
   /** True for an event that was committed within a sub-invocation: whoever sees it come by passes it on as it is. */
   isCommitted(event: Event): boolean {
-    return this.#shared.committed?.has(event) === true;
+    return this.#run.#committed?.has(event) === true;
   }
 
   /** Notes whom an execution hands over to, when its event is committed. */

@@ -16,7 +16,7 @@ import type { Session, SessionKey } from '../session/session.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import type { InvocationPast } from './invocation-past.ts';
+import type { RecordedInvocation } from './recorded-invocation.ts';
 import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
 /** What a message answers of what tools asked a person. */
@@ -65,7 +65,7 @@ export interface Invocation {
   /** Cache of values derived from the session's events, keyed by the module that derives them; dropped with the events. */
   readonly derived: Map<unknown, unknown>;
   /** What is stored of the invocation, when it is resumed. */
-  readonly resumedFrom?: InvocationPast | undefined;
+  readonly resumedFrom?: RecordedInvocation | undefined;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => MaybePromise<void>;
   /** What the session's tool ledger has of an invocation. */

@@ -17,7 +17,7 @@ export interface SubInvocation {
   /** Whether chunks are wanted, when the run streams. */
   readonly streaming: boolean;
   /** Told of the events that are stored already, when a call that was cut off goes on. */
-  readonly onPast?: ((event: Event) => void) | undefined;
+  readonly onRecorded?: ((event: Event) => void) | undefined;
   /** Told when the agent waits, in a run that can be resumed, for an answer that comes in a later message: it is not done. */
   readonly onPause?: (() => void) | undefined;
   /** Stops this agent and nothing else: a fork of the run's abort. Default: the abort of who runs it. */

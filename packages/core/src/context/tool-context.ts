@@ -15,8 +15,8 @@ import { CallbackContext, type CallbackContextParams } from './callback-context.
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
-  /** The tool begins to listen to the client. Settles when the model is told. */
-  readonly began?: (() => Promise<void>) | undefined;
+  /** The tool begins to listen to the client. Settles when the model is told; undefined where that is not told. */
+  began?(): Promise<void> | undefined;
 }
 
 /** What a tool context is made of. */

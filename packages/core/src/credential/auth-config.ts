@@ -2,7 +2,7 @@ import { copyJson } from '../content/copy-json.ts';
 import { isRecord, type JsonObject } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { checkName } from '../session/check-name.ts';
-import { readVendor } from '../event/read-json.ts';
+import { readVendor } from '../event/parse-event.ts';
 
 /** OAuth 2 and OpenID Connect. */
 export interface OAuth2Auth {
@@ -110,7 +110,7 @@ function textsOf(source: Readonly<Record<string, unknown>>, keys: readonly strin
 
 /** The credential in a client's answer; see `BaseCredentialService.readAnswer`. */
 export function readCredential(answer: Readonly<Record<string, unknown>>): AuthCredential | undefined {
-  const given = readVendor(answer, '');
+  const given = readVendor(answer);
   const { exchangedAuthCredential } = given;
   const credential = isRecord(exchangedAuthCredential) ? exchangedAuthCredential : given;
   const { authType } = credential;

@@ -17,8 +17,8 @@ export interface SaveCredentialRequest extends CredentialKey {
  * state or log has them. A credential belongs to the user and is shared by all of their sessions.
  *
  * What is given and taken is a copy. No method writes a credential to a log, or into the message of an error. Each rejects with an
- * InvalidRequestError for a key that cannot be one, and with a CredentialBusyError (retryable) when the storage stays locked; either
- * changes nothing. What was acknowledged is so for every process that shares the storage.
+ * InvalidRequestError for a key that cannot be one, which changes nothing, and with a StorageError when the storage cannot be used: it is
+ * locked, full or cannot be reached. What was acknowledged is so for every process that shares the storage.
  */
 export abstract class BaseCredentialService {
   /** The credential, or undefined when there is none. */

@@ -169,7 +169,9 @@ export function faultOf({ kind }: Field, value: unknown): string | undefined {
     case 'integer':
       return Number.isSafeInteger(value) ? undefined : wanted('an integer', value);
     case 'seconds':
-      return secondsFault(value);
+      return typeof value === 'number' && value >= MIN_SECONDS && value <= MAX_SECONDS
+        ? undefined
+        : secondsFault(value);
     case 'list':
       return Array.isArray(value) ? undefined : wanted('a list', value);
     case 'data':
@@ -200,14 +202,14 @@ export function limitFaultOf({ limits }: Field, value: unknown): string | undefi
   return undefined;
 }
 
-function secondsFault(value: unknown): string | undefined {
+function secondsFault(value: unknown): string {
   if (typeof value !== 'number' || !Number.isFinite(value)) {
     return wanted('a number of seconds since the epoch', value);
   }
   if (value > MAX_SECONDS) {
     return `${value} is past the year 9999; timestamps are in seconds, was this milliseconds?`;
   }
-  return value < MIN_SECONDS ? `${value} is before the year 1; timestamps are in seconds` : undefined;
+  return `${value} is before the year 1; timestamps are in seconds`;
 }
 
 function wanted(what: string, value: unknown): string {

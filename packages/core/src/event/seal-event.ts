@@ -1,18 +1,10 @@
 import type { Content, FunctionCall, FunctionResponse, Part } from '../content/content.ts';
-import {
-  copyField,
-  isEmptyObject,
-  isPlainObject,
-  isSealedAs,
-  type JsonWalk,
-  markSealed,
-  NOTHING,
-} from '../content/json-walk.ts';
+import { copyValue, isPlainObject, isSealedAs, JsonWalk, markSealed, NOTHING } from '../content/copy-json.ts';
 import { InvalidEventError } from '../errors.ts';
 import { type Event, STRUCTURED_OUTPUT } from './event.ts';
 import type { EventActions } from './event-actions.ts';
 import { ACTIONS, CONTENT, EVENT, PART } from './event-shape.ts';
-import { DATA, type Field, SECONDS } from './field.ts';
+import { DATA, faultOf, type Field, SECONDS } from './field.ts';
 
 /** How to seal. */
 export interface SealEventOptions {
@@ -40,18 +32,16 @@ export function sealEvent(event: Event, { checkBytes = false }: SealEventOptions
  */
 export function sealContent(content: Content): Content {
   const copy = sealUsualContent(content) ?? sealByField(CONTENT, content, 'content', 1, false);
-  markSealed(copy, CONTENT);
+  if (copy !== content) markSealed(copy, CONTENT);
   return copy;
 }
 
 function sealByField<T extends object>(field: Field<T>, value: T, root: string, depth: number, checkBytes: boolean): T {
-  const walk: JsonWalk = { freezes: true, toJson: false, checkBytes, reason: undefined, keys: [] };
-  const copy = copyField(value, walk, depth, field) as T | undefined;
+  const walk = new JsonWalk({ freezes: true, toJson: false, checkBytes });
+  const copy = copyValue(value, walk, depth, field) as T | undefined;
   if (!copy) {
-    const path = walk.keys.reduce(
-      (at: string, key) => (typeof key === 'number' ? `${at}[${key}]` : `${at}.${key}`),
-      root,
-    );
+    const keys = walk.keys?.toReversed() ?? [];
+    const path = keys.reduce((at: string, key) => (typeof key === 'number' ? `${at}[${key}]` : `${at}.${key}`), root);
     throw new InvalidEventError(`${path}: ${walk.reason}`, { path });
   }
   return copy;
@@ -63,23 +53,22 @@ function sealByField<T extends object>(field: Field<T>, value: T, root: string, 
  * the walk decides, and words the fault. A test compares the two.
  */
 
-/** A walk whose fault nobody reads. It is written to only when it fails. */
-const walk: JsonWalk = { freezes: true, toJson: false, checkBytes: false, reason: undefined, keys: [] };
+/** The walk of what is inside of a usual event. Nobody reads its fault. */
+const inner = new JsonWalk({ freezes: true, toJson: false, checkBytes: false });
 
 const NO_ACTIONS: EventActions = Object.freeze({ stateDelta: NOTHING, artifactDelta: NOTHING });
 
 function sealUsualEvent(event: Event): Event | undefined {
   if (!isPlainObject(event)) return undefined;
-  const { id, invocationId, author, executionId, content: given } = event;
-  if (!isText(id) || !isText(invocationId) || !isText(author) || !isText(executionId)) return undefined;
-  const timestamp = sealMember(event.timestamp, 1, SECONDS);
-  if (timestamp === undefined) return undefined;
+  const { id, invocationId, author, timestamp, executionId, content: given } = event;
+  if (typeof id !== 'string' || typeof invocationId !== 'string' || typeof author !== 'string') return undefined;
+  if (typeof executionId !== 'string' || faultOf(SECONDS, timestamp) !== undefined) return undefined;
   const actions = sealUsualActions(event.actions);
   const content = given && sealUsualContent(given);
   if (!actions || (!content && given !== undefined)) return undefined;
   const copy: Record<string, unknown> = content
-    ? { id, invocationId, author, timestamp, executionId, content, actions }
-    : { id, invocationId, author, timestamp, executionId, actions };
+    ? { id, invocationId, author, timestamp: timestamp + 0, executionId, content, actions }
+    : { id, invocationId, author, timestamp: timestamp + 0, executionId, actions };
   for (const key in event) {
     switch (key) {
       case 'id':
@@ -94,7 +83,7 @@ function sealUsualEvent(event: Event): Event | undefined {
     const value = event[key as keyof Event];
     if (value === undefined) continue;
     const field = EVENT.fields?.[key];
-    const sealed = field && value !== null ? sealMember(value, 1, field) : undefined;
+    const sealed = field && value !== null ? copyValue(value, inner, 1, field) : undefined;
     if (sealed === undefined) return undefined;
     copy[key] = sealed;
   }
@@ -103,24 +92,25 @@ function sealUsualEvent(event: Event): Event | undefined {
 
 function sealUsualActions(actions: EventActions): EventActions | undefined {
   if (!isPlainObject(actions)) return undefined;
+  let empty = 0;
   for (const key in actions) {
     const value = actions[key as keyof EventActions];
-    if ((key === 'stateDelta' || key === 'artifactDelta') && isEmptyObject(value)) continue;
-    return sealMember(actions, 1, ACTIONS);
+    const isEmptyDelta = (key === 'stateDelta' || key === 'artifactDelta') && isPlainObject(value) && hasOnly(value);
+    if (!isEmptyDelta) return copyValue(actions, inner, 1, ACTIONS) as EventActions | undefined;
+    empty++;
   }
-  const isWhole = Object.hasOwn(actions, 'stateDelta') && Object.hasOwn(actions, 'artifactDelta');
-  return isWhole ? NO_ACTIONS : undefined;
+  return empty === 2 ? NO_ACTIONS : undefined;
 }
 
 function sealUsualContent(content: Content): Content | undefined {
   if (!isPlainObject(content)) return undefined;
   if (isSealedAs(CONTENT, content)) return content;
   const { role, parts } = content;
-  if (!isText(role) || !Array.isArray(parts) || !hasOnly(content, 'role', 'parts')) return undefined;
-  const copies = parts.slice();
-  for (let index = 0; index < parts.length; index++) {
-    const part = parts[index];
-    const copy = part && (sealUsualPart(part) ?? sealMember(part, 3, PART));
+  if (typeof role !== 'string' || !Array.isArray(parts) || !hasOnly(content, 'role', 'parts')) return undefined;
+  const copies = [...parts];
+  for (let index = 0; index < copies.length; index++) {
+    const part = copies[index];
+    const copy = part && (sealUsualPart(part) ?? (copyValue(part, inner, 3, PART) as Part | undefined));
     if (!copy) return undefined;
     copies[index] = copy;
   }
@@ -131,7 +121,7 @@ function sealUsualContent(content: Content): Content | undefined {
 function sealUsualPart(part: Part): Part | undefined {
   if (!isPlainObject(part)) return undefined;
   const { text, functionCall, functionResponse } = part;
-  if (isText(text)) return hasOnly(part, 'text') ? Object.freeze({ text }) : undefined;
+  if (typeof text === 'string') return hasOnly(part, 'text') ? Object.freeze({ text }) : undefined;
   if (functionCall) return hasOnly(part, 'functionCall') ? sealUsualCall(functionCall) : undefined;
   if (functionResponse) return hasOnly(part, 'functionResponse') ? sealUsualResponse(functionResponse) : undefined;
   return undefined;
@@ -140,37 +130,26 @@ function sealUsualPart(part: Part): Part | undefined {
 function sealUsualCall(call: FunctionCall): Part | undefined {
   if (!isPlainObject(call) || !hasOnly(call, 'id', 'name', 'args')) return undefined;
   const { id, name } = call;
-  const args = call.args && sealMember(call.args, 5, DATA);
-  return isText(id) && isText(name) && args
-    ? Object.freeze({ functionCall: Object.freeze({ id, name, args }) })
-    : undefined;
+  const args = sealData(call.args);
+  if (typeof id !== 'string' || typeof name !== 'string' || !args) return undefined;
+  return Object.freeze({ functionCall: Object.freeze({ id, name, args }) });
 }
 
-function sealUsualResponse(called: FunctionResponse): Part | undefined {
-  if (!isPlainObject(called) || !hasOnly(called, 'id', 'name', 'response')) return undefined;
-  const { id, name } = called;
-  const response = called.response && sealMember(called.response, 5, DATA);
-  return isText(id) && isText(name) && response
-    ? Object.freeze({ functionResponse: Object.freeze({ id, name, response }) })
-    : undefined;
+function sealUsualResponse(answer: FunctionResponse): Part | undefined {
+  if (!isPlainObject(answer) || !hasOnly(answer, 'id', 'name', 'response')) return undefined;
+  const { id, name } = answer;
+  const response = sealData(answer.response);
+  if (typeof id !== 'string' || typeof name !== 'string' || !response) return undefined;
+  return Object.freeze({ functionResponse: Object.freeze({ id, name, response }) });
 }
 
-/** The frozen copy of a value so deep in the event; undefined for one that is not what the field says. */
-function sealMember<T>(value: T, depth: number, field: Field): T | undefined {
-  const copy = copyField(value, walk, depth, field);
-  if (copy === undefined) {
-    walk.reason = undefined;
-    walk.keys.length = 0;
-  }
-  return copy as T | undefined;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
+/** The arguments of a call and the data of a response, which are user data so deep in an event. */
+function sealData(data: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  return copyValue(data, inner, 5, DATA) as Record<string, unknown> | undefined;
 }
 
 /** True for an object with no keys but these. */
-function hasOnly(value: object, one: string, two?: string, three?: string): boolean {
+function hasOnly(value: object, one?: string, two?: string, three?: string): boolean {
   for (const key in value) if (key !== one && key !== two && key !== three) return false;
   return true;
 }

@@ -22,10 +22,17 @@ export function serializeEvent(event: Event, options: SerializeEventOptions = {}
 
 /** True when `JSON.stringify` of the event is its wire form already, which is so for nearly every event the runtime makes. */
 function isTidy(event: Event): boolean {
-  for (const key in event) if (key !== 'actions' && isBlank(event[key as keyof Event])) return false;
   const { actions } = event;
-  for (const key in actions) if (!isDelta(key) && isBlank(actions[key as keyof Event['actions']])) return false;
-  return actions?.stateDelta !== undefined && actions.artifactDelta !== undefined;
+  if (!actions?.stateDelta || !actions.artifactDelta) return false;
+  for (const key in event) {
+    const value = event[key as keyof Event];
+    if (typeof value === 'object' && key !== 'actions' && isBlank(value)) return false;
+  }
+  for (const key in actions) {
+    if (key === 'stateDelta' || key === 'artifactDelta') continue;
+    if (isBlank(actions[key as keyof Event['actions']])) return false;
+  }
+  return true;
 }
 
 function tidy(event: Event): Record<string, unknown> {
@@ -34,10 +41,6 @@ function tidy(event: Event): Record<string, unknown> {
     ...withoutBlanks(event),
     actions: { ...withoutBlanks(signals), stateDelta: stateDelta ?? {}, artifactDelta: artifactDelta ?? {} },
   };
-}
-
-function isDelta(key: string): boolean {
-  return key === 'stateDelta' || key === 'artifactDelta';
 }
 
 function withoutBlanks(value: object): Record<string, unknown> {

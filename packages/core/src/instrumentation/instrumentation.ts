@@ -142,23 +142,32 @@ export class ObservedOperation {
  * Runs the steps of a generator inside an operation, which ends with it.
  *
  * @param abortSignal ends the operation when it fires: neither the generator nor its reader need listen to it
+ * @param onValue called with each value before its reader gets it
  */
 export function observeGenerator<T>(
   operation: ObservedOperation,
   inner: AsyncGenerator<T, void, void>,
   abortSignal: AbortSignal,
+  onValue?: (value: T) => void,
 ): AsyncGenerator<T, void, void> {
-  return new ObservedGenerator(operation, inner, abortSignal);
+  return new ObservedGenerator(operation, inner, abortSignal, onValue);
 }
 
 class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
   readonly #operation: ObservedOperation;
   readonly #inner: AsyncGenerator<T, void, void>;
+  readonly #onValue: ((value: T) => void) | undefined;
   #isWorking = false;
 
-  constructor(operation: ObservedOperation, inner: AsyncGenerator<T, void, void>, abortSignal: AbortSignal) {
+  constructor(
+    operation: ObservedOperation,
+    inner: AsyncGenerator<T, void, void>,
+    abortSignal: AbortSignal,
+    onValue: ((value: T) => void) | undefined,
+  ) {
     this.#operation = operation;
     this.#inner = inner;
+    this.#onValue = onValue;
     abortSignal.addEventListener('abort', this.#onAbort, { once: true });
     operation.onEnd = () => abortSignal.removeEventListener('abort', this.#onAbort);
   }
@@ -190,6 +199,7 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     try {
       const result = await this.#operation.run(step);
       if (result.done === true) this.#operation.succeed();
+      else this.#onValue?.(result.value);
       return result;
     } catch (error) {
       this.#operation.fail(error);

@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
-import type { RunConfig } from '../agent/run-config.ts';
+import type { RunBounds, RunConfig } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { Event } from '../event/event.ts';
@@ -15,6 +15,8 @@ export interface RunLiveParams {
   /** The client's input, before and during the run. For this run alone; closing it ends the run. */
   readonly liveRequestQueue: BaseLiveRequestQueue;
   readonly runConfig?: RunConfig | undefined;
+  /** Applied over `runConfig` and the runner's defaults. */
+  readonly bounds?: RunBounds | undefined;
   /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /** Aborts the run, which then throws RunAbortedError. */

@@ -78,8 +78,8 @@ export interface DeleteMemoriesRequest {
  * of the user's memories have it; the memory with the highest sum is first, of equal ones the later said, then the later added.
  *
  * What is given and what is found are copies: changing them changes nothing stored. Every method throws InvalidRequestError for a
- * malformed, empty or over-long (256 bytes) name, and MemoryBusyError (retryable) when the storage stays locked; either changes
- * nothing.
+ * malformed, empty or over-long (256 bytes) name, which changes nothing, and StorageError when the storage cannot be used: it is locked,
+ * full or cannot be reached.
  */
 export abstract class BaseMemoryService {
   /**

@@ -24,7 +24,7 @@ export interface Platform {
 /** The platform of a plain web-standard runtime: its clock, its random source, its timers. */
 export const systemPlatform: Platform = {
   now: () => Date.now(),
-  newEventId: (nowMs = Date.now()) => uuidV7(nowMs),
+  newEventId: uuidV7,
   newUuid: uuidV4,
   schedule(delayMs, callback, { idle = false } = {}) {
     const timer: unknown = setTimeout(callback, delayMs);

@@ -1,4 +1,4 @@
-const POOL_BYTES = 4096;
+const POOL_BYTES = 8192;
 const pool = new Uint8Array(POOL_BYTES);
 const random = new DataView(pool.buffer);
 let used = POOL_BYTES;
@@ -17,13 +17,8 @@ function takeRandom(count: number): number {
 const DIGITS = '0123456789abcdef';
 const DASH = 45;
 
-/** The character code of the first hex digit of a random byte. */
-function high(at: number): number {
-  return DIGITS.charCodeAt(random.getUint8(at) >> 4);
-}
-
-/** The character code of the second hex digit of a random byte. */
-function low(at: number): number {
+/** The character code of a random hex digit. */
+function digit(at: number): number {
   return DIGITS.charCodeAt(random.getUint8(at) & 15);
 }
 
@@ -33,45 +28,41 @@ function variant(at: number): number {
 }
 
 let lastTime = -1;
-let lastDigits = '';
-
 /** The 12 hex digits of a millisecond, kept because ids come many to the millisecond. */
-function timeDigits(timeMs: number): string {
-  if (timeMs !== lastTime) {
-    lastDigits = Math.floor(timeMs).toString(16).padStart(12, '0');
-    lastTime = timeMs;
-  }
-  return lastDigits;
-}
+let timeDigits = '';
 
 // Both write an id with one call and not as a sum of its pieces: that allocates a tenth, and events are full of ids.
 
-/** A UUID version 7 (RFC 9562) for a time in milliseconds since the epoch. Ids of one millisecond are in no order. */
-export function uuidV7(timeMs: number): string {
-  const time = timeDigits(timeMs);
-  const at = takeRandom(10);
+/** A UUID version 7 (RFC 9562) for a time in milliseconds since the epoch, now if none is given. Ids of one millisecond are in no order. */
+export function uuidV7(timeMs: number = Date.now()): string {
+  if (timeMs !== lastTime) {
+    timeDigits = Math.floor(timeMs).toString(16).padStart(12, '0');
+    lastTime = timeMs;
+  }
+  const time = timeDigits;
+  const at = takeRandom(19);
   // oxfmt-ignore
   return String.fromCharCode(
     time.charCodeAt(0), time.charCodeAt(1), time.charCodeAt(2), time.charCodeAt(3),
     time.charCodeAt(4), time.charCodeAt(5), time.charCodeAt(6), time.charCodeAt(7), DASH,
     time.charCodeAt(8), time.charCodeAt(9), time.charCodeAt(10), time.charCodeAt(11), DASH,
-    DIGITS.charCodeAt(7), low(at), high(at + 1), low(at + 1), DASH,
-    variant(at + 2), low(at + 2), high(at + 3), low(at + 3), DASH,
-    high(at + 4), low(at + 4), high(at + 5), low(at + 5), high(at + 6), low(at + 6),
-    high(at + 7), low(at + 7), high(at + 8), low(at + 8), high(at + 9), low(at + 9),
+    DIGITS.charCodeAt(7), digit(at), digit(at + 1), digit(at + 2), DASH,
+    variant(at + 3), digit(at + 4), digit(at + 5), digit(at + 6), DASH,
+    digit(at + 7), digit(at + 8), digit(at + 9), digit(at + 10), digit(at + 11), digit(at + 12),
+    digit(at + 13), digit(at + 14), digit(at + 15), digit(at + 16), digit(at + 17), digit(at + 18),
   );
 }
 
 /** A random UUID, version 4. */
 export function uuidV4(): string {
-  const at = takeRandom(16);
+  const at = takeRandom(31);
   // oxfmt-ignore
   return String.fromCharCode(
-    high(at), low(at), high(at + 1), low(at + 1), high(at + 2), low(at + 2), high(at + 3), low(at + 3), DASH,
-    high(at + 4), low(at + 4), high(at + 5), low(at + 5), DASH,
-    DIGITS.charCodeAt(4), low(at + 6), high(at + 7), low(at + 7), DASH,
-    variant(at + 8), low(at + 8), high(at + 9), low(at + 9), DASH,
-    high(at + 10), low(at + 10), high(at + 11), low(at + 11), high(at + 12), low(at + 12),
-    high(at + 13), low(at + 13), high(at + 14), low(at + 14), high(at + 15), low(at + 15),
+    digit(at), digit(at + 1), digit(at + 2), digit(at + 3), digit(at + 4), digit(at + 5), digit(at + 6), digit(at + 7), DASH,
+    digit(at + 8), digit(at + 9), digit(at + 10), digit(at + 11), DASH,
+    DIGITS.charCodeAt(4), digit(at + 12), digit(at + 13), digit(at + 14), DASH,
+    variant(at + 15), digit(at + 16), digit(at + 17), digit(at + 18), DASH,
+    digit(at + 19), digit(at + 20), digit(at + 21), digit(at + 22), digit(at + 23), digit(at + 24),
+    digit(at + 25), digit(at + 26), digit(at + 27), digit(at + 28), digit(at + 29), digit(at + 30),
   );
 }

@@ -13,7 +13,7 @@ export function checkName(field: string, value: unknown, maxBytes: number = MAX_
 }
 
 /** What is wrong with a name; undefined when it can be stored. */
-export function nameFault(value: unknown, maxBytes: number): string | undefined {
+export function nameFault(value: unknown, maxBytes: number = MAX_NAME_BYTES): string | undefined {
   if (typeof value !== 'string') return `must be text, is ${value === null ? 'null' : typeof value}`;
   if (value === '') return 'is empty';
   if (value.includes('\0')) return 'holds a NUL character';

@@ -1,13 +1,12 @@
 import type { SessionKey } from './session.ts';
 
-/**
- * A resumable run that was begun and is not over: it is under way, or its process ended before it did. A session has at most one.
- */
-export interface OpenRun extends SessionKey {
-  readonly invocationId: string;
+/** The state of an open run. */
+export interface OpenRunState {
+  /** True if the run can be resumed after its process was lost. Other runs are closed instead. */
+  readonly resumable: boolean;
   /**
-   * How often a lease was taken for it, those left out that were released `uncounted`: 1 for a run that is under way for the first time,
-   * more for one whose processes were lost.
+   * How often the run was begun or continued, without those times that were released `uncounted`: 1 for a run that is under way for the
+   * first time, more for one whose processes were lost.
    */
   readonly attempts: number;
   /**
@@ -15,6 +14,29 @@ export interface OpenRun extends SessionKey {
    * and the run was left.
    */
   readonly heldUntilMs: number;
+}
+
+/**
+ * A run that was begun and has not ended: it is under way, or its process ended before it did. A session has at most one. A run that
+ * waits for an answer has ended its work, and is not open.
+ */
+export interface OpenRun extends SessionKey, OpenRunState {
+  readonly invocationId: string;
+}
+
+/** The record of one run of a session. */
+export interface RunRecord {
+  readonly invocationId: string;
+  /** The session's sequence number of the run's first event, which is the user's message. */
+  readonly firstSeq: number;
+  /** Present while the run is open. */
+  readonly open?: OpenRunState;
+}
+
+/** Names a run of a session. */
+export interface FindRunRequest extends SessionKey {
+  /** The run's invocation id, or a request id that it was begun or continued with. */
+  readonly id: string;
 }
 
 /** Lists open runs, by user id and session id. */

@@ -9,7 +9,7 @@ export interface SessionLease extends SessionKey {
   readonly epoch: number;
   /** Milliseconds after which the lease may be taken over unless it is renewed. Every append renews it. */
   readonly ttlMs: number;
-  /** The run that it was taken for. */
+  /** The run that `beginRun` took it for. Absent for no run. */
   readonly invocationId?: string;
 }
 
@@ -29,10 +29,6 @@ export interface AcquireLeaseRequest extends SessionKey {
   readonly waitMs?: number;
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
-  /** The run that the lease is for. Getting it ends the session's open run, if it is another one. Absent for no run. */
-  readonly invocationId?: string | undefined;
-  /** True when the run can go on after its process is gone: getting the lease makes it the session's open run. Default false. */
-  readonly resumable?: boolean | undefined;
 }
 
 /**
@@ -43,6 +39,11 @@ export type LeaveOpen = boolean | 'uncounted';
 
 /** How a lease is given back. */
 export interface ReleaseLeaseOptions {
-  /** Default false: the run is over. */
+  /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
+  /**
+   * Ids of runs and requests that the session forgets: those that `beginRun` recorded for this lease and of which nothing was stored
+   * after all. Default none.
+   */
+  readonly forget?: readonly string[] | undefined;
 }

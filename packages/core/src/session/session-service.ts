@@ -2,7 +2,7 @@ import type { Event } from '../event/event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { ListOpenRunsRequest, ListOpenRunsResponse } from './open-run.ts';
+import type { FindRunRequest, ListOpenRunsRequest, ListOpenRunsResponse, RunRecord } from './open-run.ts';
 import type { AcquireLeaseRequest, LeaveOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
@@ -98,8 +98,14 @@ export interface AppendEventRequest {
 
 /** Begins a run. */
 export interface BeginRunRequest extends AcquireLeaseRequest {
-  /** The run that the lease is for. */
+  /** The run that the lease is for. It becomes the session's open run. */
   readonly invocationId: string;
+  /** The caller's own id for its request: a second begin with it is refused, unless it is of the same run. At most 256 bytes. */
+  readonly requestId?: string | undefined;
+  /** True if the run can be resumed after its process was lost. Default false. Ignored when an open run is continued. */
+  readonly resumable?: boolean | undefined;
+  /** Continues a run of the session, which may be open or not, and is refused for any other. Default false: a new run. */
+  readonly continues?: boolean | undefined;
   /** Creates the session, without state, if it does not exist. Default false. */
   readonly create?: boolean | undefined;
   /** Which of the events before the message to read. Default: all of them. */
@@ -119,6 +125,10 @@ export interface BegunRun {
   readonly session: Session;
   /** The message as it is stored; undefined when none was given. */
   readonly message: Event | undefined;
+  /** The session's sequence number of the run's first event: that of the message, or of the next event, for a new run. */
+  readonly firstSeq: number;
+  /** Whether the run was the session's open run already. */
+  readonly wasOpen: boolean;
 }
 
 /** Ends a run. */
@@ -127,7 +137,7 @@ export interface EndRunRequest {
   readonly session: Session;
   /** Appended before the session is released. */
   readonly event?: Event | undefined;
-  /** Default false: the run is over. */
+  /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
 }
 
@@ -145,6 +155,10 @@ export interface ListToolCallsRequest extends SessionKey {
  *
  * The methods that a run calls return a value or a promise: a back end that can answer at once does, and a turn then waits for
  * nothing. The same holds for their errors, which are thrown at once or reject the promise: `await` the call inside the `try`.
+ *
+ * Every method throws StorageError when the storage cannot be used: it cannot be reached, does not answer in time, is full or is locked.
+ * The call may have had its effect all the same. An append, a ledger entry, a renewal, a release and the end of a run can be repeated as they
+ * are: what happened already is not done twice.
  */
 export abstract class BaseSessionService {
   /**
@@ -196,7 +210,7 @@ export abstract class BaseSessionService {
   /**
    * Stores an exported session, in one transaction, so that reading it gives what was exported. Of the app's and the user's state
    * only keys are written that are not there. A time of the last update that is still to come, by a clock that was ahead, is now.
-   * The session has no lease. The records are read to their end before anything is stored, so one session is in memory as a
+   * The session has no lease and no open run; its runs and their requests are known by the ids in its events. The records are read to their end before anything is stored, so one session is in memory as a
    * whole; an error of their own is passed on.
    * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
    * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives, events that `appendEvent`
@@ -205,7 +219,7 @@ export abstract class BaseSessionService {
    */
   abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
-  /** Removes the session with its events, state, lease, open run and ledger. The user's and the app's state stay. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, runs and ledger. The user's and the app's state stay. Absent: a no-op. */
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
@@ -224,10 +238,18 @@ export abstract class BaseSessionService {
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
 
   /**
-   * Takes the session for a run, reads it and appends the message, in one transaction: `acquireLease`, `getSession` and `appendEvent`
-   * in one call. While the session is busy the call waits as `acquireLease` does, outside of any transaction. Of several callers
-   * that create one session, one creates it and all get it, one after the other. A message whose id is stored already is not
-   * appended again: the run begins, and gets the stored event.
+   * Takes the session for a run, records the run, reads the session and appends the message, in one transaction. While the session is
+   * busy the call waits as `acquireLease` does, outside of any transaction. Of several callers that create one session, one creates
+   * it and all get it, one after the other.
+   *
+   * The run becomes the session's open run, and stays that until its lease is released, unless that leaves it open, or until the session
+   * is deleted. A new run and its `requestId` are known to `findRun` from then on. Safe to repeat with the same ids: a message whose id
+   * is stored already is not appended again, and the run gets the stored event.
+   *
+   * @throws RequestKnownError at once when `requestId` is known as that of another run; nothing is changed
+   * @throws RunNotFoundError at once with `continues`, when the session has no such run; nothing is changed
+   * @throws UnfinishedRunError when another run is open in the session, once the lease could be had: after the wait with `onBusy:
+   * 'queue'`, at once with `interrupt`; nothing is changed, and who holds the session keeps it
    * @throws SessionNotFoundError without `create`
    * @throws whatever `acquireLease` and `appendEvent` throw; nothing is changed then: no session created, no lease given, no run open
    */
@@ -254,12 +276,14 @@ export abstract class BaseSessionService {
   /** Keeps the lease for another `ttlMs`. @throws StaleWriterError when it is no longer the session's */
   abstract renewLease(lease: SessionLease): MaybePromise<void>;
 
-  /** Lets the next one in, and ends the open run that the lease was for. Releasing a lease that is no longer the session's is a no-op. */
+  /** Lets the next one in, and ends the run that the lease was for. Releasing a lease that is no longer the session's is a no-op. */
   abstract releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): MaybePromise<void>;
 
+  /** Finds a run of the session. Undefined for an id that is not known, and for a session that does not exist. */
+  abstract findRun(request: FindRunRequest): MaybePromise<RunRecord | undefined>;
+
   /**
-   * A page of the app's open runs. A run stays open until its lease is released, unless that leaves it open; until another run gets
-   * the session; or until the session is deleted. A lease for no run, and an append without a lease, leave it as it is.
+   * A page of the app's open runs, resumable or not. A lease for no run, and an append without a lease, leave them as they are.
    * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
    */
   abstract listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse>;

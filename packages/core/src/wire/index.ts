@@ -1,7 +1,8 @@
 // What an HTTP server takes and gives: request bodies, read and checked, and the JSON Schemas of its OpenAPI document.
 
-export { isDeeperThan } from '../content/json-depth.ts';
+export { isDeeperThan } from '../content/json.ts';
 export {
+  checkNoRunConfig,
   readCreateSessionRequest,
   readPatchSessionRequest,
   readRewindSessionRequest,

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidRequestError } from '../errors.ts';
+import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
 import {
   readCreateSessionRequest,
   readPatchSessionRequest,
   readRewindSessionRequest,
   readRunRequest,
 } from './request-bodies.ts';
+import { RUN_BODY } from './wire-shapes.ts';
 
 const RUN = { appName: 'app', userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [{ text: 'hi' }] } };
 const deep = (levels: number): unknown => (levels === 0 ? 0 : [deep(levels - 1)]);
@@ -52,6 +54,28 @@ describe('the body of a run', () => {
     expect(readRunRequest({ ...RUN, functionCallEventId: 'x', someday: {} })).toEqual(RUN);
   });
 
+  test.each([...RUN_CONFIG_OPTIONS, 'runConfig'])(
+    'refuses %s of the run config, unless it is a field of the body',
+    (option) => {
+      if (Object.hasOwn(RUN_BODY.fields ?? {}, option)) return;
+      const snake = option.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      for (const name of [option, snake]) {
+        for (const value of [2, 'x', {}, false]) {
+          const read = (): unknown => readRunRequest({ ...RUN, [name]: value });
+          expect(read).toThrow(InvalidRequestError);
+          expect(read).toThrow(
+            new RegExp(`^${name}: is decided by the server.* new Runner\\(.* hook runConfig of createServer`),
+          );
+        }
+        expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);
+      }
+    },
+  );
+
+  test('says what a client writes instead', () => {
+    expect(() => readRunRequest({ ...RUN, streaming_mode: 'sse' })).toThrow(/a client writes streaming at \/run_sse$/);
+  });
+
   test.each([
     [{ appName: 5 }, 'appName: must be a string, is the number 5'],
     [{ userId: '' }, 'userId: must not be empty'],
@@ -59,7 +83,7 @@ describe('the body of a run', () => {
     [{ newMessage: { parts: 'hi' } }, 'newMessage.parts: must be a list, is a string'],
     [
       { newMessage: { parts: [{ text: 5 }, { text: 6 }] } },
-      'newMessage.parts[0].text: must be a string, is the number 5',
+      'newMessage.parts[0].text: must be a string, is the number 5; newMessage.parts[1].text: must be a string, is the number 6',
     ],
     [
       { newMessage: { parts: [{ inlineData: { data: '*' } }] } },
@@ -81,7 +105,7 @@ describe('the body of a run', () => {
       { newMessage: { parts: [{ mediaResolution: 5 }] } },
       'newMessage.parts[0].mediaResolution: must be a string or an object, is the number 5',
     ],
-    [{ newMessage: deep(300) }, 'newMessage: is nested deeper than 250 levels'],
+    [{ newMessage: deep(300) }, 'body: is nested deeper than 250 levels'],
     [{ streaming: 'true' }, 'streaming: must be true or false, is a string'],
     [{ stateDelta: [] }, 'stateDelta: must be an object, is a list'],
     [{ customMetadata: 'x' }, 'customMetadata: must be an object, is a string'],
@@ -104,7 +128,7 @@ describe('the body of a run', () => {
   test('is refused with three faults and the number of the others', () => {
     expect(() => readRunRequest({ streaming: 1 })).toThrow(
       new InvalidRequestError(
-        'appName: must be a string, is missing; userId: must be a string, is missing; sessionId: must be a string, is missing; and 1 more',
+        'streaming: must be true or false, is the number 1; appName: must be a string, is missing; userId: must be a string, is missing; and 1 more',
       ),
     );
   });

@@ -1,9 +1,8 @@
-import { describeKind, isRecord } from '../content/json.ts';
-import { InvalidEventError, InvalidRequestError } from '../errors.ts';
-import { CONTENT } from '../event/event-shape.ts';
-import { type Field, faultOf } from '../event/field.ts';
-import { readContent, readEvent } from '../event/parse-event.ts';
-import { readField } from '../event/read-json.ts';
+import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
+import { isRecord } from '../content/json.ts';
+import { InvalidRequestError } from '../errors.ts';
+import type { Field } from '../event/field.ts';
+import { readJson } from '../event/parse-event.ts';
 import {
   CREATE_SESSION_BODY,
   type CreateSessionRequest,
@@ -18,9 +17,55 @@ import {
 /** Faults that a message names; a body can have any number of them. */
 const MAX_FAULTS = 3;
 
-/** @throws InvalidRequestError */
+/** @throws InvalidRequestError, also for a field that is an option of the run config which a client cannot set */
 export function readRunRequest(body: unknown): RunRequest {
+  if (isRecord(body)) checkNoRunConfig(body, RUN_BODY.fields ?? {});
   return readBody(RUN_BODY, body);
+}
+
+/** What a client says in place of an option of the run config. */
+const SAID_OTHERWISE: Readonly<Record<string, string>> = {
+  streamingMode: 'streaming at /run_sse',
+  responseModalities: 'modalities at /run_live',
+  proactivity: 'proactive_audio at /run_live',
+  sessionResumption: 'enable_session_resumption at /run_live',
+};
+
+/** The names of all options of the run config, and of the run config itself, in either spelling. */
+const OPTION_NAMES: ReadonlySet<string> = /* @__PURE__ */ new Set(
+  ['runConfig', ...RUN_CONFIG_OPTIONS].flatMap((name) => [name, toSnakeCase(name)]),
+);
+
+/**
+ * Refuses names of options of the run config in a request, in either spelling: a client that sends one would take its value to be in force.
+ * Null is the same as leaving a name out.
+ *
+ * @param fields what the request may have, by its names in camel case
+ * @throws InvalidRequestError that says how a server sets the option
+ */
+export function checkNoRunConfig(
+  request: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
+): void {
+  for (const name in request) {
+    if (!OPTION_NAMES.has(name) || request[name] === null) continue;
+    const option = toCamelCase(name);
+    if (Object.hasOwn(fields, option)) continue;
+    const instead = Object.hasOwn(SAID_OTHERWISE, option) ? `; a client writes ${SAID_OTHERWISE[option]}` : '';
+    const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
+    throw new InvalidRequestError(
+      `${name}: is decided by the server, not by a request: for all runs of an app by new Runner({ runConfig: ${set} }), ` +
+        `for one request by the hook runConfig of createServer${instead}`,
+    );
+  }
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+}
+
+function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** No body at all is an empty one. @throws InvalidRequestError */
@@ -43,41 +88,9 @@ export function readRewindSessionRequest(body: unknown): RewindSessionRequest {
  * @throws InvalidRequestError that names each path at fault and what it must be: `newMessage.parts[0].text: must be a string, is the number 5`
  */
 function readBody<T>(shape: Field<T>, body: unknown): T {
-  if (!isRecord(body)) throw new InvalidRequestError(`body: must be an object, is ${describeKind(body)}`);
-  const read: Record<string, unknown> = {};
   const faults: string[] = [];
-  for (const [name, field] of Object.entries(shape.fields ?? {})) {
-    const given = givenUnder(name, body);
-    if (given === undefined) {
-      if (field.isRequired) faults.push(`${name}: ${faultOf(field, undefined)}`);
-      continue;
-    }
-    try {
-      read[name] = readMember(field, given, name, faults);
-    } catch (error) {
-      if (!InvalidEventError.isInstance(error)) throw error;
-      faults.push(error.message);
-    }
-  }
-  if (faults.length === 0) return read as T;
+  const read = readJson(shape, body, '', faults);
+  if (faults.length === 0) return read;
   const more = faults.length - MAX_FAULTS;
   throw new InvalidRequestError(faults.slice(0, MAX_FAULTS).join('; ') + (more > 0 ? `; and ${more} more` : ''));
-}
-
-function readMember(field: Field, given: unknown, name: string, faults: string[]): unknown {
-  if (field === CONTENT) return readContent(given, name, faults);
-  if (field.item?.name === 'Event' && Array.isArray(given)) {
-    return given.map((event, at) => readEvent(event, `${name}[${at}]`, faults));
-  }
-  return readField(field, given, name, faults);
-}
-
-/** What a body has under a key, or under the same in snake_case; undefined for null. */
-function givenUnder(key: string, body: Readonly<Record<string, unknown>>): unknown {
-  const snakeKey = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  for (const name of [key, snakeKey]) {
-    const value = Object.hasOwn(body, name) ? body[name] : undefined;
-    if (value !== undefined && value !== null) return value;
-  }
-  return undefined;
 }

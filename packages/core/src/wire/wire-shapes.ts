@@ -64,21 +64,24 @@ const ON_BUSY = described(oneOf<OnBusy>('queue', 'reject', 'interrupt'), 'What t
 /** A body: members that are not known are ignored. */
 const CLOSED = { isOpen: false };
 
-export const RUN_BODY: Field<RunRequest> = shape<RunRequest>(
-  {
-    appName: required(NAME),
-    userId: required(NAME),
-    sessionId: required(NAME),
-    newMessage: CONTENT,
-    streaming: described(FLAG, 'Chunks of the reply as well, as they come.'),
-    stateDelta: described(DATA, 'State to write with the message.'),
-    invocationId: described(NAME, 'The run to resume: one that was cut off, or waits for an answer.'),
-    requestId: described(NAME, "The caller's own id for the request."),
-    customMetadata: described(DATA, 'Put on every event of the run.'),
-    completionEvent: described(FLAG, 'End the stream with a runner.completion event.'),
-    onBusy: ON_BUSY,
-  },
-  CLOSED,
+export const RUN_BODY: Field<RunRequest> = described(
+  shape<RunRequest>(
+    {
+      appName: required(NAME),
+      userId: required(NAME),
+      sessionId: required(NAME),
+      newMessage: CONTENT,
+      streaming: described(FLAG, 'Chunks of the reply as well, as they come.'),
+      stateDelta: described(DATA, 'State to write with the message.'),
+      invocationId: described(NAME, 'The run to resume: one that was cut off, or waits for an answer.'),
+      requestId: described(NAME, "The caller's own id for the request."),
+      customMetadata: described(DATA, 'Put on every event of the run.'),
+      completionEvent: described(FLAG, 'End the stream with a runner.completion event.'),
+      onBusy: ON_BUSY,
+    },
+    CLOSED,
+  ),
+  'Members that are not known are ignored, except options of the run config: these are refused, because the server decides about them.',
 );
 
 export const CREATE_SESSION_BODY: Field<CreateSessionRequest> = shape<CreateSessionRequest>(

@@ -28,11 +28,19 @@ const PENDING = { status: 'pending', message: 'There is no result yet.' };
 interface CallGroup {
   /** The index of the calls in the contents. Their responses are right behind. */
   readonly index: number;
-  readonly calls: readonly Call[];
+  readonly calls: AnsweredCall[];
   /** True if the calls still run: those without a response will have one. */
   readonly isUnderWay: boolean;
-  readonly responses: Map<Call, Part>;
   placed: boolean;
+  /** The newest event with responses to these calls. */
+  answeredBy: Event | undefined;
+}
+
+/** A call of a group, and its latest response. */
+interface AnsweredCall {
+  readonly call: Call;
+  readonly group: CallGroup;
+  response: Part | undefined;
 }
 
 /** How a builder's contents differ from those of an agent that runs no code, whose model takes no media in function responses. */
@@ -42,6 +50,21 @@ export interface ContentsOptions {
   readonly takes?: TakesResponsePart | undefined;
   /** An invocation whose calls still run: those without a response will have one. */
   readonly underWay?: string | undefined;
+  /** Where the calls of the session are kept, see `Invocation.derived`. Default: with the builder. */
+  readonly derived?: Map<unknown, unknown> | undefined;
+  /** All events of the session, for a builder of some of them: a response may belong to a call before these. */
+  readonly sessionEvents?: readonly Event[] | undefined;
+}
+
+const NO_CALLS: readonly Call[] = [];
+const NO_GROUPS: readonly CallGroup[] = [];
+
+function takesNone(): boolean {
+  return false;
+}
+
+function isResponse({ functionResponse }: Part): boolean {
+  return functionResponse !== undefined;
 }
 
 /** From so many contents on the list itself is handed out: copying it would make a step cost more the longer the session is. */
@@ -55,17 +78,17 @@ const LENT_FROM = 2048;
 export class ContentsBuilder {
   readonly #agentName: string;
   readonly #branch: string | undefined;
-  readonly #codeStyle: CodeStyle | undefined;
-  readonly #takes: TakesResponsePart;
-  readonly #underWay: string | undefined;
+  readonly #options: ContentsOptions;
+  readonly #derived: Map<unknown, unknown>;
   #contents: Content[] = [];
-  #calls = new Calls();
-  /** By the calls of the reply. */
-  #groups = new Map<readonly Call[], CallGroup>();
+  /** The events that are built, and the calls of the session if there were any to look up. */
+  #events: readonly Event[] = [];
+  #calls: Calls | undefined;
+  readonly #answered = new Map<Call, AnsweredCall>();
   /** The newest calls while nothing stands behind them. */
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event answers; empty when the newest event is something else. */
-  #newestAnswered: readonly CallGroup[] = [];
+  #newestAnswered: readonly CallGroup[] = NO_GROUPS;
   #seen = 0;
   /** How long the contents were when they were handed out. */
   #length = 0;
@@ -75,16 +98,11 @@ export class ContentsBuilder {
   #summaries: Set<Content> | undefined;
   #goingOn: string | undefined;
 
-  constructor(
-    agentName: string,
-    branch: string | undefined,
-    { codeStyle, takes = () => false, underWay }: ContentsOptions = {},
-  ) {
+  constructor(agentName: string, branch: string | undefined, options: ContentsOptions = {}) {
     this.#agentName = agentName;
     this.#branch = branch;
-    this.#codeStyle = codeStyle;
-    this.#takes = takes;
-    this.#underWay = underWay;
+    this.#options = options;
+    this.#derived = options.derived ?? new Map();
   }
 
   /**
@@ -94,33 +112,40 @@ export class ContentsBuilder {
    * @param goingOn an invocation that is resumed: it is told as it is, also when a summary tells of it
    */
   build(events: readonly Event[], goingOn?: string): Content[] {
-    const wasChanged = this.#contents.length !== this.#length || this.#goingOn !== goingOn;
+    this.#calls = undefined;
+    this.#events = events;
+    let isRewritten = this.#contents.length !== this.#length || this.#goingOn !== goingOn;
     this.#goingOn = goingOn;
-    const added = events.slice(this.#seen);
-    if (wasChanged || added.some(rewritesHistory)) {
-      this.#reset();
-      for (const entry of effectiveEvents(events, goingOn)) {
-        if ('summary' in entry) this.#addSummary(entry.summary);
-        else this.#addEvent(entry);
-      }
-    } else {
-      for (const event of added) this.#addEvent(event);
+    for (let index = this.#seen; index < events.length && !isRewritten; index++) {
+      const event = events[index] as Event;
+      isRewritten = rewritesHistory(event);
+      if (!isRewritten) this.#addEvent(event);
     }
-    this.#tellUnanswered();
+    if (isRewritten) this.#rebuild(effectiveEvents(events, goingOn));
+    if (this.#unanswered) this.#placeResponses(this.#unanswered);
     this.#seen = events.length;
     this.#length = this.#contents.length;
     if (this.#newestAnswered.some(({ index }) => index + 2 < this.#length)) return this.#endWithNewestAnswers();
     return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
   }
 
-  #reset(): void {
+  #rebuild(entries: ReturnType<typeof effectiveEvents>): void {
     this.#contents = [];
-    this.#calls = new Calls();
-    this.#groups = new Map();
+    this.#answered.clear();
     this.#unanswered = undefined;
-    this.#newestAnswered = [];
+    this.#newestAnswered = NO_GROUPS;
     this.#spoken = undefined;
     this.#summaries = undefined;
+    for (const entry of entries) {
+      if ('summary' in entry) this.#addSummary(entry.summary);
+      else this.#addEvent(entry);
+    }
+  }
+
+  /** The calls of the session, looked up when an event with calls or responses is met. */
+  #callsOfSession(): Calls {
+    const { sessionEvents = this.#events } = this.#options;
+    return (this.#calls ??= Calls.of({ events: sessionEvents }, this.#derived));
   }
 
   /**
@@ -132,7 +157,7 @@ export class ContentsBuilder {
     const groups = [...this.#newestAnswered].sort((a, b) => a.index - b.index);
     const start = groups[0]?.index ?? this.#length;
     const answers = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
-    const calls = new Set([...this.#groups.values()].map(({ index }) => this.#contents[index]));
+    const calls = new Set(Array.from(this.#answered.values(), ({ group }) => this.#contents[group.index]));
     const between = this.#contents.slice(start).flatMap((content) => {
       if (answers.has(content)) return [];
       // Services refuse a call behind a model's text, and a summary tells what the user said as well.
@@ -143,7 +168,7 @@ export class ContentsBuilder {
   }
 
   #addSummary(summary: Content): void {
-    this.#newestAnswered = [];
+    this.#newestAnswered = NO_GROUPS;
     this.#push(summary);
     (this.#summaries ??= new Set()).add(summary);
   }
@@ -155,28 +180,22 @@ export class ContentsBuilder {
 
   #addEvent(event: Event): void {
     if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
-    const inReply = this.#calls.add(event);
-    const spoken = transcriptionOf(event);
-    if (spoken) {
-      this.#newestAnswered = [];
-      this.#addSpoken(spoken);
-      return;
+    const parts = event.content?.parts;
+    if (!parts?.length) {
+      const spoken = transcriptionOf(event);
+      if (spoken) this.#addSpoken(spoken);
+    } else {
+      const content = toModelContent(event, this.#agentName, this.#options.codeStyle);
+      // A response inside a model's own reply is part of that reply: its service ran the tool.
+      if (content && content.role !== 'model' && content.parts?.some(isResponse)) this.#addResponses(event);
+      else if (content) this.#addSaid(event, content);
     }
-    const content = toModelContent(event, this.#agentName, this.#codeStyle);
-    // A response inside a model's own reply is part of that reply: its service ran the tool.
-    if (content?.role !== 'model' && content?.parts?.some((part) => part.functionResponse)) this.#addResponses(event);
-    else if (content) {
-      this.#newestAnswered = [];
-      this.#addSaid(event, content, inReply);
-    }
-    if (isOutputMismatch(event) && event.author === this.#agentName) {
-      this.#newestAnswered = [];
-      this.#addCorrection(event);
-    }
+    if (isOutputMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
   }
 
   /** Speech comes in pieces: those of one speaker that follow each other are one text. */
   #addSpoken(piece: Spoken): void {
+    this.#newestAnswered = NO_GROUPS;
     const before = this.#spoken;
     const goesOn = before?.author === piece.author && before.role === piece.role;
     const spoken = goesOn ? { ...piece, text: before.text + piece.text } : piece;
@@ -187,60 +206,79 @@ export class ContentsBuilder {
 
   /** Tells the model what was wrong with its answer. */
   #addCorrection({ errorMessage = '' }: Event): void {
+    this.#newestAnswered = NO_GROUPS;
     const text = `${errorMessage} Answer again with JSON that matches the schema and nothing else.`;
     this.#push({ role: 'user', parts: [{ text }] });
   }
 
-  /** @param inReply the calls of the event */
-  #addSaid(event: Event, content: Content, inReply: readonly Call[]): void {
-    const calls = event.author === this.#agentName ? callsForModel(event, inReply) : [];
-    if (calls.length > 0) this.#tellUnanswered();
+  #addSaid(event: Event, content: Content): void {
+    this.#newestAnswered = NO_GROUPS;
+    const calls = event.author === this.#agentName ? this.#callsForModel(event) : NO_CALLS;
+    if (calls.length > 0 && this.#unanswered) this.#placeResponses(this.#unanswered);
     this.#push(content);
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
-    const isUnderWay = event.invocationId === this.#underWay;
-    const group: CallGroup = { index, calls, isUnderWay, responses: new Map(), placed: false };
-    this.#groups.set(inReply, group);
+    const isUnderWay = event.invocationId === this.#options.underWay;
+    const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
+    for (const call of calls) {
+      const answered: AnsweredCall = { call, group, response: undefined };
+      group.calls.push(answered);
+      this.#answered.set(call, answered);
+    }
     this.#unanswered = group;
   }
 
-  #tellUnanswered(): void {
-    if (this.#unanswered) this.#placeResponses(this.#unanswered);
+  /** The calls that the model gets responses to: not those that its service ran, and no requests to people. */
+  #callsForModel(event: Event): readonly Call[] {
+    const toRun = callsToRun(event.content?.parts);
+    if (toRun.length === 0) return NO_CALLS;
+    const calls: Call[] = [];
+    let next = 0;
+    for (const made of this.#callsOfSession().madeIn(event)) {
+      if (made.call !== toRun[next]) continue;
+      next++;
+      if (!isPersonRequest(made.call)) calls.push(made);
+    }
+    return calls;
   }
 
   /** Puts each response right behind its call, the latest one of an id in place of an earlier one. Orphans are dropped. */
   #addResponses(event: Event): void {
     const rest: Part[] = [];
-    const answered = new Set<CallGroup>();
-    const calls = this.#calls.answeredIn(event);
+    const groups: CallGroup[] = [];
+    // In the order of the responses, without those that belong to no call.
+    const calls = this.#callsOfSession().answeredIn(event);
+    let next = 0;
     for (const part of event.content?.parts ?? []) {
-      if (isFrameworkPart(part)) continue;
       const response = part.functionResponse;
+      const call = response && calls[next]?.id === (response.id ?? response.name) ? calls[next++] : undefined;
+      if (isFrameworkPart(part)) continue;
       if (!response) {
         rest.push(part);
         continue;
       }
-      const call = calls.find(({ id }) => id === (response.id ?? response.name));
-      const group = call && this.#groups.get(call.inReply);
-      if (!call || !group?.calls.includes(call)) {
+      const answered = call && this.#answered.get(call);
+      if (!answered) {
         // Its call may be one that a summary tells of: what is answered late is told, and never lost.
         if (this.#summaries) rest.push(...toldResponse(response));
         continue;
       }
-      group.responses.set(call, withoutClientId(part));
-      answered.add(group);
+      answered.response = withoutClientId(part);
+      const { group } = answered;
+      if (group.answeredBy !== event) groups.push(group);
+      group.answeredBy = event;
     }
-    for (const group of answered) this.#placeResponses(group);
+    for (const group of groups) this.#placeResponses(group);
     if (rest.length > 0) this.#push({ role: 'user', ...event.content, parts: rest });
     // An event of orphans alone says nothing.
-    if (rest.length > 0) this.#newestAnswered = [];
-    else if (answered.size > 0) this.#newestAnswered = [...answered];
+    if (rest.length > 0) this.#newestAnswered = NO_GROUPS;
+    else if (groups.length > 0) this.#newestAnswered = groups;
   }
 
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
-    const parts = group.calls.map((call) => group.responses.get(call) ?? toldOpen(call, group));
-    const content = moveResponseParts({ role: 'user', parts }, this.#takes);
+    const parts = group.calls.map(({ call, response }) => response ?? toldOpen(call, group));
+    const content = moveResponseParts({ role: 'user', parts }, this.#options.takes ?? takesNone);
     const at = group.index + 1;
     if (group.placed) {
       this.#contents[at] = content;
@@ -260,13 +298,6 @@ export class ContentsBuilder {
 export function endsWithPending(contents: readonly Content[]): boolean {
   const { parts = [] } = contents.at(-1) ?? {};
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
-}
-
-/** The calls that the model gets responses to: not those that its service ran, and no requests to people. */
-function callsForModel(event: Event, inReply: readonly Call[]): readonly Call[] {
-  if (inReply.length === 0) return inReply;
-  const toRun = callsToRun(event.content?.parts);
-  return inReply.filter(({ call }) => toRun.includes(call) && !isPersonRequest(call));
 }
 
 function toldOpen({ call, isLongRunning }: Call, { isUnderWay }: CallGroup): Part {

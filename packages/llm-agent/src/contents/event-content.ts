@@ -11,13 +11,20 @@ const CLIENT_ID_PREFIX = 'adk-';
 export function toModelContent(event: Event, agentName: string, codeStyle?: CodeStyle): Content | undefined {
   const { author, content } = event;
   const parts = content?.parts;
-  if (!parts?.length || !parts.some(isSaid)) return undefined;
+  if (!parts) return undefined;
+  let says = false;
+  let isRewritten = false;
+  for (const part of parts) {
+    says ||= isSaid(part);
+    isRewritten ||= needsRewrite(part, codeStyle);
+  }
+  if (!says) return undefined;
   if (author !== 'user' && author !== agentName) {
     const told = parts.flatMap((part) => tellPart(author, part));
     return told.length > 0 ? toForeignContent(told) : undefined;
   }
   const role = content?.role ?? (author === 'user' ? 'user' : 'model');
-  if (!parts.some((part) => needsRewrite(part, codeStyle))) return { role, parts };
+  if (!isRewritten) return { role, parts };
   const kept = parts.filter((part) => !isFrameworkPart(part));
   return {
     // As text a result is what the runtime tells the model.
@@ -63,8 +70,11 @@ export function toSpokenContent({ author, role, text }: Spoken, agentName: strin
 
 /** A part that is more than a thought, an empty text, a recording or a question of the runtime's own. */
 function isSaid(part: Part): boolean {
-  if (part.thought === true || isFrameworkPart(part) || isRecording(part)) return false;
-  return part.text !== '' || Object.keys(part).length > 1;
+  const { text, thought } = part;
+  if (thought === true) return false;
+  if (text) return true;
+  if (isFrameworkPart(part) || isRecording(part)) return false;
+  return text !== '' || Object.keys(part).length > 1;
 }
 
 /** Audio that a live run saved as an artifact: models cannot read it, and are told what was said in words. */
@@ -78,11 +88,9 @@ export function isFrameworkPart({ functionCall, functionResponse }: Part): boole
 }
 
 function needsRewrite(part: Part, codeStyle: CodeStyle | undefined): boolean {
-  return (
-    isFrameworkPart(part) ||
-    (part.functionCall ?? part.functionResponse)?.id?.startsWith(CLIENT_ID_PREFIX) === true ||
-    isRunHere(part, codeStyle)
-  );
+  const call = part.functionCall ?? part.functionResponse;
+  if (call) return isPersonRequest(call) || call.id?.startsWith(CLIENT_ID_PREFIX) === true;
+  return isRunHere(part, codeStyle);
 }
 
 /** The part without an id that the runtime gave: the model never saw it. */

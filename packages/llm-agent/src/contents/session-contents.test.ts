@@ -1,14 +1,5 @@
-import {
-  AbortGuard,
-  BaseAgent,
-  type Content,
-  createEvent,
-  type Event,
-  InvocationContext,
-  PluginManager,
-  type Session,
-} from '@eventloom/core';
-import { fixedPlatform, functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
+import { BaseAgent, type Content, createEvent, type Event, type InvocationContext } from '@eventloom/core';
+import { functionCallEvent, functionResponseEvent, modelEvent, testContext, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { currentTurnContents, sessionContents } from './session-contents.ts';
 
@@ -17,33 +8,7 @@ class Named extends BaseAgent {
 }
 
 function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, unknown>() } = {}): InvocationContext {
-  const session: Session = {
-    id: 's',
-    appName: 'app',
-    userId: 'u',
-    state: {},
-    events,
-    lastUpdateTime: 0,
-    lastSeq: events.length,
-    incarnation: 'i',
-  };
-  const agent = new Named({ name });
-  return InvocationContext.create({
-    invocationId: 'e-1',
-    rootAgent: agent,
-    session,
-    runConfig: {},
-    userContent: undefined,
-    abort: new AbortGuard(),
-    platform: fixedPlatform(),
-    plugins: new PluginManager(),
-    artifactService: undefined,
-    memoryService: undefined,
-    models: undefined,
-    derived,
-    recordToolCall: async () => undefined,
-    runAgent: (started) => started.agent.runIn(started),
-  }).forAgent(agent);
+  return testContext({ agent: new Named({ name }), events, derived });
 }
 
 function textsOf(contents: readonly Content[]): (string | undefined)[] {

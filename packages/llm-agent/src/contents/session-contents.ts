@@ -1,39 +1,52 @@
-import { type Content, type Event, getFunctionResponses, type InvocationContext, isVisibleOn } from '@eventloom/core';
+import {
+  type BaseLlm,
+  type Content,
+  type Event,
+  getFunctionResponses,
+  type InvocationContext,
+  isVisibleOn,
+} from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
+import type { CodeStyle } from '../code-execution/code-contents.ts';
 import { ContentsBuilder, type ContentsOptions } from './contents-builder.ts';
 import { toModelContent, transcriptionOf } from './event-content.ts';
 
-/** The contents of the context's session as its agent's model sees them; see ContentsBuilder, which is kept with the events. */
-export function sessionContents(context: InvocationContext, options: ContentsOptions = {}): Content[] {
-  const { branch, session } = context;
-  const { agent } = context;
-  const { derived, resumedFrom, invocationId } = context.invocation;
+/** An agent, and the session that its model sees. */
+type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;
+
+/** The contents of a session as the agent's model sees them; see ContentsBuilder, which is kept with the events. */
+export function sessionContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
+  const { agent, branch, session, invocation } = view;
+  const { derived, resumedFrom, invocationId } = invocation;
   // A live run has its history told seldom, and then with calls that still run.
-  if (context.liveRequestQueue) {
-    return new ContentsBuilder(agent.name, branch, { ...options, underWay: invocationId }).build(session.events);
+  if (invocation.live) {
+    const options = { ...optionsOf(model, codeStyle), derived, underWay: invocationId };
+    return new ContentsBuilder(agent.name, branch, options).build(session.events);
   }
   const key = branch === undefined ? agent : `contents:${agent.name}@${branch}`;
   let builder = derived.get(key);
   if (!(builder instanceof ContentsBuilder)) {
-    builder = new ContentsBuilder(agent.name, branch, options);
+    builder = new ContentsBuilder(agent.name, branch, { ...optionsOf(model, codeStyle), derived });
     derived.set(key, builder);
   }
   return (builder as ContentsBuilder).build(session.events, resumedFrom && invocationId);
 }
 
-type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;
-
 /**
  * Returns the contents of the current turn alone: from the newest user or foreign event on. A message of function responses continues
  * the turn that made the calls, also when other turns began since.
  */
-export function currentTurnContents(
-  { agent, branch, session, invocation }: View,
-  options: ContentsOptions = {},
-): Content[] {
+export function currentTurnContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
+  const { agent, branch, session, invocation } = view;
   const { events } = session;
-  const start = turnStart(events, Calls.of(session, invocation.derived), agent.name, branch);
+  const { derived } = invocation;
+  const start = turnStart(events, Calls.of(session, derived), agent.name, branch);
+  const options = { ...optionsOf(model, codeStyle), derived, sessionEvents: events };
   return new ContentsBuilder(agent.name, branch, options).build(start > 0 ? events.slice(start) : events);
+}
+
+function optionsOf(model: BaseLlm | undefined, codeStyle: CodeStyle | undefined): ContentsOptions {
+  return { codeStyle, takes: model && ((part) => model.supportsFunctionResponsePart(model.model, part)) };
 }
 
 /** The index of the event that starts the current turn: the newest one before the calls of all responses since then. */

@@ -4,12 +4,13 @@ export { effectiveEvents, effectiveHistory } from '../compaction/effective-histo
 export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
-export type { AgentTurn } from '../agent-turn.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
-export { asksPerson } from '../tool-call.ts';
-export { EmittedEvents, startCalls } from '../tool-calls.ts';
+export { withoutDeepArgs } from '../deep-args.ts';
+export { EmittedEvents } from '../emitted-events.ts';
+export { asksPerson } from '../tool-answer.ts';
+export { RunningCalls } from '../tool-calls.ts';
 export { saveOutput } from '../output.ts';
-export { ModelCall, ModelReply } from '../reply.ts';
+export { ModelCall } from '../reply.ts';
 export { prepareRequest, prepareTools } from '../request.ts';
-export { resolveModel } from '../agent-turn.ts';
+export { type AgentTurn, createTurn } from '../agent-turn.ts';
 export { answersTo, type ResumedCalls } from '../resume.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError, createEvent, MemoryBusyError } from '@eventloom/core';
+import { ConfigurationError, createEvent, StorageError } from '@eventloom/core';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ test('a file that another connection keeps locked is a retryable error, and noth
   const failure = await impatient
     .addEventsToMemory({ ...KEY, events: [said('one', 'owl')] })
     .catch((error: unknown) => error);
-  expect(MemoryBusyError.isInstance(failure)).toBe(true);
+  expect(StorageError.isInstance(failure)).toBe(true);
   expect(failure).toMatchObject({ retryable: true });
   database.exec('ROLLBACK');
   expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toEqual([]);
@@ -76,6 +76,21 @@ test('a file that another connection keeps locked is a retryable error, and noth
   expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(1);
   for (const connection of [database, blocked]) connection.close();
   service.close();
+});
+
+test('a full disk is a retryable error that adds nothing, and reads go on', async () => {
+  const database = new DatabaseSync(path);
+  const service = new SqliteMemoryService({ database });
+  await service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
+  database.exec('PRAGMA max_page_count = 1');
+  const events = [said('two', 'owl'), said('large', 'heron '.repeat(10_000))];
+  const failure: unknown = await service.addEventsToMemory({ ...KEY, events }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+  expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(1);
+  database.exec('PRAGMA max_page_count = 1000000');
+  await service.addEventsToMemory({ ...KEY, events });
+  expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(2);
+  database.close();
 });
 
 test('deleting leaves no row behind, and no word in the file', async () => {
@@ -93,11 +108,12 @@ test('deleting leaves no row behind, and no word in the file', async () => {
   expect(readFileSync(path).includes('hoopoe')).toBe(false);
 });
 
-test('a missing folder is made, and a new file is for its owner only', async () => {
+test('a missing folder is made, and new folders and files are for their owner only', async () => {
   path = join(folder, 'a', 'b', 'memory.db');
   const service = new SqliteMemoryService({ path });
   await service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
   for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  for (const made of [join(folder, 'a'), join(folder, 'a', 'b')]) expect(statSync(made).mode & 0o777).toBe(0o700);
   service.close();
   expect(existsSync(path)).toBe(true);
 });

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Content, type SessionKey, MemoryBusyError } from '@eventloom/core';
+import type { Content, SessionKey } from '@eventloom/core';
 import type {
   MemoryDriver,
   MemoryOwner,
@@ -112,9 +112,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 }
 
-const SQLITE_BUSY = 5;
-
-/** Runs work on a connection as one unit. A file that stays locked by another process is a retryable error. */
+/** Runs work on a connection as one unit. */
 class SqliteTransactions {
   readonly #database: DatabaseSync;
   readonly #sql: Statements;
@@ -135,21 +133,14 @@ class SqliteTransactions {
   }
 
   #run<T>(begin: Statements['begin'], work: () => T): T {
+    begin.run();
     try {
-      begin.run();
-      try {
-        const result = work();
-        this.#sql.commit.run();
-        return result;
-      } catch (error) {
-        if (this.#database.isTransaction) this.#sql.rollback.run();
-        throw error;
-      }
-    } catch (cause) {
-      if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) {
-        throw new MemoryBusyError('the memory database stays locked by another process; try again', { cause });
-      }
-      throw cause;
+      const result = work();
+      this.#sql.commit.run();
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#sql.rollback.run();
+      throw error;
     }
   }
 }

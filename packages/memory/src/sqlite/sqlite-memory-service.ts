@@ -20,7 +20,7 @@ export interface SqliteMemoryServiceOptions {
 /**
  * Memories in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file. Calls are
  * synchronous inside; a search takes longer the more memories of the user have its words. A call that finds the file locked by
- * another process blocks for up to five seconds and then fails with a retryable MemoryBusyError.
+ * another process blocks for up to five seconds and then fails with a StorageError, as does one that finds the disk full.
  *
  * An acknowledged write survives the death of this process; after a crash of the machine the last writes may be missing, all of a
  * call or nothing of it. In a file that the service opened, what is deleted is overwritten.
@@ -48,15 +48,15 @@ export class SqliteMemoryService extends DriverMemoryService {
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens or makes the file at `path`, and the folder it lies in; a new file is for its owner only. `:memory:` is a database of
- * its own. What is deleted is overwritten.
+ * Opens or makes the file at `path`, and the folder it lies in; a new file or folder is for its owner only. `:memory:` is a
+ * database of its own. What is deleted is overwritten.
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
 function openDatabase(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
-      mkdirSync(dirname(resolve(path)), { recursive: true });
+      mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
     }
     database = new DatabaseSync(path);

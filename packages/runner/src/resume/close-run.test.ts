@@ -243,7 +243,8 @@ test('a confirmed call that was interrupted, or did not begin, gets a response t
 
 test('a run of which nothing is stored is open no more, and nothing is written', async () => {
   const { runner, stored, open, params, sessionService } = await leftRun([SECOND]);
-  const lease = await sessionService.acquireLease({ ...KEY, invocationId: 'e-none', resumable: true });
+  await runner.closeRun(params);
+  const { lease } = await sessionService.beginRun({ ...KEY, invocationId: 'e-none', resumable: true });
   await sessionService.releaseLease(lease, { leaveOpen: true });
   const before = await stored();
   expect(await open()).toMatchObject([{ invocationId: 'e-none' }]);

@@ -1,4 +1,6 @@
 import {
+  type BaseSessionService,
+  beginsResumableRun,
   checkKnown,
   checkName,
   createErrorEvent,
@@ -6,20 +8,22 @@ import {
   type Event,
   type EventActions,
   type EventParams,
+  type MaybePromise,
   mergeEventActions,
   ObjectType,
   type OnBusy,
   type OptionNames,
   type Part,
   RUN_ABANDONED,
+  RunNotFoundError,
   sessionKeyOf,
-  type SessionLease,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import { afterCovered, type Call, Calls, ledgerCallId, openAnswers } from '@eventloom/core/internal';
-import { coveredUntil } from '../covered-until.ts';
+import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
+import type { LockedSession } from '../session-locks.ts';
 import { eventsOfRun } from './resume-invocation.ts';
 
 /** Which run is given up, and why. */
@@ -48,32 +52,39 @@ const PARAMS: OptionNames<CloseRunParams> = {
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkParams(params);
   const { userId, sessionId, invocationId, reason, onBusy, abortSignal } = params;
-  const { locked: session, loaded } = await runner.sessions.begin({
-    key: { appName: runner.appName, userId, sessionId },
-    purpose: 'the closing of a run',
-    onBusy,
-    abortSignal,
-    // The run stays open until it is closed: if this process ends meanwhile, another one resumes it.
-    run: { invocationId, resumable: true },
-    leaveOpen: true,
-    invocationId,
-    // The next append notices it.
-    onLost: () => undefined,
-  });
+  const begun = await runner.sessions
+    .begin({
+      key: { appName: runner.appName, userId, sessionId },
+      purpose: 'the closing of a run',
+      onBusy,
+      abortSignal,
+      // The run stays open until it is closed: if this process ends meanwhile, another one finishes that.
+      run: { invocationId, resumable: true, continues: true },
+      invocationId,
+      // The next append notices it.
+      onLost: () => undefined,
+    })
+    .catch((error: unknown) => {
+      if (!RunNotFoundError.isInstance(error)) throw error;
+    });
+  if (!begun) return undefined;
+  const { locked: session, loaded } = begun;
   let isClosed = false;
   try {
-    const told = await storeClosing(runner, session.lease, loaded, invocationId, reason);
+    const told = await storeClosing(runner, session, loaded, invocationId, reason);
     isClosed = true;
     return told;
   } finally {
-    await session.unlock(!isClosed);
+    // Of a run whose process ended before it stored anything, nothing is left to be known.
+    const isEmpty = (session.run?.firstSeq ?? 0) > loaded.session.lastSeq;
+    await session.unlock(!isClosed, isClosed && isEmpty ? [invocationId] : undefined);
   }
 }
 
 /** Returns the error event of the closed run; undefined for a run that is over already, or that the session does not have. */
 async function storeClosing(
   { appName, platform, sessionService }: Runner,
-  lease: SessionLease,
+  { held, run }: LockedSession,
   { session, derived }: LoadedSession,
   invocationId: string,
   reason: string,
@@ -81,7 +92,8 @@ async function storeClosing(
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
-  if (!first || !calls.isRunOpen(invocationId)) return undefined;
+  const isOpen = calls.isRunOpen(invocationId);
+  if (!first || !(isOpen || (run?.wasOpen && !beginsResumableRun(first)))) return undefined;
   const { requestId, customMetadata } = first;
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => ({
@@ -93,22 +105,54 @@ async function storeClosing(
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
-  const append = async (event: Event): Promise<Event> => sessionService.appendEvent({ session, event, lease });
+  const store = (event: Event): MaybePromise<Event> =>
+    sessionService.appendEvent({ session, event, lease: held.lease });
+  const append = async (event: Event): Promise<Event> => held.write(store, event);
+  const toAnswers = (loaded: Pick<LoadedSession, 'session' | 'derived'>): Promise<Event[]> =>
+    answerOpenCalls(sessionService, loaded, invocationId, params);
+  for (const answer of await held.write(toAnswers, { session, derived })) await append(answer);
+  // A process that ended while it stored the end of the run may have stored the error event already.
+  const last = events.at(-1);
+  const told =
+    events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
+    (last?.errorCode !== undefined && last.author !== 'user' ? last : undefined) ??
+    (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
+  if (isOpen)
+    await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
+  return told;
+}
+
+/**
+ * Returns events with responses to the calls of a run that have none, so that a model can be asked again: one event for the calls of one
+ * reply. None of them is stored yet.
+ *
+ * @param params of an event by this author
+ */
+export async function answerOpenCalls(
+  sessionService: BaseSessionService,
+  { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
+  invocationId: string,
+  params: (author: string) => EventParams,
+): Promise<Event[]> {
+  const calls = Calls.of(session, derived);
   const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
   // A call that a person was asked about is recorded in the run that has the answer.
   const answers = [...toAnswer].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();
-  for (const run of new Set([invocationId, ...answers.map(({ event }) => event.invocationId)])) {
+  const runs = new Set([...toAnswer].map(({ event }) => event.invocationId));
+  for (const { event } of answers) runs.add(event.invocationId);
+  for (const run of runs) {
     const ledger = await sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId: run });
     for (const entry of ledger) entries.set(entry.callId, entry);
   }
+  const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
     const answer = answerCalls(made, entries);
     if (!answer) continue;
     const { author, branch } = asking;
     // An answer that started a run of its own runs the call's agent as the agent of that run.
     const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === invocationId ? asking : {};
-    await append(
+    events.push(
       createEvent({
         ...params(author),
         ...answer,
@@ -118,12 +162,7 @@ async function storeClosing(
       }),
     );
   }
-  // A process that ended while it closed the run may have stored the error event already.
-  const told =
-    events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
-    (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
-  await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
-  return told;
+  return events;
 }
 
 /**
@@ -167,8 +206,8 @@ function entryOf(call: Call, ledger: ReadonlyMap<string, ToolLedgerEntry>): Tool
 
 function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
   const message = entry
-    ? 'The call was cut off, and its run was given up. It may have had its effect or not.'
-    : 'The run was given up before the call began.';
+    ? 'The call was cut off when its run was ended. It may have had its effect or not.'
+    : 'The run was ended before the call began.';
   return { error: 'interrupted', message };
 }
 

@@ -1,15 +1,15 @@
 import {
-  type AgentPast,
+  type RecordedExecution,
   enclosureOf,
   type Event,
-  type InvocationPast,
+  type RecordedInvocation,
   LOOP_COUNT,
   ObjectType,
-  type PastExecution,
+  type ExecutionQuery,
 } from '@eventloom/core';
 
 /** What is stored of an invocation that goes on, sorted by executions. */
-export class InvocationLog implements InvocationPast {
+export class InvocationLog implements RecordedInvocation {
   readonly events: readonly Event[];
   readonly llmCalls: number;
   readonly #executions = new Map<string, Execution>();
@@ -31,12 +31,12 @@ export class InvocationLog implements InvocationPast {
     this.llmCalls = llmCalls;
   }
 
-  claimById(executionId: string, agentName: string): AgentPast | undefined {
+  claimById(executionId: string, agentName: string): RecordedExecution | undefined {
     const execution = this.#executions.get(executionId);
     return execution?.isOf(agentName) ? execution : undefined;
   }
 
-  claim({ parentExecutionId, branch, agentName, after }: PastExecution): AgentPast | undefined {
+  claim({ parentExecutionId, branch, agentName, after }: ExecutionQuery): RecordedExecution | undefined {
     for (const execution of this.#executions.values()) {
       if (execution.begin <= after || this.#claimed.has(execution)) continue;
       if (execution.parentExecutionId !== parentExecutionId || execution.branch !== branch) continue;
@@ -47,7 +47,7 @@ export class InvocationLog implements InvocationPast {
     return undefined;
   }
 
-  isLeft(loop: AgentPast): boolean {
+  isLeft(loop: RecordedExecution): boolean {
     return this.events.some(
       (event, index) =>
         index > loop.position && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
@@ -69,7 +69,7 @@ export class InvocationLog implements InvocationPast {
 }
 
 /** One execution as it is stored. */
-class Execution implements AgentPast {
+class Execution implements RecordedExecution {
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
   readonly branch: string | undefined;

@@ -80,14 +80,15 @@ describe('an open run', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is not one that cannot be resumed', async () => {
+  test('says whether it can be resumed', async () => {
     const gate = new Gate();
     const { runner, open } = await setUp(halting(gate), false);
     const running = runner.run(saying());
     await gate.reached;
-    expect(await open()).toEqual([]);
+    expect(await open()).toMatchObject([{ resumable: false, attempts: 1 }]);
     gate.open();
     await running;
+    expect(await open()).toEqual([]);
   });
 
   test('is left by a process that is about to end, as often as it takes, and comes to its end', async () => {
@@ -112,7 +113,7 @@ describe('an open run', () => {
     expect((await stored()).at(-1)?.object).toBe('runner.end');
   });
 
-  test('is over when it is cancelled, and can be resumed by who asks for it', async () => {
+  test('has an end when it is cancelled, and is not resumed', async () => {
     const gate = new Gate();
     const { runner, open, hi, controller, stored } = await setUp(halting(gate));
     const running = runner.run(hi);
@@ -121,9 +122,11 @@ describe('an open run', () => {
     await expect(running).rejects.toThrow(RunAbortedError);
     expect(await open()).toEqual([]);
     gate.open();
-    const [first] = await stored();
-    await runner.run({ ...KEY, invocationId: first?.invocationId });
-    expect((await stored()).at(-1)?.object).toBe('runner.end');
+    const events = await stored();
+    expect(events.slice(-2)).toMatchObject([{ errorCode: 'RUN_ABORTED' }, { object: 'runner.end' }]);
+    const again = runner.run({ ...KEY, invocationId: events[0]?.invocationId });
+    await expect(again).rejects.toThrow(InvalidRequestError);
+    expect(await stored()).toEqual(events);
   });
 
   test('is over when nobody reads it any more', async () => {
@@ -185,11 +188,14 @@ describe('a run that is resumed', () => {
     expect(await open()).toMatchObject([{ invocationId: params.invocationId, heldUntilMs: 0 }]);
   });
 
-  test('is over when it can never go on', async () => {
+  test('stays as it was when it is refused, also when it can never be resumed, until it is closed', async () => {
     const { runner, open, params, sessionService } = await left(halting(new Gate()));
     await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: params.invocationId });
-    expect(await open()).toHaveLength(1);
+    const before = await open();
+    expect(before).toHaveLength(1);
     await expect(runner.run(params)).rejects.toThrow(InvalidRequestError);
+    expect(await open()).toEqual(before);
+    expect(await runner.closeRun({ ...params, reason: 'it cannot be resumed' })).toBeUndefined();
     expect(await open()).toEqual([]);
     await sessionService.releaseLease(await sessionService.acquireLease({ ...KEY, onBusy: 'reject' }));
   });

@@ -4,6 +4,7 @@ import {
   getFunctionCalls,
   InvalidMessageError,
   InvalidRequestError,
+  RunNotFoundError,
   type InvocationContext,
 } from '@eventloom/core';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
@@ -96,7 +97,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
 
 describe('a run that cannot be resumed is refused, and nothing is written', () => {
   test.each([
-    ['one that the session does not have', 'e-unknown', true, {}, InvalidRequestError],
+    ['one that the session does not have', 'e-unknown', true, {}, RunNotFoundError],
     ['one that was not resumable', undefined, false, {}, InvalidRequestError],
     [
       'one that is to be told something',

@@ -27,6 +27,21 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'append.repeated',
+    title: 'An append that is repeated, because its answer was lost, shows its event and its state, temp: keys too.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const event = stateEvent('one', { own: 1, 'temp:scratch': 1 });
+      await service.appendEvent({ session: structuredClone(session), event });
+      await service.appendEvent({ session, event });
+      await service.appendEvent({ session, event: sampleEvent('two') });
+      expect.same('its events', [idsOf(session), session.lastSeq], [['one', 'two'], 2]);
+      expect.same('its state', session.state, { own: 1, 'temp:scratch': 1 });
+      expect.same('the stored events', idsOf(await readSession(subject)), ['one', 'two']);
+    },
+  },
+  {
     id: 'append.windowed-session',
     title: 'Appending to a session that was read with a window adds to the window.',
     async check(subject) {

@@ -25,6 +25,7 @@ import { openRunListMutants } from './mutants/open-run-list-mutants.ts';
 import { openRunMutants } from './mutants/open-run-mutants.ts';
 import { queueMutants } from './mutants/queue-mutants.ts';
 import { runMutants } from './mutants/run-mutants.ts';
+import { runRecordMutants } from './mutants/run-record-mutants.ts';
 import { sessionMutants } from './mutants/session-mutants.ts';
 import { sizeMutants } from './mutants/size-mutants.ts';
 import { stateMutants } from './mutants/state-mutants.ts';
@@ -46,6 +47,7 @@ const mutants: readonly Mutant[] = [
   ...openRunMutants,
   ...openRunListMutants,
   ...runMutants,
+  ...runRecordMutants,
   ...ledgerMutants,
   ...exportMutants,
   ...importMutants,

@@ -8,20 +8,21 @@ const HOUR = 3_600_000;
 /** Which run of a session is open, and until when. */
 export const openRunRules: readonly SessionRule[] = [
   {
-    id: 'open.begins-with-lease',
-    title: 'A lease for a resumable run makes that the open run of its session, and other runs leave nothing.',
+    id: 'open.begins-with-run',
+    title: 'A run that begins is the open run of its session, and says whether it can be resumed.',
     async check(subject) {
-      const { service, expect } = subject;
+      const { service, platform, expect } = subject;
       await service.createSession(KEY);
       await service.createSession(OTHER_KEY);
       expect.same('the open runs of a new session', await openRunsOf(subject), []);
-      await openRun(subject, 'e-größer 🧵');
-      await openRun(subject, 'e-plain', { ...OTHER_KEY, resumable: false });
-      const [run, ...others] = (await openRunPages(subject)).flat();
-      const { appName, userId, sessionId, invocationId, attempts } = expect.present('the open run', run);
-      const expected = { ...KEY, invocationId: 'e-größer 🧵', attempts: 1 };
-      expect.same('the run', { appName, userId, sessionId, invocationId, attempts }, expected);
-      expect.same('others', others, []);
+      await openRun(subject, 'e-größer 🧵', { ttlMs: 1000 });
+      await openRun(subject, 'e-plain', { ...OTHER_KEY, resumable: false, ttlMs: 1000 });
+      const runs = (await openRunPages(subject)).flat();
+      const shared = { attempts: 1, heldUntilMs: platform.now() + 1000 };
+      expect.same('the runs', runs, [
+        { ...OTHER_KEY, invocationId: 'e-plain', resumable: false, ...shared },
+        { ...KEY, invocationId: 'e-größer 🧵', resumable: true, ...shared },
+      ]);
     },
   },
   {
@@ -32,8 +33,8 @@ export const openRunRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       expect.same('for none', (await service.acquireLease(KEY)).invocationId, undefined);
       const taken = await openRun(subject, 'e-1', { onBusy: 'interrupt' });
-      expect.same('for a resumable run', taken.invocationId, 'e-1');
-      const waiting = service.acquireLease({ ...KEY, invocationId: 'e-2' });
+      expect.same('for a run', taken.invocationId, 'e-1');
+      const waiting = openRun(subject, 'e-2', { onBusy: 'queue' });
       await settle();
       await service.releaseLease(taken);
       await passTime(platform, 1000, waiting);
@@ -144,7 +145,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.bad-run-id-refused',
-    title: 'A lease for a run whose id is empty, over-long or holds NUL is refused.',
+    title: 'A run whose id is empty, over-long or holds NUL is refused.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);

@@ -1,14 +1,14 @@
-import type { AcquireLeaseRequest, ListOpenRunsRequest, OpenRun, SessionKey, SessionLease } from '@eventloom/core';
+import type { BeginRunRequest, ListOpenRunsRequest, OpenRun, SessionKey, SessionLease } from '@eventloom/core';
 import { KEY } from './samples.ts';
 import type { Subject } from './session-rule.ts';
 
-/** A lease of the session for a run that can go on later, at once or not at all. */
-export function openRun(
+/** Begins a run that can be resumed, at once or not at all. */
+export async function openRun(
   { service }: Subject,
   invocationId: string,
-  request: Partial<AcquireLeaseRequest> = {},
+  request: Partial<BeginRunRequest> = {},
 ): Promise<SessionLease> {
-  return service.acquireLease({ ...KEY, onBusy: 'reject', resumable: true, ...request, invocationId });
+  return (await service.beginRun({ ...KEY, onBusy: 'reject', resumable: true, ...request, invocationId })).lease;
 }
 
 /** Opens a run of its own in a session made for it, and leaves it open. */

@@ -9,6 +9,7 @@ const RUN_PATH = [
   'appendEvent',
   'renewLease',
   'releaseLease',
+  'findRun',
   'recordToolCall',
   'listToolCalls',
 ] as const satisfies (keyof BaseSessionService)[];

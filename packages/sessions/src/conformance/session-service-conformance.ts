@@ -26,6 +26,7 @@ import { leaseQueueRules } from './lease-queue-rules.ts';
 import { ledgerRules } from './ledger-rules.ts';
 import { listRules } from './list-rules.ts';
 import { promisedMaker } from './session-rule.ts';
+import { runRecordRules } from './run-record-rules.ts';
 import { runRules } from './run-rules.ts';
 import { sessionRules } from './session-rules.ts';
 import { sizeRules } from './size-rules.ts';
@@ -67,6 +68,7 @@ export function sessionServiceConformance(
     ...openRunClaimRules,
     ...openRunListRules,
     ...runRules,
+    ...runRecordRules,
     ...ledgerRules,
     ...exportRules,
     ...importRules,

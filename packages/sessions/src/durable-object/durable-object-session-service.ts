@@ -1,11 +1,9 @@
 import {
-  type AcquireLeaseRequest,
   type BeginRunRequest,
   type BegunRun,
   type GetSessionRequest,
   type MaybePromise,
   type Session,
-  type SessionLease,
   systemPlatform,
 } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
@@ -98,19 +96,12 @@ export class DurableObjectSessionService extends DriverSessionService {
   }
 
   /**
-   * As in every service. The attempt at a run that goes on is durable before its lease is given: a run that takes the object's memory
-   * with it each time, before anything leaves the object, would else be tried for ever.
+   * As in every service. The attempt at a run that continues is durable before it begins: a run that takes the object's memory with it
+   * each time, before anything leaves the object, would else be tried for ever.
    */
-  override async acquireLease(request: AcquireLeaseRequest): Promise<SessionLease> {
-    const lease = await super.acquireLease(request);
-    await this.#keepAttempt(request, lease);
-    return lease;
-  }
-
-  /** As `acquireLease`. */
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
     return whenReady(super.beginRun(request), (begun) => {
-      const kept = this.#keepAttempt(request, begun.lease);
+      const kept = begun.wasOpen ? this.#storage.sync?.() : undefined;
       return kept ? kept.then(() => begun) : begun;
     });
   }
@@ -121,16 +112,5 @@ export class DurableObjectSessionService extends DriverSessionService {
    */
   abandonLeases(): void {
     this.#storage.sql.exec('UPDATE eventloom_sessions SET lease_until = 0 WHERE lease_until > 0').toArray();
-  }
-
-  /** Undefined when there is nothing to wait for. */
-  #keepAttempt({ resumable }: AcquireLeaseRequest, lease: SessionLease): Promise<void> | undefined {
-    return resumable === true && this.#isFurtherAttempt(lease) ? this.#storage.sync?.() : undefined;
-  }
-
-  #isFurtherAttempt({ appName, userId, sessionId }: SessionLease): boolean {
-    const query = `SELECT 1 FROM eventloom_sessions
-      WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3 AND open_run IS NOT NULL AND open_attempts > 1`;
-    return this.#storage.sql.exec(query, appName, userId, sessionId).toArray().length > 0;
   }
 }

@@ -138,7 +138,7 @@ test('a further attempt at a run is durable before its lease is given; a first o
     const attempt = async (): Promise<void> => {
       const next = new DurableObjectSessionService({ storage: watched, platform });
       next.abandonLeases();
-      await next.acquireLease({ ...KEY, invocationId: 'e-1', resumable: true });
+      await next.beginRun({ ...KEY, invocationId: 'e-1', resumable: true });
       steps.push('given');
     };
     await attempt();

@@ -1,4 +1,5 @@
 import { type MaybePromise, SizeLimitError } from '@eventloom/core';
+import { storageFailure } from '@eventloom/core/internal';
 import { isWithin, withinLimit } from '../sql/size-limit.ts';
 import type { RowTexts } from '../sql/sql-connection.ts';
 import type { LargeValues } from './large-values.ts';
@@ -12,6 +13,8 @@ const MAX_VALUE_BYTES = 16_777_216;
  * What a session reads at once, of the 128 MB that an object has: its own state takes one value of the largest size and a little more.
  */
 const MAX_STATE = { app: 4_000_000, user: 4_000_000, session: 17_000_000 };
+
+const STORAGE = 'the session storage';
 
 /** Stands for any value, while the rows are read for the first time. */
 const STAND_IN: unknown = { timestamp: Number.NaN, actions: {} };
@@ -80,12 +83,12 @@ export class LargeTexts implements RowTexts {
     if (this.#isLacking) throw new SizeLimitError('the work has values that are not in rows');
   }
 
-  /** Does work on rows; when values were lacking, again with them. */
+  /** Does work on rows; when values were lacking, again with them. @throws StorageError when the storage or the bucket fails */
   run<T>(work: () => T): MaybePromise<T> {
     try {
       return work();
     } catch (error) {
-      if (!this.#isLacking) throw error;
+      if (!this.#isLacking) throw storageFailure(STORAGE, error);
     }
     return this.#runAgain(work);
   }
@@ -111,6 +114,8 @@ export class LargeTexts implements RowTexts {
           this.#loaded = new Map();
         }
       }
+    } catch (error) {
+      throw storageFailure(STORAGE, error);
     } finally {
       this.#values.release(placed.map(({ text }) => text));
     }

@@ -39,10 +39,10 @@ export function appendStatement(tables: Tables, change: StateChange, releases = 
         AND CASE WHEN $10::bigint IS NULL THEN lease_until = 0 OR $11::boolean ELSE epoch = $10 AND lease_until > 0 END
       FOR NO KEY UPDATE
     ), stored AS (
-      INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, appended_at, epoch, event)
+      INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, appended_at, renewed_at, epoch, event)
       SELECT pk, coalesce($12::bigint, last.seq, 0) + 1, $5::text, $6,
         greatest($13::double precision, last.high_timestamp, $6::double precision),
-        $7, greatest($14::double precision, last.compacted_until, $7::double precision), $9, $10, $8::text
+        $7, greatest($14::double precision, last.compacted_until, $7::double precision), $9, ${tables.clock('$9')}, $10, $8::text
       FROM head AS session ${joinLastEvent(tables, '$12::bigint IS NULL')}
       ON CONFLICT DO NOTHING
       RETURNING session AS pk, seq, high_timestamp, compacted_until
@@ -61,13 +61,14 @@ export function endLeaseStatement({ sessions }: Tables): Statement {
   return toStatement(`UPDATE ${sessions} SET lease_until = 0 WHERE ${THIS_SESSION} AND lease_until > 0`);
 }
 
-/** What can keep an event from being appended: who holds the session, and the event of this id ($4). Without a session `pk` is null. */
+/** What can keep an event from being appended: who holds the session at $5 now, and the event of this id ($4). Without a session `pk` is null. */
 export interface RefusalRow {
   readonly version: unknown;
   readonly pk: string | null;
   readonly epoch: unknown;
   readonly lease_until: unknown;
   readonly held_until: unknown;
+  readonly now: unknown;
   readonly last_seq: unknown;
   readonly event: string | null;
 }
@@ -76,7 +77,7 @@ export function refusalStatement(tables: Tables): Statement {
   const { sessions, events } = tables;
   return toStatement(`
     SELECT version, found.* FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN (
-      SELECT session.pk::text AS pk, session.epoch, lease_until, ${HELD_UNTIL} AS held_until,
+      SELECT session.pk::text AS pk, session.epoch, lease_until, ${HELD_UNTIL} AS held_until, ${tables.clock('$5')} AS now,
         coalesce(last.seq, 0) AS last_seq, earlier.event
       FROM ${sessions} AS session ${joinLastEvent(tables)}
       LEFT JOIN ${events} AS earlier ON earlier.session = session.pk AND earlier.event_id = $4

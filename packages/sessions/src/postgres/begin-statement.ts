@@ -1,5 +1,5 @@
 import type { StateChange } from './append-statement.ts';
-import { claimTarget, LEASE_OF_CLAIM, ticketsOfClaim } from './lease-statements.ts';
+import { claimTarget, leaseOfClaim, MAY_BEGIN, recordOfRun, RUN_OF_CLAIM, ticketsOfClaim } from './lease-statements.ts';
 import { FOUND, narrowedWindow, plainWindow, stateOf, union } from './read-statements.ts';
 import { isCurrentSql, versionSql } from './schema-version.ts';
 import { listedSql, THIS_SESSION } from './session-sql.ts';
@@ -8,20 +8,20 @@ import { type Statement, toStatement } from './statement.ts';
 import { quoteText, type Tables } from './tables.ts';
 
 /** The number of the first parameter of the window that is read. */
-const WINDOW = 17;
+const WINDOW = 19;
 
 /**
- * Begins a run with a message: claims the lease of a free session, or creates the session, appends the message with its state, and
- * reads the session before the message. Gives the rows of that read and a `claim` row, whose value is a `ClaimRow` as JSON; without the
+ * Begins a run with a message: claims the lease of a free session, or creates the session, records the run, appends the message with its
+ * state, and reads the session before the message. Gives the rows of that read and a `claim` row, whose value is a `ClaimRow` as JSON; without the
  * lease nothing but a ticket was written, and nothing but the `claim` row is read.
  *
  * The read is as of when the statement began, and so is the message's number. If the statement waited for the session's row and another
- * event was appended meanwhile, the number is taken, nothing is written and there is no lease: what was read is always what the message
- * follows. There is none either when the event's id is taken, when the lease has expired (see `claim`), and when a compaction covers the
+ * event was appended meanwhile, or another lease given, nothing is written and there is no lease: what was read is always what the
+ * message follows. There is none either when the event's id is taken, when the lease has expired (see `claim`), and when a compaction covers the
  * message's time; then the run begins in steps, under the lock.
  *
- * $1 to $11 as of `claim`, whose $7 is not null here; $12 event id, $13 timestamp, $14 end of a compaction, $15 event, $16 whether to create
- * the session; then the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
+ * $1 to $13 as of `claimForRun`; $14 event id, $15 timestamp, $16 end of a compaction, $17 event, $18 whether to create the
+ * session; then the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
  */
 export function beginStatement(tables: Tables, change: StateChange, isNarrowed: boolean): Statement {
   const { sessions, events, epochs } = tables;
@@ -30,32 +30,31 @@ export function beginStatement(tables: Tables, change: StateChange, isNarrowed: 
   const { bounds, events: narrowed } = narrowedWindow(tables, WINDOW);
   const writes = writeEntries(tables, 'stored', WINDOW + (isNarrowed ? 5 : 3), change === 'removes');
   return toStatement(`
-    WITH RECURSIVE target AS (${claimTarget(tables, 9)}
+    WITH RECURSIVE target AS (${claimTarget(tables, 7, true)}
     ), head AS (
       SELECT pk FROM ${sessions}
       WHERE ${THIS_SESSION} AND ${current}
-        AND ($6::boolean OR lease_until = 0 AND (SELECT awaited_until FROM target) IS NULL)
+        AND ($6::boolean OR lease_until = 0 AND (SELECT awaited_until FROM target) IS NULL) AND ${MAY_BEGIN}
       FOR NO KEY UPDATE
     ), made AS (
       INSERT INTO ${sessions}
-        (app_name, user_id, session_id, created_at, listed_at, epoch, lease_until, lease_ttl, open_run, attempts)
-      SELECT $1, $2, $3, $4::double precision, $4, ${nextEpoch}, $4 + $5::double precision, $5,
-        CASE WHEN $8::boolean THEN $7::text END, 1
-      WHERE $16::boolean AND ${current} AND NOT EXISTS (SELECT FROM target)
+        (app_name, user_id, session_id, created_at, listed_at, epoch, lease_until, lease_ttl, open_run, attempts, open_resumable)
+      SELECT $1, $2, $3, $4::double precision, $4, ${nextEpoch}, ${tables.clock('$4')} + $5::double precision, $5, $10::text, 1, $11::boolean
+      WHERE $18::boolean AND ${current} AND NOT EXISTS (SELECT FROM target)
       ON CONFLICT DO NOTHING RETURNING pk, user_id, session_id, epoch
     ), stored AS (
-      INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, appended_at, epoch, event)
-      SELECT writer.pk, coalesce(target.seq, 0) + 1, $12::text, $13::double precision, greatest(target.high_timestamp, $13),
-        $14::double precision, greatest(target.compacted_until, $14), $4, coalesce(writer.epoch, ${nextEpoch}), $15::text
+      INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, appended_at, renewed_at, epoch, event)
+      SELECT writer.pk, coalesce(target.seq, 0) + 1, $14::text, $15::double precision, greatest(target.high_timestamp, $15),
+        $16::double precision, greatest(target.compacted_until, $16), $4, ${tables.clock('$4')}, coalesce(writer.epoch, ${nextEpoch}), $17::text
       FROM (SELECT pk, NULL::bigint AS epoch FROM head UNION ALL SELECT pk, epoch FROM made) AS writer
       LEFT JOIN target ON target.pk = writer.pk
-      WHERE target.compacted_until IS NULL OR target.compacted_until < $13
+      WHERE target.compacted_until IS NULL OR target.compacted_until < $15
       ON CONFLICT DO NOTHING
       RETURNING session AS pk, seq, high_timestamp, compacted_until, epoch
     ), claimed AS (
-      UPDATE ${sessions} SET epoch = (SELECT epoch FROM stored), ${LEASE_OF_CLAIM}, ${listedSql('$4')}
+      UPDATE ${sessions} SET epoch = (SELECT epoch FROM stored), ${leaseOfClaim(tables)}, ${RUN_OF_CLAIM}, ${listedSql('$4')}
       WHERE ${THIS_SESSION} AND EXISTS (SELECT FROM stored)
-    ), ${change === 'none' ? '' : `${writes}, `}${ticketsOfClaim(tables, 'stored')}, found AS (
+    ), ${recordOfRun(tables, 'stored')}, ${change === 'none' ? '' : `${writes}, `}${ticketsOfClaim(tables, 'stored')}, found AS (
       SELECT pk, user_id, session_id, seq AS last_seq, updated_at, compacted_until AS compaction_end, 1::bigint AS place
       FROM target WHERE EXISTS (SELECT FROM stored)
       UNION ALL
@@ -71,10 +70,16 @@ function claimRow(tables: Tables): string {
     pk: 'target.pk::text',
     held_until: 'held_until',
     awaited_until: 'awaited_until',
+    now: tables.clock('$4'),
     epoch: 'stored.epoch',
     seq: 'stored.seq',
     high_timestamp: 'stored.high_timestamp',
     compacted_until: 'stored.compacted_until',
+    open_run: 'open_run',
+    attempts: 'attempts',
+    open_resumable: 'open_resumable',
+    known_as: 'known_as',
+    first_seq: 'first_seq',
   };
   const fields = Object.entries(columns).map(([name, column]) => `'${name}', ${column}`);
   return `

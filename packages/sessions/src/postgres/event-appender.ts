@@ -132,13 +132,14 @@ export class EventAppender {
    */
   async #refusalOf(run: RunStatement, append: EventAppend, isLast: boolean): Promise<AppendRefusal | undefined> {
     const { appName, userId, sessionId, incarnation, event, lease, nowMs } = append;
-    const [row] = (await run(this.#refusal, [appName, userId, sessionId, event.id])) as readonly RefusalRow[];
+    const values = [appName, userId, sessionId, event.id, ...this.#database.clockValues(nowMs)];
+    const [row] = (await run(this.#refusal, values)) as readonly RefusalRow[];
     checkCurrent(Number(row?.version));
     if (!row || row.pk !== incarnation) return { status: 'missing' };
     const isStale = lease && !(Number(row.lease_until) > 0 && Number(row.epoch) === lease.epoch);
     if (isStale && !(isLast && row.event !== null)) return { status: 'stale' };
-    const heldUntilMs = Number(row.held_until);
-    if (!lease && heldUntilMs > nowMs) return { status: 'busy', freeAtMs: heldUntilMs };
+    const leftMs = Number(row.held_until) - Number(row.now);
+    if (!lease && leftMs > 0) return { status: 'busy', freeAtMs: nowMs + leftMs };
     if (row.event === null) return undefined;
     return { status: 'duplicate', event: parseEvent(row.event), lastSeq: Number(row.last_seq) };
   }

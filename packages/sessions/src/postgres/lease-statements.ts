@@ -17,6 +17,17 @@ export interface ClaimRow extends PositionRow {
   readonly held_until: unknown;
   /** When the last of the tickets runs out that are before this claim; null without any. */
   readonly awaited_until: unknown;
+  /** The time by the clock of leases. */
+  readonly now: unknown;
+}
+
+/** What came of a run to begin. The session's open run is that from before. */
+export interface RunClaimRow extends ClaimRow, Omit<OpenRunRow, 'user_id' | 'session_id' | 'open_run' | 'now'> {
+  readonly open_run: string | null;
+  /** The run that the request is known as, if that is another one. */
+  readonly known_as: string | null;
+  /** The number of the first event of the run that begins, if it is recorded. */
+  readonly first_seq: unknown;
 }
 
 /** An open run. */
@@ -25,40 +36,67 @@ export interface OpenRunRow {
   readonly session_id: string;
   readonly open_run: string;
   readonly attempts: number;
+  readonly open_resumable: boolean;
   readonly held_until: unknown;
+  readonly now: unknown;
+}
+
+/** A run or a request. */
+export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
+  readonly invocation_id: string;
+  readonly first_seq: unknown;
+  readonly is_open: boolean | null;
 }
 
 /** The statements about leases. All begin with $1 app, $2 user, $3 session; what finds no row did nothing. */
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
 export function leaseStatements(tables: Tables) {
-  const { sessions, toolCalls, epochs } = tables;
+  const { sessions, toolCalls, epochs, runs } = tables;
   const current = isCurrentSql(tables);
   return {
-    claim: claimStatement(tables),
+    claim: claimStatement(tables, false),
+    claimForRun: claimStatement(tables, true),
 
     /**
      * Refuses a claim that has a ticket ($5 id, $6 since when, $7 until when) again, at $4 now: gives until when the session is held or
-     * awaited. Only reads. No row when the claim may succeed, or when its ticket has to be written again.
+     * awaited, from now. Only reads. No row when the claim may succeed, or when its ticket has to be written again.
      */
     refuseAgain: toStatement(`
       WITH target AS (${claimTarget(tables, 5)})
-      SELECT greatest(held_until, awaited_until) AS free_at FROM target
-      WHERE greatest(held_until, awaited_until) > $4 AND ${current} AND EXISTS (${freshTicket(tables, 5)})`),
+      SELECT greatest(held_until, awaited_until) - ${tables.clock('$4')} AS free_in FROM target
+      WHERE greatest(held_until, awaited_until) > ${tables.clock('$4')} AND ${current} AND EXISTS (${freshTicket(tables, 5)})`),
 
     /** $4 is the ticket's id. */
     withdrawTicket: toStatement(`DELETE FROM ${tables.tickets} WHERE ${THIS_SESSION} AND id = $4`),
 
-    /** $5 until when. */
-    renew: toStatement(`UPDATE ${sessions} SET lease_until = $5 WHERE ${UNDER_LEASE} AND ${current} RETURNING 1`),
+    /** $5 now. */
+    renew: toStatement(
+      `UPDATE ${sessions} SET lease_until = ${tables.clock('$5')} + lease_ttl WHERE ${UNDER_LEASE} AND ${current} RETURNING 1`,
+    ),
 
     /** $5 is the run of the lease, or null; $6 whether it is left open, $7 whether that costs no attempt. */
     release: toStatement(`
       UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE}`),
 
-    /** A page: $1 app, what comes after $2 user and $3 session, $4 runs. */
+    /** As `release`, and forgets the runs and requests $8. */
+    releaseAndForget: toStatement(`
+      WITH released AS (UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING pk)
+      DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($8::text[])`),
+
+    /** $4 is the id of a run or a request, $5 now. */
+    findRun: toStatement(`
+      SELECT own.invocation_id, own.first_seq, open_run = own.id AS is_open, user_id, session_id, attempts, open_resumable,
+        ${HELD_UNTIL} AS held_until, ${tables.clock('$5')} AS now
+      FROM ${sessions} AS session ${joinLastEvent(tables)}
+      JOIN ${runs} AS run ON run.session = session.pk AND run.id = $4
+      JOIN ${runs} AS own ON own.session = session.pk AND own.id = run.invocation_id
+      WHERE ${THIS_SESSION}`),
+
+    /** A page at $5 now: $1 app, what comes after $2 user and $3 session, $4 runs. */
     openRuns: toStatement(`
-      SELECT user_id, session_id, open_run, attempts, ${HELD_UNTIL} AS held_until
+      SELECT user_id, session_id, open_run, attempts, open_resumable, ${HELD_UNTIL} AS held_until,
+        ${tables.clock('$5')} AS now
       FROM ${sessions} AS session ${joinLastEvent(tables)}
       WHERE app_name = $1 AND open_run IS NOT NULL AND (user_id, session_id) > ($2::text, $3::text)
       ORDER BY user_id, session_id LIMIT $4::bigint`),
@@ -76,46 +114,87 @@ export function leaseStatements(tables: Tables) {
   } satisfies Readonly<Record<string, Statement>>;
 
   /**
-   * $4 now, $5 how long, $6 whether to take it from an owner, $7 the run or null, $8 whether it can be resumed, $9 to $11 a ticket: id,
-   * since when, until when, or null. One sequence counts for all: no epoch ever comes back.
+   * $4 now, $5 how long, $6 whether to take it from an owner, $7 to $9 a ticket: id, since when, until when, or null. For a run: $10 its
+   * id, $11 whether it can be resumed, $12 the request or null, $13 whether it continues. One sequence counts for all: no epoch ever
+   * comes back.
    *
    * A ticket of which half the time is left is not written again: most claims of one who waits write nothing.
    *
    * Whether a lease has expired is said by the last event, which a claim that waited for an append would not see: a lease that is
-   * over by its time is taken only under the session's lock, when $12 says so. What is in the row it always sees as it is.
+   * over by its time is taken only under the session's lock, when the last parameter says so. What is in the row it always sees as it is.
    */
-  function claimStatement(tables: Tables): Statement {
+  function claimStatement(tables: Tables, forRun: boolean): Statement {
+    const isLocked = forRun ? '$14' : '$10';
     return toStatement(`
-      WITH target AS (${claimTarget(tables, 9)}
+      WITH target AS (${claimTarget(tables, 7, forRun)}
       ), claimed AS (
-        UPDATE ${sessions} SET epoch = nextval(${quoteText(epochs)}), ${LEASE_OF_CLAIM}
+        UPDATE ${sessions} SET epoch = nextval(${quoteText(epochs)}), ${leaseOfClaim(tables)}${forRun ? `, ${RUN_OF_CLAIM}` : ''}
         WHERE ${THIS_SESSION} AND ${current} AND ($6::boolean
-          OR (lease_until = 0 OR $12::boolean AND (SELECT held_until FROM target) <= $4)
-            AND (SELECT awaited_until FROM target) IS NULL)
-        RETURNING epoch
-      ), ${ticketsOfClaim(tables, 'claimed')}
-      SELECT version, pk, held_until, awaited_until, seq, high_timestamp, compacted_until, (SELECT epoch FROM claimed) AS epoch
+          OR (lease_until = 0 OR ${isLocked}::boolean AND (SELECT held_until FROM target) <= ${tables.clock('$4')})
+            AND (SELECT awaited_until FROM target) IS NULL)${forRun ? ` AND ${MAY_BEGIN}` : ''}
+        RETURNING pk, epoch
+      ), ${ticketsOfClaim(tables, 'claimed')}${forRun ? `, ${recordOfRun(tables, '(SELECT pk, (SELECT seq FROM target) + 1 AS seq FROM claimed)')}` : ''}
+      SELECT version, pk, held_until, awaited_until, ${tables.clock('$4')} AS now, seq, high_timestamp, compacted_until, (SELECT epoch FROM claimed) AS epoch
+        ${forRun ? ', open_run, attempts, open_resumable, known_as, first_seq' : ''}
       FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN target ON true`);
   }
 }
 
-/** The session of a claim at $4 now, with its last event. `ticket` is the number of the first of two parameters: id and since when, or null. */
-export function claimTarget(tables: Tables, ticket: number): string {
+/**
+ * The session of a claim at $4 now, with its last event. `ticket` is the number of the first of two parameters: id and since when, or null.
+ * For a run that begins, with what is recorded of it and its request.
+ */
+export function claimTarget(tables: Tables, ticket: number, forRun = false): string {
+  const { runs } = tables;
+  const run = `, session.epoch AS seen, open_run, attempts, open_resumable, (
+        SELECT own.id FROM ${runs} AS run JOIN ${runs} AS own ON own.session = run.session AND own.id = run.invocation_id
+        WHERE run.session = session.pk AND run.id = $12 AND own.id <> $10
+      ) AS known_as, (
+        SELECT first_seq FROM ${runs} AS run WHERE run.session = session.pk AND run.id = $10 AND run.invocation_id = $10
+      ) AS first_seq`;
   return `
     SELECT session.pk, session.user_id, session.session_id, ${HELD_UNTIL} AS held_until, coalesce(last.seq, 0) AS seq,
       last.high_timestamp, last.compacted_until, coalesce(last.appended_at, created_at) AS updated_at, (
         SELECT max(expires_at) FROM ${tables.tickets}
-        WHERE ${THIS_SESSION} AND expires_at > $4
-          AND ($${ticket}::text IS NULL OR (since, id) < ($${ticket + 1}::double precision, $${ticket}))
-      ) AS awaited_until
+        WHERE ${THIS_SESSION} AND expires_at > ${tables.clock('$4')}
+          AND ($${ticket}::text IS NULL OR (since, id) < (${since(tables, ticket)}, $${ticket}))
+      ) AS awaited_until${forRun ? run : ''}
     FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}`;
 }
 
 /** Gives a session the lease of a claim: assignments of an UPDATE, with the parameters of `claim`. */
-export const LEASE_OF_CLAIM = `lease_until = $4::double precision + $5::double precision,
-          lease_ttl = $5,
-          open_run = CASE WHEN $7::text IS NULL THEN open_run WHEN $8::boolean THEN $7 END,
-          attempts = CASE WHEN $7 IS NULL THEN attempts WHEN $8 AND open_run = $7 THEN attempts + 1 ELSE 1 END`;
+export function leaseOfClaim({ clock }: Tables): string {
+  return `lease_until = ${clock('$4')} + $5::double precision, lease_ttl = $5`;
+}
+
+/** Since when the one waits who has a ticket, by the clock of leases: as it was when the ticket was left. */
+function since({ tickets, clock }: Tables, ticket: number): string {
+  return `coalesce((SELECT since FROM ${tickets} WHERE ${THIS_SESSION} AND id = $${ticket}),
+            ${clock('$4')} - ($4::double precision - $${ticket + 1}::double precision))`;
+}
+
+/** Makes a run the session's open run: assignments of an UPDATE, with the parameters of `claimForRun`. */
+export const RUN_OF_CLAIM = `open_run = $10::text,
+          attempts = CASE WHEN open_run = $10 THEN attempts + 1 ELSE 1 END,
+          open_resumable = CASE WHEN $13::boolean AND open_run = $10 THEN open_resumable ELSE $11::boolean END`;
+
+/**
+ * Whether a run may begin in a session that is free: a condition on its row, with the parameters of `claimForRun`. A statement that waited
+ * for the row sees nothing of the runs that were recorded meanwhile; then the epoch is another one.
+ */
+export const MAY_BEGIN = `(open_run IS NULL OR open_run = $10::text) AND epoch = (SELECT seen FROM target)
+          AND (SELECT known_as IS NULL AND (NOT $13::boolean OR first_seq IS NOT NULL) FROM target)`;
+
+/** The part of a WITH that records a run and its request. `begun` has a row when the run begins: its `pk`, and `seq` of its first event. */
+export function recordOfRun({ runs }: Tables, begun: string): string {
+  return `recorded AS (
+        INSERT INTO ${runs} AS earlier (session, id, invocation_id, first_seq)
+        SELECT begun.pk, id, $10, coalesce((SELECT first_seq FROM target), begun.seq)
+        FROM ${begun} AS begun, unnest(ARRAY[$10, $12::text]) AS named (id) WHERE id IS NOT NULL
+        ON CONFLICT (session, id) DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq
+          WHERE (earlier.invocation_id, earlier.first_seq) <> (excluded.invocation_id, excluded.first_seq)
+      )`;
+}
 
 /**
  * The parts of a WITH that write the ticket of a claim, with the parameters of `claim`, or remove it. `target` is the session before the
@@ -125,18 +204,18 @@ export function ticketsOfClaim(tables: Tables, taken: string): string {
   const { tickets } = tables;
   return `waiting AS (
         INSERT INTO ${tickets} (app_name, user_id, session_id, id, since, expires_at)
-        SELECT $1, $2, $3, $9, $10, $11::double precision FROM target
-        WHERE $9 IS NOT NULL AND NOT EXISTS (SELECT FROM ${taken}) AND NOT EXISTS (${freshTicket(tables, 9)})
-        ON CONFLICT (app_name, user_id, session_id, id) DO UPDATE SET since = excluded.since, expires_at = excluded.expires_at
+        SELECT $1, $2, $3, $7, ${since(tables, 7)}, ${tables.clock('$4')} + ($9::double precision - $4) FROM target
+        WHERE $7 IS NOT NULL AND NOT EXISTS (SELECT FROM ${taken}) AND NOT EXISTS (${freshTicket(tables, 7)})
+        ON CONFLICT (app_name, user_id, session_id, id) DO UPDATE SET expires_at = excluded.expires_at
       ), served AS (
         DELETE FROM ${tickets}
-        WHERE ${THIS_SESSION} AND CASE WHEN EXISTS (SELECT FROM ${taken}) THEN id = $9 OR expires_at <= $4
-          ELSE id = $9 AND NOT EXISTS (SELECT FROM target) END
+        WHERE ${THIS_SESSION} AND CASE WHEN EXISTS (SELECT FROM ${taken}) THEN id = $7 OR expires_at <= ${tables.clock('$4')}
+          ELSE id = $7 AND NOT EXISTS (SELECT FROM target) END
       )`;
 }
 
 /** The ticket of a claim, while at least half of its time is left. */
-function freshTicket({ tickets }: Tables, ticket: number): string {
+function freshTicket({ tickets, clock }: Tables, ticket: number): string {
   return `SELECT FROM ${tickets}
-        WHERE ${THIS_SESSION} AND id = $${ticket} AND expires_at >= ($4 + $${ticket + 2}::double precision) / 2`;
+        WHERE ${THIS_SESSION} AND id = $${ticket} AND expires_at >= ${clock('$4')} + ($${ticket + 2}::double precision - $4) / 2`;
 }

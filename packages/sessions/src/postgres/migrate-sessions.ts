@@ -6,17 +6,20 @@ import { quoteIdentifier, type Tables } from './tables.ts';
 /** Whoever migrates tables of Eventloom in a database holds this lock; the number means nothing. */
 const LOCK = 6_270_919_034_117;
 
+/** What runs the statements of a migration. */
+type Queries = Pick<PostgresClient, 'query'>;
+
+/** True when the tables are of the version of this program. @throws ConfigurationError when a newer program made them */
+export async function isMigrated(client: Queries, tables: Tables, schema: string | undefined): Promise<boolean> {
+  return (await versionOf(client, tables, schema)) === SCHEMA_VERSION;
+}
+
 /**
  * Brings the session tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
  * that begin at once, one makes the tables and the others find them.
  * @throws ConfigurationError when a newer program made them
  */
-export async function migrateSessions(
-  client: PostgresClient,
-  tables: Tables,
-  schema: string | undefined,
-): Promise<void> {
-  if ((await versionOf(client, tables, schema)) === SCHEMA_VERSION) return;
+export async function migrateSessions(client: Queries, tables: Tables, schema: string | undefined): Promise<void> {
   const execute = (text: string, values: unknown[] = []) => client.query({ text, values });
   await execute('BEGIN ISOLATION LEVEL READ COMMITTED');
   await execute('SELECT pg_advisory_xact_lock($1::bigint)', [LOCK]);
@@ -45,7 +48,7 @@ const META_OF_SCHEMA = `
   WHERE relname = 'eventloom_meta' AND (nspname = $1 OR $1::text IS NULL AND nspname = ANY (current_schemas(false)))`;
 
 /** 0 when there are no tables. @throws ConfigurationError for a version that this program does not know */
-async function versionOf(client: PostgresClient, tables: Tables, schema: string | undefined): Promise<number> {
+async function versionOf(client: Queries, tables: Tables, schema: string | undefined): Promise<number> {
   if (!(await isFound(client, META_OF_SCHEMA, schema ?? null))) return 0;
   const version = await readVersion(client, tables);
   checkVersion(version);
@@ -53,12 +56,12 @@ async function versionOf(client: PostgresClient, tables: Tables, schema: string 
 }
 
 /** The version that the tables say they have; 0 when they say none. */
-export async function readVersion(pool: Pick<PostgresClient, 'query'>, tables: Tables): Promise<number> {
-  const { rows } = await pool.query({ text: `SELECT ${versionSql(tables)} AS version` });
+export async function readVersion(client: Queries, tables: Tables): Promise<number> {
+  const { rows } = await client.query({ text: `SELECT ${versionSql(tables)} AS version` });
   const [row] = rows as readonly { readonly version: unknown }[];
   return Number(row?.version ?? 0);
 }
 
-async function isFound(client: PostgresClient, text: string, name: string | null): Promise<boolean> {
+async function isFound(client: Queries, text: string, name: string | null): Promise<boolean> {
   return (await client.query({ text, values: [name] })).rows.length > 0;
 }

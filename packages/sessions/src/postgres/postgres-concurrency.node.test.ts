@@ -133,10 +133,11 @@ test('of two who claim a free session at once one gets it, and the other is told
 
 test('a claim that waited for an append of an expired lease is told that the append renewed it', async () => {
   const at = (nowMs: number): PostgresSessionServiceOptions['platform'] => ({ ...systemPlatform, now: () => nowMs });
-  const early = new PostgresSessionService({ pool, schema, platform: at(0) });
+  const leaseClock = 'platform';
+  const early = new PostgresSessionService({ pool, schema, leaseClock, platform: at(0) });
   const lease = await early.acquireLease({ ...KEY, ttlMs: 1000 });
-  const late = new PostgresSessionService({ pool, schema, platform: at(5000) });
-  const owner = new PostgresSessionService({ pool: only, schema, platform: at(4999) });
+  const late = new PostgresSessionService({ pool, schema, leaseClock, platform: at(5000) });
+  const owner = new PostgresSessionService({ pool: only, schema, leaseClock, platform: at(4999) });
   const theirs = await read(owner);
   await client.query('BEGIN');
   await owner.appendEvent({ session: theirs, event: eventOf('one'), lease });
@@ -150,8 +151,8 @@ test('a claim that waited for an append of an expired lease is told that the app
 test('an append from outside that waited for an append of an expired lease does not come between', async () => {
   const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
   const session = await read();
-  const driver = new PostgresSessionDriver(new PostgresDatabase(pool, schema, true, systemPlatform));
-  const owner = new PostgresSessionDriver(new PostgresDatabase(only, schema, true, systemPlatform));
+  const driver = new PostgresSessionDriver(new PostgresDatabase(pool, { schema, leaseClock: 'platform' }));
+  const owner = new PostgresSessionDriver(new PostgresDatabase(only, { schema, leaseClock: 'platform' }));
   const nowMs = Date.now() + 5000;
   const append = { ...KEY, incarnation: session.incarnation ?? '', writes: [], nowMs };
   await client.query('BEGIN');
@@ -182,15 +183,39 @@ test('whoever takes a session over during an append goes on after it', async () 
   expect(window?.events.map(({ id }) => id)).toEqual(['two']);
 });
 
-test('a run that interrupts one whose claim it waited for ends that open run', async () => {
-  await client.query('BEGIN');
-  await other.acquireLease({ ...KEY, invocationId: 'first', resumable: true });
-  const claim = service.acquireLease({ ...KEY, invocationId: 'second', onBusy: 'interrupt' });
-  await untilWaiting(pool);
-  await client.query('COMMIT');
-  await claim;
-  expect(await service.listOpenRuns({ appName: 'app' })).toEqual({ runs: [] });
-});
+test.each([true, false])(
+  'a run that waited for the begin of another is refused, with a message: %s',
+  async (hasMessage) => {
+    await client.query('BEGIN');
+    await other.beginRun({ ...KEY, invocationId: 'first', resumable: true });
+    const message = hasMessage ? eventOf('two') : undefined;
+    const begin = service.beginRun({ ...KEY, invocationId: 'second', onBusy: 'interrupt', message });
+    const refused = expect(begin).rejects.toMatchObject({ code: 'RUN_OPEN', run: { invocationId: 'first' } });
+    await untilWaiting(pool);
+    await client.query('COMMIT');
+    await refused;
+    expect((await service.listOpenRuns({ appName: 'app' })).runs).toMatchObject([
+      { invocationId: 'first', attempts: 1 },
+    ]);
+  },
+);
+
+test.each([true, false])(
+  'a request that waited for the begin of the same request is known, with a message: %s',
+  async (hasMessage) => {
+    await client.query('BEGIN');
+    const requestId = 'r-1';
+    const first = await other.beginRun({ ...KEY, invocationId: 'first', requestId });
+    await other.releaseLease(first.lease);
+    const message = hasMessage ? eventOf('two') : undefined;
+    const begin = service.beginRun({ ...KEY, invocationId: 'second', requestId, onBusy: 'interrupt', message });
+    const refused = expect(begin).rejects.toMatchObject({ code: 'REQUEST_KNOWN', invocationId: 'first' });
+    await untilWaiting(pool);
+    await client.query('COMMIT');
+    await refused;
+    expect((await service.getSession(KEY))?.lastSeq).toBe(0);
+  },
+);
 
 test('a run that waited for an append reads what was appended and begins after it', async () => {
   const theirs = await read(other);
@@ -246,16 +271,16 @@ test('of two runs that begin at once one is refused, and nothing of it is stored
   await other.renewLease(first.lease);
 });
 
-test('a run that interrupts one whose begin it waited for follows its message', async () => {
+test('a run that interrupts its own begin, for which it waited, follows its message', async () => {
   await client.query('BEGIN');
   const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
-  const begin = service.beginRun({ ...KEY, invocationId: 'e-2', message: eventOf('two'), onBusy: 'interrupt' });
+  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), onBusy: 'interrupt' });
   await untilWaiting(pool);
   await client.query('COMMIT');
   const { session, lease } = await begin;
   expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
   expect(lease.epoch).toBeGreaterThan(first.lease.epoch);
-  expect(await service.listOpenRuns(KEY)).toEqual({ runs: [] });
+  expect((await service.listOpenRuns(KEY)).runs).toMatchObject([{ invocationId: 'e-1', attempts: 2 }]);
   await expect(async () => other.renewLease(first.lease)).rejects.toThrow(/epoch/);
 });
 

@@ -1,13 +1,34 @@
-import { type Platform, SessionBusyError } from '@eventloom/core';
-import { migrateSessions, readVersion } from './migrate-sessions.ts';
-import type { PostgresClient, PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import { ConfigurationError, EventloomError, type Platform, StorageError, systemPlatform } from '@eventloom/core';
+import { storageFailure } from '@eventloom/core/internal';
+import { isMigrated, migrateSessions, readVersion } from './migrate-sessions.ts';
+import {
+  listenToClient,
+  listenToPool,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresQuery,
+  type PostgresResult,
+} from './postgres-pool.ts';
 import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
-import { type Tables, tablesOf } from './tables.ts';
+import { type LeaseClock, type Tables, tablesOf } from './tables.ts';
 
 /** Runs the driver's statements: at once on the pool, or in a transaction. */
 export type RunStatement = (statement: Statement, values: unknown[]) => Promise<readonly unknown[]>;
 
+/** As the options of `PostgresSessionService`. */
+export interface PostgresDatabaseOptions {
+  readonly schema?: string | undefined;
+  readonly preparedStatements?: boolean | undefined;
+  readonly queryTimeoutMs?: number | undefined;
+  readonly leaseClock?: LeaseClock | undefined;
+  readonly platform?: Platform | undefined;
+}
+
+const STORAGE = 'the session database';
+const DEFAULT_QUERY_TIMEOUT_MS = 10_000;
+/** The longest timer that every runtime has. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** How often a transaction is tried that PostgreSQL undid to let others go on. */
 const ATTEMPTS = 10;
 const MAX_WAIT_MS = 250;
@@ -15,6 +36,10 @@ const MAX_WAIT_MS = 250;
 const UNDONE: readonly unknown[] = ['40P01', '40001'];
 /** A table or a column that is not there, and a prepared statement whose columns changed. */
 const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
+/** Classes of errors that pass: connection, rollback, resources, state of an object, intervention by an operator, system. */
+const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
+/** A write to a server that only reads, as one does that is about to take over from another. */
+const READ_ONLY = '25006';
 
 /** The tables in a database behind a pool. They are made, or found to be there, before the first statement. */
 export class PostgresDatabase {
@@ -22,43 +47,67 @@ export class PostgresDatabase {
   readonly #pool: PostgresPool;
   readonly #schema: string | undefined;
   readonly #prepares: boolean;
+  readonly #timeoutMs: number;
+  readonly #leaseClock: LeaseClock;
   readonly #platform: Platform;
   #ready: Promise<void> | undefined;
+  #isReady = false;
 
-  /** @throws ConfigurationError for a schema that cannot be one */
-  constructor(pool: PostgresPool, schema: string | undefined, prepares: boolean, platform: Platform) {
-    this.tables = tablesOf(schema);
+  /** @throws ConfigurationError for a schema that cannot be one, and for a `queryTimeoutMs` that is no time */
+  constructor(pool: PostgresPool, options: PostgresDatabaseOptions = {}) {
+    const { schema, queryTimeoutMs = DEFAULT_QUERY_TIMEOUT_MS, leaseClock = 'database' } = options;
+    if (!(queryTimeoutMs > 0 && queryTimeoutMs <= MAX_TIMER_MS))
+      throw new ConfigurationError(
+        `PostgresSessionService: queryTimeoutMs must be above 0 and at most ${MAX_TIMER_MS}`,
+      );
+    this.tables = tablesOf(schema, leaseClock);
+    this.#leaseClock = leaseClock;
     this.#pool = pool;
     this.#schema = schema;
-    this.#prepares = prepares;
-    this.#platform = platform;
+    this.#prepares = options.preparedStatements ?? true;
+    this.#timeoutMs = queryTimeoutMs;
+    this.#platform = options.platform ?? systemPlatform;
+    listenToPool(pool);
   }
 
-  /** Makes what is missing, once. What failed is tried again by the next call. */
+  /** The time by the clock of this process. */
+  get nowMs(): number {
+    return this.#platform.now();
+  }
+
+  /** The last parameters of a statement that needs the time only for leases: none where they are measured with the database's clock. */
+  clockValues(nowMs: number): number[] {
+    return this.#leaseClock === 'platform' ? [nowMs] : [];
+  }
+
+  /** Makes what is missing, once. What failed is tried again by the next call. @throws StorageError ConfigurationError */
   ready(): Promise<void> {
-    this.#ready ??= this.#migrate().catch((error: unknown) => {
-      this.#ready = undefined;
-      throw error;
-    });
+    this.#ready ??= this.#migrate().then(
+      () => void (this.#isReady = true),
+      (error: unknown) => {
+        this.#ready = undefined;
+        throw failureOf(error);
+      },
+    );
     return this.#ready;
   }
 
-  /** Runs one statement, which is a transaction by itself. */
-  readonly run: RunStatement = async (statement, values) => {
-    await this.ready();
-    return this.#retry(async () => (await this.#pool.query(this.#toQuery(statement, values))).rows);
-  };
+  /** Runs one statement, which is a transaction by itself. @throws StorageError */
+  readonly run: RunStatement = (statement, values) =>
+    this.#attempt(async () => (await this.#ask(this.#toQuery(statement, values))).rows);
 
-  /** Runs statements that are written together or, when the work throws, not at all. The work may be run more than once. */
-  async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
-    await this.ready();
-    return this.#retry(() =>
+  /**
+   * Runs statements that are written together or, when the work throws, not at all. The work may be run more than once.
+   * @throws StorageError
+   */
+  transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
+    return this.#attempt(() =>
       this.#withClient(async (client) => {
-        await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
+        await this.#within(client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }));
         const result = await work(async (statement, values) => {
-          return (await client.query(this.#toQuery(statement, values))).rows;
+          return (await this.#within(client.query(this.#toQuery(statement, values)))).rows;
         });
-        await client.query({ text: 'COMMIT' });
+        await this.#within(client.query({ text: 'COMMIT' }));
         return result;
       }),
     );
@@ -66,54 +115,101 @@ export class PostgresDatabase {
 
   /** For a write that found nothing to write to. @throws ConfigurationError when that is because the tables are of another version */
   async checkVersion(): Promise<void> {
-    checkCurrent(await readVersion(this.#pool, this.tables));
+    checkCurrent(await readVersion({ query: (query) => this.#ask(query) }, this.tables));
   }
 
   #migrate(): Promise<void> {
-    return this.#withClient((client) => migrateSessions(client, this.tables, this.#schema));
+    return this.#withClient(async (client) => {
+      const reader = { query: (query: PostgresQuery) => this.#within(client.query(query)) };
+      if (await isMigrated(reader, this.tables, this.#schema)) return;
+      // Without a deadline: an index over all events takes its time, and so does waiting for another program that makes it.
+      await migrateSessions(client, this.tables, this.#schema);
+    });
   }
 
   /** Whatever fails in the work is rolled back; a connection on which that cannot be done is closed. */
   async #withClient<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
-    let isBroken = false;
-    // A lost connection fails the statement that needs it. Without a listener it would end the process as well.
-    const onLost = (): void => void (isBroken = true);
-    client.on('error', onLost);
+    const client = await this.#connect();
+    let isLost = false;
     try {
       return await work(client);
     } catch (error) {
-      await client.query({ text: 'ROLLBACK' }).catch(onLost);
+      // Nothing else is a StorageError here: the connection did not answer in time.
+      isLost = StorageError.isInstance(error);
+      if (!isLost) await this.#within(client.query({ text: 'ROLLBACK' })).catch(() => void (isLost = true));
       throw error;
     } finally {
-      client.off('error', onLost);
-      client.release(isBroken);
+      client.release(isLost);
     }
+  }
+
+  async #connect(): Promise<PostgresClient> {
+    const connecting = this.#pool.connect();
+    try {
+      const client = await this.#within(connecting);
+      listenToClient(client);
+      return client;
+    } catch (error) {
+      connecting.then(
+        (late) => late.release(),
+        () => undefined, // It is the error that is thrown.
+      );
+      throw error;
+    }
+  }
+
+  /** Runs a statement on a connection of the pool's choice. One that does not answer in time is the pool's to close. */
+  #ask(query: PostgresQuery): Promise<PostgresResult> {
+    query.query_timeout = this.#timeoutMs;
+    return this.#within(this.#pool.query(query));
+  }
+
+  /** What the database answers. @throws StorageError when that takes too long; the work may be done all the same */
+  #within<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const late = (): void =>
+        reject(new StorageError(`${STORAGE} did not answer within ${this.#timeoutMs} ms; try again`));
+      const callOff = this.#platform.schedule(this.#timeoutMs, late, { idle: true });
+      work.then(
+        (answer) => {
+          callOff();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          callOff();
+          reject(error);
+        },
+      );
+    });
   }
 
   #toQuery({ name, text }: Statement, values: unknown[]): PostgresQuery {
     return this.#prepares ? { name, text, values } : { text, values };
   }
 
-  /** Once more, after a while that is longer each time, what PostgreSQL undid to let others go on. */
-  async #retry<T>(work: () => Promise<T>): Promise<T> {
+  /** Does the work, and once more, after a while that is longer each time, when PostgreSQL undid it to let others go on. */
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#isReady) await this.#within(this.ready());
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
-      } catch (cause) {
-        const code = codeOf(cause);
+      } catch (error) {
+        const code = codeOf(error);
         if (CHANGED.includes(code)) await this.checkVersion();
-        if (!UNDONE.includes(code)) throw cause;
-        if (attempt === ATTEMPTS) {
-          throw new SessionBusyError(`PostgreSQL undid this ${ATTEMPTS} times to let other writers go on; try again`, {
-            cause,
-          });
-        }
+        if (!UNDONE.includes(code) || attempt === ATTEMPTS) throw failureOf(error);
       }
       const waitMs = Math.min(2 ** attempt, MAX_WAIT_MS) * Math.random();
       await new Promise<void>((resolve) => void this.#platform.schedule(waitMs, resolve));
     }
   }
+}
+
+/** What the pool, its connections and the server throw, as a StorageError. */
+function failureOf(thrown: unknown): unknown {
+  const isOfServer = !EventloomError.isInstance(thrown) && thrown instanceof Error && 'severity' in thrown;
+  if (!isOfServer) return storageFailure(STORAGE, thrown);
+  const code = String(codeOf(thrown));
+  return StorageError.of(STORAGE, thrown, code === READ_ONLY || PASSING_CLASSES.includes(code.slice(0, 2)));
 }
 
 function codeOf(error: unknown): unknown {

@@ -1,4 +1,4 @@
-import { createEvent, type Event, type EventActions, type Session, SessionBusyError } from '@eventloom/core';
+import { createEvent, type Event, type EventActions, type Session } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -122,14 +122,14 @@ test('sessions that set and remove the same keys crosswise never undo each other
   pool = new Pool({ connectionString: database.url });
 }, 60_000);
 
-test('what PostgreSQL goes on to undo is a SessionBusyError in the end', async () => {
+test('what PostgreSQL goes on to undo is a retryable StorageError in the end', async () => {
   const session = await service.createSession({ ...USER, sessionId: 'session' });
   await pool.query(`
     CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'undone' USING ERRCODE = '40P01'; END $$`);
   await pool.query('CREATE TRIGGER undo BEFORE INSERT ON eventloom_events FOR EACH ROW EXECUTE FUNCTION undo()');
   sent = 0;
   const append = service.appendEvent({ session, event: eventOf({}) });
-  await expect(append).rejects.toThrow(SessionBusyError);
+  await expect(append).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
   expect(sent).toBe(10);
   await pool.query('DROP TRIGGER undo ON eventloom_events');
   await service.appendEvent({ session, event: eventOf({}) });

@@ -1,10 +1,13 @@
-import { createEvent, type SessionLease, systemPlatform } from '@eventloom/core';
+import { createEvent, SessionBusyError, type SessionLease, systemPlatform } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
+import { ALL_EVENTS } from '../event-window.ts';
+import type { RunBegin } from '../session-driver.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
+import { PostgresSessionService } from './postgres-session-service.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 
@@ -22,7 +25,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   schema = `schema_${crypto.randomUUID().replaceAll('-', '')}`;
-  driver = new PostgresSessionDriver(new PostgresDatabase(pool, schema, true, systemPlatform));
+  driver = new PostgresSessionDriver(new PostgresDatabase(pool, { schema, leaseClock: 'platform' }));
   await driver.createSession({ ...KEY, writes: [], nowMs: 0 });
 });
 afterEach(async () => void (await pool.query(`DROP SCHEMA ${schema} CASCADE`)));
@@ -33,14 +36,21 @@ const claim = (nowMs: number, more: Partial<LeaseClaim> = {}): Promise<ClaimOutc
     nowMs,
     ttlMs: 1000,
     takeOver: false,
-    invocationId: undefined,
-    resumable: false,
     ticket: undefined,
     ...more,
   });
 const ticketOf = (id: string, sinceMs: number): LeaseTicket => ({ id, sinceMs, ttlMs: 500 });
 const tickets = async (): Promise<unknown[]> =>
   (await pool.query(`SELECT id, expires_at FROM ${schema}.eventloom_lease_tickets ORDER BY id`)).rows;
+
+async function begin(nowMs: number, more: Partial<RunBegin> = {}) {
+  const run = { invocationId: 'run', requestId: undefined, resumable: true, continues: false };
+  const claimed = { ...KEY, nowMs, ttlMs: 1000, takeOver: false, ticket: undefined };
+  const rest = { create: false, window: ALL_EVENTS, message: undefined };
+  const outcome = await driver.beginRun({ ...claimed, ...run, ...rest, ...more });
+  if (outcome.status !== 'taken') throw new Error(`the run did not begin: ${outcome.status}`);
+  return outcome.lease;
+}
 
 async function take(nowMs: number, more: Partial<LeaseClaim> = {}) {
   const outcome = await claim(nowMs, more);
@@ -123,13 +133,13 @@ test('an append renews its own lease, and no later one', async () => {
   await append('one', 5000, old);
   expect(await claim(14_999)).toEqual({ status: 'busy', freeAtMs: 15_000 });
   await driver.releaseLease(old, false);
-  const lease = await take(200, { ttlMs: 1000, invocationId: 'run', resumable: true });
+  const lease = await begin(200);
   expect(await claim(300)).toEqual({ status: 'busy', freeAtMs: 1200 });
   await append('two', 900, lease);
   const page = { appName: 'app', limit: 1, after: undefined };
-  const run = { ...KEY, invocationId: 'run', attempts: 1 };
+  const run = { ...KEY, invocationId: 'run', resumable: true, attempts: 1 };
   expect(await driver.listOpenRuns(page)).toEqual([{ ...run, heldUntilMs: 1900 }]);
-  const again = await take(1900, { invocationId: 'run', resumable: true });
+  const again = await begin(1900, { continues: true });
   expect(await driver.listOpenRuns(page)).toEqual([{ ...run, attempts: 2, heldUntilMs: 2900 }]);
   await driver.releaseLease(again, true);
   expect(await driver.listOpenRuns(page)).toEqual([{ ...run, attempts: 2, heldUntilMs: 0 }]);
@@ -145,12 +155,12 @@ test('the tickets of a session go with it, and those who still wait leave none b
   expect(await tickets()).toEqual([]);
 });
 
-test('appends do not write the row of the session, and claims write no index unless the run can be resumed', async () => {
+test('appends do not write the row of the session, and claims write no index unless they are for a run', async () => {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   const single = Object.assign(client, { release: () => undefined });
   const own = { query: (query: Parameters<typeof pool.query>[0]) => single.query(query), connect: async () => single };
-  driver = new PostgresSessionDriver(new PostgresDatabase(own as never, schema, true, systemPlatform));
+  driver = new PostgresSessionDriver(new PostgresDatabase(own as never, { schema, leaseClock: 'platform' }));
   const [session] = await driver.listSessions({ appName: 'app', userId: undefined, limit: 1, after: undefined });
   const counts = async (): Promise<unknown> => {
     const name = `'${schema}.eventloom_sessions'::regclass`;
@@ -160,7 +170,7 @@ test('appends do not write the row of the session, and claims write no index unl
     return (await client.query({ text: `SELECT ${columns.join(', ')}`, rowMode: 'array' })).rows[0];
   };
   await client.query('BEGIN');
-  const lease = await take(100, { invocationId: 'plain' });
+  const lease = await take(100);
   expect(await counts()).toEqual([0, 1, 1]);
   for (let index = 0; index < 50; index++) {
     const event = createEvent({ id: `event ${index}`, invocationId: 'plain', author: 'agent' });
@@ -172,9 +182,56 @@ test('appends do not write the row of the session, and claims write no index unl
   expect(await counts()).toEqual([0, 1, 1]);
   await driver.releaseLease(lease, false);
   expect(await counts()).toEqual([0, 2, 2]);
-  const resumable = await take(200, { invocationId: 'one', resumable: true });
-  await driver.releaseLease(resumable, false);
+  await driver.releaseLease(await begin(200), false);
   expect(await counts()).toEqual([0, 4, 2]);
   await client.query('ROLLBACK');
   await client.end();
+});
+
+test('leases last as long as the clock of the database says, whatever the clocks of processes say', async () => {
+  const HOUR_MS = 3_600_000;
+  const at = (shiftMs: number) => {
+    const platform = { ...systemPlatform, now: () => Date.now() + shiftMs };
+    return { platform, service: new PostgresSessionService({ pool, schema, platform }) };
+  };
+  const [behind, ahead] = [at(-HOUR_MS), at(HOUR_MS)];
+  const refused = (from: typeof ahead) =>
+    expect(from.service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+  // A clock that is ahead takes nothing early.
+  const run = { ...KEY, invocationId: 'run', ttlMs: 60_000 };
+  const begun = await behind.service.beginRun({
+    ...run,
+    message: createEvent({ id: 'one', author: 'user', timestamp: 1 }),
+  });
+  await refused(ahead);
+  await behind.service.renewLease(begun.lease);
+  await refused(ahead);
+  await behind.service.appendEvent({
+    session: begun.session,
+    lease: begun.lease,
+    event: createEvent({ id: 'two', author: 'agent', timestamp: 1 }),
+  });
+  await refused(ahead);
+  // Each process is told by its own clock.
+  for (const { service, platform } of [behind, ahead]) {
+    const [open] = (await service.listOpenRuns({ appName: 'app' })).runs;
+    const record = await service.findRun({ ...KEY, id: 'run' });
+    for (const heldUntilMs of [open?.heldUntilMs, record?.open?.heldUntilMs]) {
+      expect(Math.abs((heldUntilMs ?? 0) - platform.now() - 60_000)).toBeLessThan(30_000);
+    }
+  }
+  await behind.service.releaseLease(begun.lease);
+  // A clock that is behind waits no longer, and one that is ahead does not ask too early.
+  for (const [owner, other] of [
+    [ahead, behind],
+    [behind, ahead],
+  ] as const) {
+    const lease = await owner.service.acquireLease({ ...KEY, ttlMs: 300 });
+    const beganMs = performance.now();
+    const next = await other.service.acquireLease({ ...KEY, waitMs: 20_000 });
+    expect(performance.now() - beganMs).toBeGreaterThan(250);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    expect(next.epoch).toBeGreaterThan(lease.epoch);
+    await other.service.releaseLease(next);
+  }
 });

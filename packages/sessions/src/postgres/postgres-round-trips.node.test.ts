@@ -1,4 +1,4 @@
-import { createEvent, type Event, type EventParams, type Session, systemPlatform } from '@eventloom/core';
+import { createEvent, type Event, type EventParams, type Session } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -93,7 +93,14 @@ describe('round trips', () => {
     const changes = [{}, { stateDelta: { own: 1, 'user:name': 'Ada' } }, { removedState: ['own', 'user:name'] }];
     const reads = [undefined, { numRecentEvents: 1 }, { sinceCompaction: true }];
     for (const [index, actions] of changes.entries()) {
-      const run = { ...KEY, invocationId: `e-${index}`, resumable: true, create: index === 1, read: reads[index] };
+      const run = {
+        ...KEY,
+        invocationId: `e-${index}`,
+        resumable: true,
+        requestId: `r-${index}`,
+        create: index === 1,
+        read: reads[index],
+      };
       const begun = await service.beginRun({ ...run, message: eventOf(`message ${index}`, { actions }) });
       expect(sent.length).toBe(1);
       sent = [];
@@ -126,13 +133,14 @@ describe('round trips', () => {
   });
 
   test('a run that waits in line is refused by one statement without its message, and then begins with two', async () => {
-    const driver = new PostgresSessionDriver(new PostgresDatabase(pool, undefined, true, systemPlatform));
+    const driver = new PostgresSessionDriver(new PostgresDatabase(pool));
     const nowMs = Date.now();
     const held = await service.acquireLease(KEY);
     const ticket = { id: 'ticket', sinceMs: nowMs, ttlMs: 2000 };
     const message = { event: eventOf('the message'), writes: [] };
-    const lease = { nowMs, ttlMs: 1000, takeOver: false, invocationId: 'e-1', resumable: false, ticket };
-    const begin = { ...KEY, ...lease, create: false, window: ALL_EVENTS, message: () => message };
+    const lease = { nowMs, ttlMs: 1000, takeOver: false, ticket };
+    const run = { invocationId: 'e-1', requestId: undefined, resumable: false, continues: false };
+    const begin = { ...KEY, ...lease, ...run, create: false, window: ALL_EVENTS, message: () => message };
     expect(await driver.beginRun(begin)).toMatchObject({ status: 'busy' });
     const saysMessage = () => JSON.stringify(sent).includes('the message');
     expect(saysMessage()).toBe(true);

@@ -33,7 +33,7 @@ test('the tables are made by the first call, in the first schema of the connecti
   await pool.query('CREATE TABLE notes (id integer)');
   await new PostgresSessionService({ pool }).createSession(KEY);
   expect(await rowsOf(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`)).toEqual(
-    ['events', 'initial_state', 'lease_tickets', 'meta', 'sessions', 'state', 'tool_calls']
+    ['events', 'initial_state', 'lease_tickets', 'meta', 'session_runs', 'sessions', 'state', 'tool_calls']
       .map((name) => ({ tablename: `eventloom_${name}` }))
       .concat({ tablename: 'notes' }),
   );
@@ -59,13 +59,13 @@ test('tables of a newer version are refused by both versions, and left as they a
   const newer = new PostgresSessionService({ pool });
   for (const attempt of [newer.migrate(), newer.getSession(KEY)]) {
     await expect(attempt).rejects.toThrow(ConfigurationError);
-    await expect(attempt).rejects.toThrow(/version 99.*up to 3\b/);
+    await expect(attempt).rejects.toThrow(/version 99.*up to 5\b/);
   }
   expect(await rowsOf('SELECT key, value::integer FROM eventloom_meta')).toEqual([
     { key: 'sessions.schema', value: 99 },
   ]);
   expect(await rowsOf('SELECT session_id FROM eventloom_sessions')).toEqual([{ session_id: 'session' }]);
-  await pool.query(`UPDATE eventloom_meta SET value = 3 WHERE key = 'sessions.schema'`);
+  await pool.query(`UPDATE eventloom_meta SET value = 5 WHERE key = 'sessions.schema'`);
   expect((await newer.getSession(KEY))?.id).toBe('session');
 });
 
@@ -131,6 +131,7 @@ test('tables of the version before are brought up to date with what is in them',
   expect(session.lastSeq).toBe(4);
   expect((await service.getSession({ ...KEY, config: { sinceCompaction: true } }))?.events.length).toBe(2);
   expect((await service.listSessions({ appName: 'app' })).sessions[0]?.id).toBe('session');
+  expect(await service.findRun({ ...KEY, id: 'e-1' })).toEqual({ invocationId: 'e-1', firstSeq: 1 });
 });
 
 test('a migration that fails leaves nothing behind, and is tried again by the next call', async () => {
@@ -214,7 +215,7 @@ test('without prepared statements nothing is expected of a connection that anoth
   };
   const service = new PostgresSessionService({ pool: reset, schema: 'pooled', preparedStatements: false });
   const session = await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada' } });
-  const lease = await service.acquireLease({ ...KEY, invocationId: 'e-1', resumable: true });
+  const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', resumable: true });
   const actions = { stateDelta: { own: 2 }, removedState: ['user:name'] };
   await service.appendEvent({ session, event: createEvent({ invocationId: 'e-1', author: 'agent', actions }), lease });
   await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });

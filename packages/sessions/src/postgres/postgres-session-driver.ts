@@ -1,5 +1,13 @@
-import type { LeaveOpen, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
-import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
+import type {
+  LeaveOpen,
+  OpenRun,
+  OpenRunState,
+  RunRecord,
+  SessionKey,
+  SessionLease,
+  ToolLedgerEntry,
+} from '@eventloom/core';
+import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
 import type {
   AppendOutcome,
   BeginOutcome,
@@ -9,6 +17,7 @@ import type {
   OpenRunPage,
   RunBegin,
   RunEnd,
+  RunRefusal,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -20,10 +29,18 @@ import type {
 } from '../session-driver.ts';
 import { beginStatement } from './begin-statement.ts';
 import { changeOf, EventAppender, eventValues, releaseValues, stateValues } from './event-appender.ts';
-import { type ClaimRow, leaseStatements, type LeaseStatements, type OpenRunRow } from './lease-statements.ts';
+import {
+  type ClaimRow,
+  leaseStatements,
+  type LeaseStatements,
+  type OpenRunRow,
+  type RunClaimRow,
+  type RunRow,
+} from './lease-statements.ts';
 import type { StateChange } from './append-statement.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { readStatements, type ReadStatements } from './read-statements.ts';
+import type { RunTaken } from '../session-hold.ts';
 import { checkCurrent } from './schema-version.ts';
 import { SessionImporter } from './session-importer.ts';
 import { type CreatedRow, sessionStatements, type SessionStatements } from './session-statements.ts';
@@ -31,6 +48,8 @@ import type { Statement } from './statement.ts';
 import { actionsJson, responseJson, toStateLists } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';
 import { WriterPositions } from './writer-positions.ts';
+
+type RunOutcome = ClaimRefusal | RunRefusal | RunTaken;
 
 /**
  * Sessions in PostgreSQL. Every method is one statement, but those that delete and import, an append that has to wait, and a run that
@@ -148,14 +167,29 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   async renewLease(lease: SessionLease, nowMs: number): Promise<boolean> {
-    const rows = await this.#run(this.#leases.renew, [...keyOf(lease), lease.epoch, nowMs + lease.ttlMs]);
+    const rows = await this.#run(this.#leases.renew, [
+      ...keyOf(lease),
+      lease.epoch,
+      ...this.#database.clockValues(nowMs),
+    ]);
     if (rows.length === 0) await this.#refused();
     return rows.length > 0;
   }
 
-  async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): Promise<void> {
+  async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): Promise<void> {
     this.#positions.delete(lease.epoch);
-    await this.#run(this.#leases.release, releaseValues(lease, leaveOpen));
+    const values = releaseValues(lease, leaveOpen);
+    if (forget.length === 0) await this.#run(this.#leases.release, values);
+    else await this.#run(this.#leases.releaseAndForget, [...values, forget]);
+  }
+
+  async findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {
+    const nowMs = this.#database.nowMs;
+    const values = [...keyOf(key), id, ...this.#database.clockValues(nowMs)];
+    const [row] = (await this.#run(this.#leases.findRun, values)) as readonly RunRow[];
+    if (!row) return undefined;
+    const record = { invocationId: row.invocation_id, firstSeq: Number(row.first_seq) };
+    return row.is_open ? { ...record, open: openStateOf(row, nowMs) } : record;
   }
 
   async withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {
@@ -163,15 +197,15 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   async listOpenRuns({ appName, limit, after }: OpenRunPage): Promise<OpenRun[]> {
-    const values = [appName, after?.userId ?? '', after?.sessionId ?? '', limit];
+    const nowMs = this.#database.nowMs;
+    const values = [appName, after?.userId ?? '', after?.sessionId ?? '', limit, ...this.#database.clockValues(nowMs)];
     const rows = (await this.#run(this.#leases.openRuns, values)) as readonly OpenRunRow[];
     return rows.map((row) => ({
       appName,
       userId: row.user_id,
       sessionId: row.session_id,
       invocationId: row.open_run,
-      attempts: row.attempts,
-      heldUntilMs: Number(row.held_until),
+      ...openStateOf(row, nowMs),
     }));
   }
 
@@ -196,8 +230,8 @@ export class PostgresSessionDriver implements SessionDriver {
   async #refuseAgain({ ticket, nowMs, ...key }: RunBegin): Promise<BeginOutcome | undefined> {
     if (!ticket) return undefined;
     const values = [...keyOf(key), nowMs, ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs];
-    const [row] = (await this.#run(this.#leases.refuseAgain, values)) as readonly { readonly free_at: unknown }[];
-    return row && { status: 'busy', freeAtMs: Number(row.free_at) };
+    const [row] = (await this.#run(this.#leases.refuseAgain, values)) as readonly { readonly free_in: unknown }[];
+    return row && { status: 'busy', freeAtMs: nowMs + Number(row.free_in) };
   }
 
   /** In one statement. Undefined when the run has to begin under the lock. */
@@ -206,21 +240,27 @@ export class PostgresSessionDriver implements SessionDriver {
     const { isNarrowed, values: window } = windowValues(begin.window);
     const statement = this.#begins[isNarrowed ? 'narrowed' : 'plain'][changeOf(message)];
     const event = [...eventValues(message), begin.create];
-    const values = [...claimValues(begin), ...event, ...window, ...stateValues(message)];
+    const values = [...claimValues(begin), ...runValues(begin), ...event, ...window, ...stateValues(message)];
     const { claim, session } = new StoredRows(begin.appName, await this.#run(statement, values));
-    const claimed = this.#toOutcome(begin, claim);
-    if (claimed?.status === 'taken' && session) return { ...claimed, session, duplicate: undefined };
-    if (claimed?.status === 'busy') return claimed;
-    return claimed && !begin.create ? { status: 'missing' } : undefined;
+    const claimed = this.#toRunOutcome(begin, claim, session && session.lastSeq + 1);
+    if (claimed?.status === 'missing' && begin.create) return undefined;
+    if (claimed?.status !== 'taken') return claimed;
+    return session && { ...claimed, session, duplicate: undefined };
   }
 
   /** In two statements. Undefined when the session has to be created. */
   async #beginWithoutMessage(begin: RunBegin): Promise<BeginOutcome | undefined> {
-    const claimed = await this.claimLease(begin);
-    const session = claimed.status === 'taken' ? await this.readSession(begin, begin.window) : undefined;
-    if (claimed.status === 'taken' && session) return { ...claimed, session, duplicate: undefined };
-    if (claimed.status === 'busy') return claimed;
-    return begin.create ? undefined : { status: 'missing' };
+    let claimed = await this.#claimForRun(this.#run, begin, false);
+    while (!claimed) {
+      claimed = await this.#database.transaction(async (run) => {
+        await this.#appender.lock(run, begin);
+        return this.#claimForRun(run, begin, true);
+      });
+    }
+    if (claimed.status === 'missing' && begin.create) return undefined;
+    if (claimed.status !== 'taken') return claimed;
+    const session = await this.readSession(begin, begin.window);
+    return session ? { ...claimed, session, duplicate: undefined } : { status: 'missing' };
   }
 
   /** With the session's row locked, so that what is read is what the message follows. */
@@ -233,7 +273,7 @@ export class PostgresSessionDriver implements SessionDriver {
       // Another caller may have created it since.
       await this.#appender.lock(run, key);
     }
-    const claimed = await this.#claim(run, begin, true);
+    const claimed = await this.#claimForRun(run, begin, true);
     if (claimed?.status !== 'taken') return claimed ?? { status: 'busy', freeAtMs: nowMs };
     const { lease } = claimed;
     const { session: plain, narrowedSession } = this.#reads;
@@ -254,18 +294,42 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#toOutcome(claim, row);
   }
 
+  /** As `#claim`, for a run. */
+  async #claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunOutcome | undefined> {
+    const values = [...claimValues(begin), ...runValues(begin), isLocked];
+    const [row] = (await run(this.#leases.claimForRun, values)) as readonly RunClaimRow[];
+    return this.#toRunOutcome(begin, row, Number(row?.seq) + 1);
+  }
+
   /** Undefined when the lease was not given although nobody holds the session or waits for it. */
   #toOutcome(claim: LeaseClaim, row: ClaimRow | undefined): ClaimOutcome | undefined {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId } = claim;
+    const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
     checkCurrent(Number(row?.version));
     if (row && row.epoch !== null) {
       const lease = { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs };
       this.#positions.set(lease.epoch, row);
-      return { status: 'taken', lease: invocationId === undefined ? lease : { ...lease, invocationId } };
+      return { status: 'taken', lease };
     }
     if (!row || row.pk === null) return { status: 'missing' };
-    const freeAtMs = Math.max(Number(row.held_until), Number(row.awaited_until));
-    return !takeOver && freeAtMs > nowMs ? { status: 'busy', freeAtMs } : undefined;
+    const leftMs = Math.max(Number(row.held_until), Number(row.awaited_until)) - Number(row.now);
+    return !takeOver && leftMs > 0 ? { status: 'busy', freeAtMs: nowMs + leftMs } : undefined;
+  }
+
+  /** @param nextSeq the number of the session's next event */
+  #toRunOutcome(begin: RunBegin, row: RunClaimRow | undefined, nextSeq: number | undefined): RunOutcome | undefined {
+    const { appName, userId, sessionId, invocationId, continues } = begin;
+    const outcome = this.#toOutcome(begin, row);
+    if (!row || outcome?.status === 'missing') return { status: 'missing' };
+    if (outcome?.status === 'taken') {
+      const firstSeq = Number(row.first_seq ?? nextSeq);
+      const lease = { ...outcome.lease, invocationId };
+      return { status: 'taken', lease, firstSeq, wasOpen: row.open_run === invocationId };
+    }
+    if (row.known_as !== null) return { status: 'known', invocationId: row.known_as };
+    if (continues && row.first_seq === null) return { status: 'unknown' };
+    if (outcome || row.open_run === null || row.open_run === invocationId) return outcome;
+    const run = { appName, userId, sessionId, invocationId: row.open_run, ...openStateOf(row, begin.nowMs) };
+    return { status: 'open', run };
   }
 
   /** Of a write that found nothing to write to. @throws ConfigurationError when a newer program made the tables its own */
@@ -290,9 +354,27 @@ function keyOf({ appName, userId, sessionId }: SessionKey): [appName: string, us
 }
 
 /** The parameters of a claim; those of its ticket are null without one. */
-function claimValues({ nowMs, ttlMs, takeOver, invocationId, resumable, ticket, ...key }: LeaseClaim): unknown[] {
+function claimValues({ nowMs, ttlMs, takeOver, ticket, ...key }: LeaseClaim): unknown[] {
   const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
-  return [...keyOf(key), nowMs, ttlMs, takeOver, invocationId ?? null, resumable, ...place];
+  return [...keyOf(key), nowMs, ttlMs, takeOver, ...place];
+}
+
+/** The parameters of a run, behind those of its claim. */
+function runValues({ invocationId, resumable, requestId, continues }: RunBegin): unknown[] {
+  return [invocationId, resumable, requestId ?? null, continues];
+}
+
+/** @param nowMs by the clock of this process, which `heldUntilMs` is of */
+function openStateOf(
+  row: Pick<OpenRunRow, 'open_resumable' | 'attempts' | 'held_until' | 'now'>,
+  nowMs: number,
+): OpenRunState {
+  const heldUntilMs = Number(row.held_until);
+  return {
+    resumable: row.open_resumable,
+    attempts: row.attempts,
+    heldUntilMs: heldUntilMs === 0 ? 0 : nowMs + heldUntilMs - Number(row.now),
+  };
 }
 
 /** The parameters of a window, and whether it has conditions that need the narrowed statement. */

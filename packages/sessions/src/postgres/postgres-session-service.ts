@@ -1,14 +1,15 @@
-import { systemPlatform } from '@eventloom/core';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresPool } from './postgres-pool.ts';
+import type { LeaseClock } from './tables.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 
 /** Options of `PostgresSessionService`. */
 export interface PostgresSessionServiceOptions extends DriverSessionServiceOptions {
   /**
-   * Connections to the database: a `Pool` of the package `pg`, or one of its shape. It stays its owner's, who ends it, and who
-   * listens to its `error` event: a pool emits it when an idle connection is lost, and node ends a process that does not listen.
+   * Connections to the database: a `Pool` of the package `pg`, or one of its shape. It stays its owner's, who ends it. Give it a
+   * `connectionTimeoutMillis`: without one, connections to a server that does not answer take up its places for minutes. The service listens to
+   * its `error` event, so that a lost connection does not end the process.
    */
   readonly pool: PostgresPool;
   /**
@@ -21,6 +22,16 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
    * that hands out connections by the transaction and does not follow prepared statements: every call is planned anew, then.
    */
   readonly preparedStatements?: boolean | undefined;
+  /**
+   * Whose clock leases are measured with; default `database`. All processes on one database use the same. `platform` is for tests that move
+   * the platform's clock: with it the clocks of all processes have to agree.
+   */
+  readonly leaseClock?: LeaseClock | undefined;
+  /**
+   * How long an answer of the database is waited for, a free connection included, in milliseconds of the platform's clock. Default 10,000. A
+   * statement that takes longer is a StorageError, and its connection is closed. Statements that make tables may take longer.
+   */
+  readonly queryTimeoutMs?: number | undefined;
 }
 
 /**
@@ -33,20 +44,20 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
  * a session makes its next ones a little slower, until that transaction ends. Sessions never wait for each other, but for the
  * moment in which both write, or remove, the same `app:` or `user:` key; they take such keys in one order and so never undo each
  * other. It is written for READ COMMITTED, PostgreSQL's default. What PostgreSQL undoes all the same, for a stricter isolation or
- * for somebody else's transactions, is tried again after a while, ten times in all, and then a SessionBusyError. What was
+ * for somebody else's transactions, is tried again after a while, ten times in all, and then a StorageError. What was
  * acknowledged survives what the server promises: with its `fsync` and `synchronous_commit` on, a crash of anything. When the
  * connection is lost during an append, the event may be stored or not: appending it again, with the same id, stores it once.
  *
- * **Leases.** Their times are those of the clocks of the processes that write. A clock that is ahead lets its process take over a
- * session early: `ttlMs` should be well above the difference between clocks. A session still has one writer, whatever the clocks
- * say: the former owner's writes are refused. Of those who wait in several processes the one that came first is next; after a crash
+ * **Leases.** Their times are those of the database's clock, so clocks of processes that differ let nobody take over a session early or
+ * late. A session has one writer, whatever clocks say: a former owner's writes are refused. Of those who wait in several processes the one that came first is next; after a crash
  * of the server, those who wait are in no order.
  *
  * **Limits.** An event, a state value or the response of a tool call may take 64 MiB as JSON, and all values that a session is made
  * with 192 Mi characters; more is a SizeLimitError.
  *
- * **Errors** of the pool and of the database that are nobody's fault here are passed on as they are: a server that cannot be reached,
- * a connection that was lost, a right that is missing.
+ * **Errors** of the pool and of the database are the `cause` of a StorageError. It is retryable when the server cannot be reached, a connection
+ * was lost, an answer took longer than `queryTimeoutMs`, or the server is full, starts, stops or only reads; not when a right is missing.
+ * A lost connection never ends the process: a pool that emits `connect` and `error` is listened to.
  *
  * **Poolers** that hand out connections by the transaction, as PgBouncer does in transaction mode: with `preparedStatements: false`
  * nothing is expected of a connection but what happens in one transaction. A pooler that follows prepared statements by itself may do
@@ -58,10 +69,9 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
 export class PostgresSessionService extends DriverSessionService {
   readonly #database: PostgresDatabase;
 
-  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
+  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, and for a `queryTimeoutMs` that is no time */
   constructor(options: PostgresSessionServiceOptions) {
-    const { pool, schema, preparedStatements = true, platform = systemPlatform } = options;
-    const database = new PostgresDatabase(pool, schema, preparedStatements, platform);
+    const database = new PostgresDatabase(options.pool, options);
     super(new PostgresSessionDriver(database), options);
     this.#database = database;
   }
@@ -70,6 +80,7 @@ export class PostgresSessionService extends DriverSessionService {
    * Makes the tables, or brings them up to date; does nothing when they are. Any number of processes may do it at once, and the
    * first call of any method does it as well.
    * @throws ConfigurationError when a newer version of this package made them; they are left as they are
+   * @throws StorageError when the database cannot be used
    */
   migrate(): Promise<void> {
     return this.#database.ready();

@@ -1,4 +1,4 @@
-import { createEvent, type Event, type EventActions, systemPlatform } from '@eventloom/core';
+import { createEvent, type Event, type EventActions } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Gate } from '@eventloom/testing';
 import { Client, Pool } from 'pg';
@@ -36,7 +36,6 @@ function pausedAt(table: string, gate: Gate): PostgresPool {
       const client = await pool.connect();
       const paused: PostgresClient = {
         on: (event, listener) => client.on(event, listener),
-        off: (event, listener) => client.off(event, listener),
         release: (destroy) => client.release(destroy),
         async query(query) {
           if (query.text.includes(`INSERT INTO ${table} `)) await gate.pass();
@@ -55,7 +54,7 @@ test.each([
   const session = await service.createSession({ ...USER, sessionId: 'other', state });
   const gate = new Gate();
   const own = pausedAt('eventloom_events', gate);
-  const driver = new PostgresSessionDriver(new PostgresDatabase(own, undefined, true, systemPlatform));
+  const driver = new PostgresSessionDriver(new PostgresDatabase(own));
   const imported = driver.importSession({
     ...USER,
     sessionId: 'imported',
@@ -68,6 +67,7 @@ test.each([
     ],
     events: [eventOf('one')],
     toolCalls: [],
+    runs: [],
   });
   await gate.reached;
   const stateDelta = { 'app:motto': 'new', 'user:name': 'new' };

@@ -109,6 +109,10 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
         LATERAL (SELECT '{"id":"event ' || seq || '","timestamp":' || seq || ',"actions":{}}' AS json) AS event
       WHERE session_id = 'session'`);
     await connections.query(`
+      INSERT INTO large.eventloom_session_runs (session, id, invocation_id, first_seq)
+      SELECT pk, 'run ' || seq, 'run ' || seq, seq FROM large.eventloom_sessions, generate_series(1, 10000) AS seq
+      WHERE session_id = 'session'`);
+    await connections.query(`
       INSERT INTO large.eventloom_state (session, app_name, user_id, key, value)
       SELECT pk, '', '', 'key ' || number, '1' FROM large.eventloom_sessions, generate_series(1, 5) AS number`);
     await connections.query(`
@@ -183,7 +187,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   ])('a begin of a run that reads %s looks at a few pages', async (_, read) => {
     const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
     const message = eventOf('message', { actions: { stateDelta, removedState: ['own', 'user:none'] } });
-    const run = { ...KEY, invocationId: 'e-1', create: true, resumable: true, onBusy: 'interrupt', read } as const;
+    const run = { ...KEY, invocationId: 'e-1', create: true, requestId: 'r-1', onBusy: 'interrupt', read } as const;
     const { lease, session } = await service.beginRun({ ...run, message: { ...message, timestamp: EVENTS + 1 } });
     expect(session.events.length).toBeGreaterThan(10);
     expect(sent.length).toBe(1);

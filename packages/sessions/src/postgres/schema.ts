@@ -1,4 +1,4 @@
-import type { Tables } from './tables.ts';
+import { quoteText, type Tables } from './tables.ts';
 
 /**
  * Text that is compared is compared by its bytes (COLLATE "C"), whatever the database's own order is. JSON is kept as text: the
@@ -147,5 +147,28 @@ const third = ({ sessions, events, state, tickets }: Tables): string[] => [
   ) WITH (fillfactor = 50)`,
 ];
 
+/**
+ * Every run that was begun and has not ended is its session's open run, resumable or not. A session's runs have a row each under their
+ * invocation ids, and one for each request id. Of sessions from before this step the runs are known, and no requests. What is read of
+ * JSON is read as text: see above.
+ */
+const fourth = ({ sessions, events, runs }: Tables): string[] => [
+  `ALTER TABLE ${sessions} ADD COLUMN open_resumable boolean NOT NULL DEFAULT true`,
+  `CREATE TABLE ${runs} (
+    session bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    invocation_id text COLLATE "C" NOT NULL,
+    first_seq bigint NOT NULL,
+    PRIMARY KEY (session, id)
+  ) WITH (autovacuum_analyze_threshold = 2000)`,
+  `INSERT INTO ${runs} (session, id, invocation_id, first_seq)
+    SELECT session, run, run, min(seq) FROM (
+      SELECT session, seq, substring(event from ${quoteText('"invocationId":"([^"\\\\]+)"')}) AS run FROM ${events}
+    ) AS named WHERE run IS NOT NULL GROUP BY session, run`,
+];
+
+/** When an append renewed its lease, by the clock that leases are measured with. */
+const fifth = ({ events }: Tables): string[] => [`ALTER TABLE ${events} ADD COLUMN renewed_at double precision`];
+
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
-export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first, second, third];
+export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first, second, third, fourth, fifth];

@@ -38,6 +38,10 @@ export class SessionImporter {
       await this.#addInitialState(run, session, pk);
       await this.#addEvents(run, pk, session);
       await this.#addToolCalls(run, pk, session.toolCalls);
+      for (const batch of inBatches(session.runs, ({ id }) => id.length)) {
+        const ids = [batch.map(({ id }) => id), batch.map(({ invocationId }) => invocationId)];
+        await run(this.#sessions.addRuns, [pk, ...ids, batch.map(({ firstSeq }) => firstSeq)]);
+      }
       await this.#addSharedState(run, session, pk);
       const rows = await run(this.#reads.session, [appName, userId, sessionId, 0, 0, 0]);
       return { incarnation: pk, state: new StoredRows(appName, rows).session?.state ?? [] };

@@ -9,7 +9,7 @@ export const LAG_MS = 60_000;
 /** Joins the last event of each `session`, as `last`; its columns are null where there is none, or the condition does not hold. */
 export function joinLastEvent({ events }: Tables, condition = 'true'): string {
   return `LEFT JOIN LATERAL (
-      SELECT seq, high_timestamp, compacted_until, appended_at, epoch FROM ${events} AS event
+      SELECT seq, high_timestamp, compacted_until, appended_at, renewed_at, epoch FROM ${events} AS event
       WHERE event.session = session.pk AND ${condition} ORDER BY seq DESC LIMIT 1
     ) AS last ON true`;
 }
@@ -31,4 +31,4 @@ export function listedSql(now: string): string {
 
 /** Until when a `session` is held, of which the last event is joined: every append under the lease renews it. 0 when it is free. */
 export const HELD_UNTIL = `CASE lease_until WHEN 0 THEN 0
-      ELSE greatest(lease_until, CASE last.epoch WHEN session.epoch THEN last.appended_at + lease_ttl END) END`;
+      ELSE greatest(lease_until, CASE last.epoch WHEN session.epoch THEN last.renewed_at + lease_ttl END) END`;

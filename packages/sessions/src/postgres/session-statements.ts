@@ -16,7 +16,7 @@ export interface CreatedRow {
 export type SessionStatements = ReturnType<typeof sessionStatements>;
 
 export function sessionStatements(tables: Tables) {
-  const { sessions, events, state, initialState, toolCalls, tickets } = tables;
+  const { sessions, events, state, initialState, toolCalls, tickets, runs } = tables;
   const current = isCurrentSql(tables);
   const initial = (from: string): string => `INSERT INTO ${initialState} (session, key, value) ${from}`;
   return {
@@ -46,6 +46,9 @@ export function sessionStatements(tables: Tables) {
       INSERT INTO ${events} (session, appended_at, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, event)
       SELECT $1::bigint, $2::double precision, * FROM unnest($3::bigint[], $4::text[], $5::double precision[],
         $6::double precision[], $7::double precision[], $8::double precision[], $9::text[])`),
+    addRuns: toStatement(`
+      INSERT INTO ${runs} (session, id, invocation_id, first_seq)
+      SELECT $1::bigint, * FROM unnest($2::text[], $3::text[], $4::bigint[])`),
     addToolCalls: toStatement(`
       INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status, response, actions)
       SELECT $1::bigint, invocation_id, call_id, name, status, response, actions
@@ -60,6 +63,7 @@ export function sessionStatements(tables: Tables) {
         three AS (DELETE FROM ${initialState} WHERE session = $4),
         four AS (DELETE FROM ${toolCalls} WHERE session = $4),
         five AS (DELETE FROM ${tickets} WHERE ${THIS_SESSION}),
+        six AS (DELETE FROM ${runs} WHERE session = $4),
         gone AS (DELETE FROM ${sessions} WHERE ${THIS_SESSION} RETURNING 1),
         ${sweepRemoved(tables, '(SELECT count(*) FROM gone) >= 0')}
       SELECT`),

@@ -1,7 +1,7 @@
 import type { Event, ToolLedgerEntry } from '@eventloom/core';
 import type { StateEntry, StoredEventWindow, StoredSession } from '../session-driver.ts';
 import { readOutcome } from '../tool-outcome.ts';
-import type { ClaimRow } from './lease-statements.ts';
+import type { RunClaimRow } from './lease-statements.ts';
 import type { StoredRow } from './read-statements.ts';
 
 /** What a read gave, sorted out. */
@@ -24,9 +24,9 @@ export class StoredRows {
   }
 
   /** The claim of a run that begins. */
-  get claim(): ClaimRow | undefined {
+  get claim(): RunClaimRow | undefined {
     const [row] = this.#claims;
-    return row && (JSON.parse(String(row.value)) as ClaimRow);
+    return row && (JSON.parse(String(row.value)) as RunClaimRow);
   }
 
   /** In the order of a listing, without events. */

@@ -9,14 +9,22 @@ export interface Tables {
   readonly initialState: string;
   readonly toolCalls: string;
   readonly tickets: string;
+  readonly runs: string;
   readonly epochs: string;
+  /** The time that leases are measured with, in milliseconds: that of the database, or a parameter with that of the platform. */
+  readonly clock: (parameter: string) => string;
 }
+
+/** Whose clock leases are measured with. */
+export type LeaseClock = 'database' | 'platform';
+
+const DATABASE_CLOCK = '(extract(epoch FROM statement_timestamp()) * 1000)::double precision';
 
 /** Longer names are cut off by PostgreSQL. */
 const MAX_IDENTIFIER_BYTES = 63;
 
 /** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
-export function tablesOf(schema: string | undefined): Tables {
+export function tablesOf(schema: string | undefined, clock: LeaseClock = 'database'): Tables {
   const place = schema === undefined ? '' : `${quoteIdentifier(schema)}.`;
   return {
     meta: `${place}eventloom_meta`,
@@ -26,7 +34,9 @@ export function tablesOf(schema: string | undefined): Tables {
     initialState: `${place}eventloom_initial_state`,
     toolCalls: `${place}eventloom_tool_calls`,
     tickets: `${place}eventloom_lease_tickets`,
+    runs: `${place}eventloom_session_runs`,
     epochs: `${place}eventloom_epochs`,
+    clock: (parameter) => (clock === 'database' ? DATABASE_CLOCK : `${parameter}::double precision`),
   };
 }
 

@@ -136,8 +136,28 @@ const FOURTH = `
   CREATE INDEX eventloom_times ON eventloom_events (session, timestamp) WHERE timestamp IS NOT NULL;
 `;
 
+/**
+ * Every run that was begun and has not ended is its session's open run, resumable or not. `eventloom_session_runs` has a row for each run of a
+ * session, under its invocation id, and one for each request id. Of sessions from before this step the runs are known, and no requests.
+ */
+const FIFTH = `
+  ALTER TABLE eventloom_sessions ADD COLUMN open_resumable INTEGER NOT NULL DEFAULT 1;
+  CREATE TABLE eventloom_session_runs (
+    session INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    invocation_id TEXT NOT NULL,
+    first_seq INTEGER NOT NULL,
+    PRIMARY KEY (session, id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq)
+    SELECT session, run, run, min(seq) FROM (
+      SELECT session, json_extract(event, '$.invocationId') AS run, pk & ${SEQ_MASK} AS seq
+      FROM eventloom_events WHERE event GLOB '{*'
+    ) WHERE run <> '' GROUP BY session, run;
+`;
+
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /** The version of the tables that this program makes and works on. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

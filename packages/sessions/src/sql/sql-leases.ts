@@ -1,6 +1,7 @@
-import type { LeaveOpen, OpenRun, SessionKey, SessionLease } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, RunRecord, SessionKey, SessionLease } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
-import type { OpenRunPage } from '../session-driver.ts';
+import type { OpenRunPage, RunBegin, RunRefusal } from '../session-driver.ts';
+import type { RunTaken } from '../session-hold.ts';
 import { findSession } from './find-session.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
@@ -27,12 +28,12 @@ export class SqlLeases {
 
   /**
    * One statement; one that is refused asks why. With a ticket it is called inside a transaction.
+   * @param run becomes the session's open run, which is the same or none
    * @throws ConfigurationError when a newer program changed the tables
    */
-  claim(claim: LeaseClaim): ClaimOutcome {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, invocationId, resumable, ticket } = claim;
+  claim(claim: LeaseClaim, run?: { readonly invocationId: string; readonly resumable: boolean }): ClaimOutcome {
+    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, ticket } = claim;
     const { sinceMs, id } = ticket ?? LAST_PLACE;
-    const run = [invocationId ?? null, resumable ? 1 : 0] as const;
     const row = this.#sql.claimLease.get(
       appName,
       userId,
@@ -40,7 +41,8 @@ export class SqlLeases {
       nowMs,
       ttlMs,
       takeOver ? 1 : 0,
-      ...run,
+      run?.invocationId ?? null,
+      run?.resumable ? 1 : 0,
       sinceMs,
       id,
     );
@@ -52,7 +54,7 @@ export class SqlLeases {
       ...key,
       epoch: Number(row['epoch']),
       ttlMs,
-      ...(invocationId === undefined ? {} : { invocationId }),
+      ...(run ? { invocationId: run.invocationId } : {}),
     };
     this.#writers.set(lease, {
       pk,
@@ -61,6 +63,44 @@ export class SqlLeases {
       listedAt: Number(row['listed_at']),
     });
     return { status: 'taken', lease };
+  }
+
+  /**
+   * Claims the lease for a run, and records it. Called inside a transaction.
+   * @param row the session as it is
+   */
+  claimForRun(row: SessionRow, begin: RunBegin): ClaimRefusal | RunRefusal | RunTaken {
+    const { appName, invocationId, requestId, continues } = begin;
+    const asked = requestId === undefined ? undefined : this.#sql.run.get(row.pk, requestId);
+    if (asked && asked['invocation_id'] !== invocationId)
+      return { status: 'known', invocationId: String(asked['invocation_id']) };
+    const known = continues ? this.#sql.run.get(row.pk, invocationId) : undefined;
+    if (continues && known?.['invocation_id'] !== invocationId) return { status: 'unknown' };
+    const wasOpen = row.open_run === invocationId;
+    if (row.open_run !== null && !wasOpen) {
+      // Who has to wait waits, and asks again.
+      const isFree = begin.takeOver || this.#waitFor(row, begin).freeAtMs <= begin.nowMs;
+      return isFree ? { status: 'open', run: { appName, ...toOpenRun(row) } } : this.#refuse(begin);
+    }
+    const resumable = wasOpen && continues ? row.open_resumable === 1 : begin.resumable;
+    const outcome = this.claim(begin, { invocationId, resumable });
+    if (outcome.status !== 'taken') return outcome;
+    const recorded = known ?? this.#sql.recordRun.get(row.pk, invocationId, invocationId, row.last_seq + 1);
+    const firstSeq = Number(recorded?.['first_seq']);
+    if (requestId !== undefined) this.#sql.recordRun.run(row.pk, requestId, invocationId, firstSeq);
+    return { ...outcome, firstSeq, wasOpen };
+  }
+
+  /** The session's record of a run or a request. */
+  findRun(key: SessionKey, id: string): RunRecord | undefined {
+    const row = findSession(this.#sql, key);
+    const found = row && this.#sql.run.get(row.pk, id);
+    if (!found) return undefined;
+    const invocationId = String(found['invocation_id']);
+    const record = { invocationId, firstSeq: Number(found['first_seq']) };
+    if (row.open_run !== invocationId) return record;
+    const { resumable, attempts, heldUntilMs } = toOpenRun(row);
+    return { ...record, open: { resumable, attempts, heldUntilMs } };
   }
 
   /** What `claim` would say to one with this ticket, if that is no and the ticket need not be left anew. Called inside a transaction. */
@@ -107,9 +147,10 @@ export class SqlLeases {
     this.#sql.endLease.run(appName, userId, sessionId, epoch);
   }
 
-  /** As `end`, with the open run that the lease was for, unless it is left open. */
-  release(lease: SessionLease, leaveOpen: LeaveOpen): void {
+  /** As `end`, with the open run that the lease was for, unless it is left open. To forget something it is called inside a transaction. */
+  release(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): void {
     const { appName, userId, sessionId, epoch, invocationId } = lease;
+    for (const id of forget) this.#sql.forgetRun.run(appName, userId, sessionId, epoch, id);
     if (leaveOpen === true || invocationId === undefined) return this.end(lease);
     const statement = leaveOpen === 'uncounted' ? this.#sql.leaveRun : this.#sql.endRun;
     statement.run(appName, userId, sessionId, epoch, invocationId);
@@ -117,14 +158,7 @@ export class SqlLeases {
 
   listOpenRuns({ appName, limit, after }: OpenRunPage): OpenRun[] {
     const rows = this.#sql.openRuns.all(appName, after?.userId ?? '', after?.sessionId ?? '', limit);
-    return rows.map((row) => ({
-      appName,
-      userId: String(row['user_id']),
-      sessionId: String(row['session_id']),
-      invocationId: String(row['open_run']),
-      attempts: Number(row['open_attempts']),
-      heldUntilMs: Number(row['lease_until']) > 0 ? Number(row['free_at']) : 0,
-    }));
+    return rows.map((row) => ({ appName, ...toOpenRun(row as unknown as SessionRow) }));
   }
 
   /** Undefined for a lease that was given elsewhere. */
@@ -135,4 +169,15 @@ export class SqlLeases {
   remember(lease: SessionLease, writer: SessionWriter): void {
     this.#writers.set(lease, writer);
   }
+}
+
+function toOpenRun(row: SessionRow): Omit<OpenRun, 'appName'> {
+  return {
+    userId: row.user_id,
+    sessionId: row.session_id,
+    invocationId: String(row.open_run),
+    resumable: row.open_resumable === 1,
+    attempts: row.open_attempts,
+    heldUntilMs: row.lease_until > 0 ? row.free_at : 0,
+  };
 }

@@ -1,4 +1,12 @@
-import type { LeaveOpen, MaybePromise, OpenRun, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type {
+  LeaveOpen,
+  MaybePromise,
+  OpenRun,
+  RunRecord,
+  SessionKey,
+  SessionLease,
+  ToolLedgerEntry,
+} from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
 import type {
   AppendOutcome,
@@ -100,6 +108,7 @@ export class SqlSessionDriver implements SessionDriver {
         this.#events.insert({ pk, seq: index + 1, highTimestamp }, event, this.#events.toText(event), updatedAtMs);
       }
       this.#toolCalls.writeAll(pk, session.toolCalls);
+      for (const run of session.runs) this.#sql.recordRun.run(pk, run.id, run.invocationId, run.firstSeq);
       return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
     });
   }
@@ -163,6 +172,7 @@ export class SqlSessionDriver implements SessionDriver {
       this.#sql.deleteEvents.run(row.pk);
       this.#sql.deleteState.run(row.pk);
       this.#sql.deleteInitialState.run(row.pk);
+      this.#sql.deleteRuns.run(row.pk);
       this.#sql.deleteToolCalls.run(row.pk);
       this.#sql.deleteTickets.run(row.pk);
       this.#sql.deleteSession.run(row.pk);
@@ -196,8 +206,13 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#leases.renew(lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen): MaybePromise<void> {
-    return this.#work.write(() => this.#leases.release(lease, leaveOpen));
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): MaybePromise<void> {
+    const release = () => this.#leases.release(lease, leaveOpen, forget);
+    return this.#work.write(() => (forget.length > 0 ? this.#connection.write(release) : release()));
+  }
+
+  findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined> {
+    return this.#read(() => this.#leases.findRun(key, id));
   }
 
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]> {
@@ -220,14 +235,14 @@ export class SqlSessionDriver implements SessionDriver {
 
   #beginRun(begin: RunBegin): BeginOutcome {
     const { appName, userId, sessionId, nowMs } = begin;
-    let outcome = this.#leases.claim(begin);
-    if (outcome.status === 'missing' && begin.create) {
+    let row = findSession(this.#sql, begin);
+    if (!row && begin.create) {
       this.#insertSession(appName, userId, sessionId, nowMs);
-      outcome = this.#leases.claim(begin);
+      row = findSession(this.#sql, begin);
     }
-    if (outcome.status !== 'taken') return outcome;
-    const row = findSession(this.#sql, begin);
     if (!row) return { status: 'missing' };
+    const outcome = this.#leases.claimForRun(row, begin);
+    if (outcome.status !== 'taken') return outcome;
     const state = this.#state.read(appName, userId, row.pk);
     const session = { ...describe(appName, row), state, events: this.#events.read(row, begin.window) };
     const message = begin.message?.(this.#events.coveredUntil(row.pk) ?? -Infinity);

@@ -25,6 +25,7 @@ const FREE_AT =
 /** A session with what its last event says. */
 const SESSION = `
   SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until, session.listed_at, ${FREE_AT},
+    session.open_run, session.open_attempts, session.open_resumable,
     coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
     last.high_timestamp,
     coalesce(last.appended_at, session.created_at) AS updated_at,
@@ -60,6 +61,9 @@ export interface SessionRow {
   readonly listed_at: number;
   /** When a live lease expires. */
   readonly free_at: number;
+  readonly open_run: string | null;
+  readonly open_attempts: number;
+  readonly open_resumable: number;
   readonly last_seq: number;
   readonly high_timestamp: number | null;
   readonly updated_at: number;
@@ -87,6 +91,7 @@ const SQL = {
   deleteState: 'DELETE FROM eventloom_session_state WHERE session = ?1',
   deleteInitialState: 'DELETE FROM eventloom_initial_state WHERE session = ?1',
   deleteTickets: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1',
+  deleteRuns: 'DELETE FROM eventloom_session_runs WHERE session = ?1',
   deleteToolCalls: 'DELETE FROM eventloom_tool_calls WHERE session = ?1',
   raiseEpoch: "UPDATE eventloom_meta SET value = max(value, ?1) WHERE key = 'sessions.epoch'",
 
@@ -165,12 +170,14 @@ const SQL = {
     FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?9 AND lease_until > 0
     ON CONFLICT DO NOTHING`,
 
-  /** ?4 now, ?5 how long, ?6 whether from an owner, too; ?7 run, ?8 whether resumable; the place in the line: ?9 since, ?10 id. */
+  /** ?4 now, ?5 how long, ?6 whether from an owner, too; ?7 the run that is open then, or null, and ?8 whether it is resumable; the place
+   * in the line: ?9 since, ?10 id. */
   claimLease: `
     UPDATE eventloom_sessions SET epoch = epoch + 1, lease_until = ?4 + ?5, lease_ttl = ?5,
       lease_after = coalesce(${lastEvent('pk')}, 0),
-      open_run = CASE WHEN ?7 IS NULL THEN open_run WHEN ?8 THEN ?7 END,
-      open_attempts = CASE WHEN ?7 IS NULL THEN open_attempts WHEN ?8 THEN iif(open_run = ?7, open_attempts, 0) + 1 ELSE 0 END
+      open_run = coalesce(?7, open_run),
+      open_attempts = CASE WHEN ?7 IS NULL THEN open_attempts ELSE iif(open_run = ?7, open_attempts, 0) + 1 END,
+      open_resumable = CASE WHEN ?7 IS NULL THEN open_resumable ELSE ?8 END
     WHERE ${THIS_SESSION} AND ${VERSION} = ${SCHEMA_VERSION} AND (?6 OR (
       (lease_until = 0
         OR max(lease_until, coalesce(${lastEvent('lease_ttl + appended_at', 'AND pk > lease_after')}, 0)) <= ?4)
@@ -201,9 +208,24 @@ const SQL = {
   withdrawTicket: `
     DELETE FROM eventloom_lease_tickets
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND id = ?4`,
+  /** The run or the request ?2, whose run is not forgotten. */
+  run: `
+    SELECT run.invocation_id, own.first_seq FROM eventloom_session_runs AS run
+    JOIN eventloom_session_runs AS own ON own.session = run.session AND own.id = run.invocation_id
+    WHERE run.session = ?1 AND run.id = ?2`,
+  /** ?2 id, ?3 run, ?4 the number of its first event unless it is recorded already. */
+  recordRun: `
+    INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq)
+    VALUES (?1, ?2, ?3, coalesce((SELECT first_seq FROM eventloom_session_runs WHERE session = ?1 AND id = ?3), ?4))
+    ON CONFLICT DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq RETURNING first_seq`,
+  /** ?5 is the id. */
+  forgetRun: `
+    DELETE FROM eventloom_session_runs WHERE id = ?5 AND session =
+      (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0)`,
   /** The app's, after that user's session; at most ?4. */
   openRuns: `
-    SELECT session.user_id, session.session_id, session.open_run, session.open_attempts, session.lease_until, ${FREE_AT}
+    SELECT session.user_id, session.session_id, session.open_run, session.open_attempts, session.open_resumable,
+      session.lease_until, ${FREE_AT}
     ${FROM_SESSIONS.replace('AS session', 'AS session INDEXED BY eventloom_open_runs')}
     WHERE app_name = ?1 AND open_run IS NOT NULL AND (user_id, session_id) > (?2, ?3)
     ORDER BY user_id, session_id LIMIT ?4`,

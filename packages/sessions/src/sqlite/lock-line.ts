@@ -1,6 +1,8 @@
-import { type MaybePromise, type Platform, SessionBusyError } from '@eventloom/core';
+import { type MaybePromise, type Platform, StorageError } from '@eventloom/core';
+import { sqliteResult, storageFailure } from '@eventloom/core/internal';
 import type { SqlWork } from '../sql/sql-connection.ts';
 
+const STORAGE = 'the session database';
 const SQLITE_BUSY = 5;
 /** How long a file may stay locked before what waits for it fails. */
 const MAX_WAIT_MS = 5000;
@@ -27,12 +29,12 @@ export class LockLine implements SqlWork {
     this.#platform = platform;
   }
 
-  /** @throws SessionBusyError when the file stays locked for five seconds */
+  /** @throws StorageError when the file stays locked for five seconds, and at once when it cannot be read or written for another reason */
   read<T>(work: () => T): MaybePromise<T> {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      if (!isBusy(error)) throw storageFailure(STORAGE, error);
       return this.#wait(work);
     }
   }
@@ -51,12 +53,11 @@ export class LockLine implements SqlWork {
             resolve(work());
           } catch (error) {
             if (isBusy(error)) return error;
-            reject(error);
+            reject(storageFailure(STORAGE, error));
           }
           return undefined;
         },
-        fail: (cause) =>
-          reject(new SessionBusyError('the session database stays locked by another process; try again', { cause })),
+        fail: (cause) => reject(StorageError.of(STORAGE, cause)),
       });
       if (this.#line.size === 1) this.#sleep(1);
     });
@@ -83,6 +84,5 @@ export class LockLine implements SqlWork {
 }
 
 function isBusy(error: unknown): boolean {
-  // The low byte: the rest says which kind of busy it was.
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+  return sqliteResult(error) === SQLITE_BUSY;
 }

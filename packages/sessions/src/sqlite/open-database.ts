@@ -25,15 +25,15 @@ const BUSY_TIMEOUT_MS = 5000;
 const NEW_FILE = 'PRAGMA page_size = 2048; PRAGMA wal_autocheckpoint = 2000;';
 
 /**
- * Opens or makes the file at `path`, and the folder it lies in; a new file is for its owner only. `:memory:` is a database of
- * its own.
+ * Opens or makes the file at `path`, and the folder it lies in; a new file or folder is for its owner only. `:memory:` is a
+ * database of its own.
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
 export function openDatabase(path: string, durability: SqliteDurability, platform: Platform): OpenDatabase {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
-      mkdirSync(dirname(resolve(path)), { recursive: true });
+      mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
     }
     database = new DatabaseSync(path);

@@ -87,7 +87,7 @@ test('deleting a session leaves no row of it behind', async () => {
   const service = new SqliteSessionService({ database });
   const before = rowCounts(database);
   const session = await service.createSession({ ...KEY, state: { own: 1 } });
-  const lease = await service.acquireLease(KEY);
+  const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', requestId: 'r-1' });
   await service.appendEvent({ session, event: event('one', { more: 1 }), lease });
   await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' });
   const waiting = service.acquireLease(KEY);
@@ -99,11 +99,12 @@ test('deleting a session leaves no row of it behind', async () => {
   expect(rowCounts(database)).toEqual(before);
 });
 
-test('a missing folder is made, and a new file is for its owner only', async () => {
+test('a missing folder is made, and new folders and files are for their owner only', async () => {
   path = join(folder, 'a', 'b', 'sessions.db');
   const service = new SqliteSessionService({ path });
   await service.createSession(KEY);
   for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  for (const made of [join(folder, 'a'), join(folder, 'a', 'b')]) expect(statSync(made).mode & 0o777).toBe(0o700);
   service.close();
   expect(existsSync(path)).toBe(true);
 });

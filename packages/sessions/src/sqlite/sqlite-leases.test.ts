@@ -90,7 +90,7 @@ test('a lease that was given after the clock had gone ahead and was set right ex
   nowMs += 1_000_000;
   await service.appendEvent({ session, event: createEvent({ id: 'ahead', author: 'agent', timestamp: 1 }) });
   nowMs -= 1_000_000;
-  await service.acquireLease({ ...KEY, ttlMs: 1000, invocationId: 'e-1', resumable: true });
+  await service.beginRun({ ...KEY, ttlMs: 1000, invocationId: 'e-1' });
   expect((await service.listOpenRuns({ appName: 'app' })).runs[0]?.heldUntilMs).toBe(nowMs + 1000);
   nowMs += 999;
   await expect(service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);

@@ -72,7 +72,7 @@ test('reads go on while writes wait', async () => {
   await append.promise;
 });
 
-test('a file that stays locked for five seconds is a retryable SessionBusyError, and the service works on afterwards', async () => {
+test('a file that stays locked for five seconds is a retryable StorageError, and the service works on afterwards', async () => {
   const session = await service.createSession(KEY);
   const lease = await service.acquireLease(KEY);
   stranger.exec('BEGIN IMMEDIATE');
@@ -83,12 +83,32 @@ test('a file that stays locked for five seconds is a retryable SessionBusyError,
   await passTime(platform, 2400, first.promise);
   expect(first.state).toBe('waiting');
   await passTime(platform, 200, first.promise);
-  await expect(first.promise).rejects.toMatchObject({ code: 'SESSION_BUSY', retryable: true });
+  await expect(first.promise).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
   expect(second.state).toBe('waiting');
   await passTime(platform, 2600, second.promise);
-  await expect(second.promise).rejects.toMatchObject({ code: 'SESSION_BUSY', retryable: true });
+  await expect(second.promise).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
   stranger.exec('ROLLBACK');
   expect(await service.getSession(KEY)).toEqual(session);
   await service.appendEvent({ session, event: event('three', { own: 1 }), lease });
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['three']);
+});
+
+test('a full disk is a retryable StorageError at once that changes nothing, and reads go on', async () => {
+  const database = new DatabaseSync(join(folder, 'full.db'));
+  const full = new SqliteSessionService({ database });
+  const session = await full.createSession(KEY);
+  const lease = await full.acquireLease(KEY);
+  await full.appendEvent({ session, event: event('one'), lease });
+  database.exec('PRAGMA max_page_count = 1');
+  const large = { content: { role: 'model', parts: [{ text: 'x'.repeat(100_000) }] } };
+  for (const delta of [{}, { own: 1 }]) {
+    const append = async () => full.appendEvent({ session, event: { ...event('two', delta), ...large }, lease });
+    await expect(append()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect((await full.getSession(KEY))?.lastSeq).toBe(1);
+  }
+  database.exec('PRAGMA max_page_count = 1000000');
+  await full.appendEvent({ session, event: { ...event('two', { own: 1 }), ...large }, lease });
+  expect((await full.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  database.close();
 });

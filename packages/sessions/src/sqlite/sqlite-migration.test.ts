@@ -51,6 +51,7 @@ test('what a database of version 1 has is there after the migration, and it work
     'finished',
     'started',
   ]);
+  expect(await service.findRun({ ...LONG, id: 'e-1' })).toEqual({ invocationId: 'e-1', firstSeq: 1 });
   if (!session) return;
   const event = createEvent({ id: 'after', author: 'agent', timestamp: 7 });
   // That of the program before.
@@ -134,7 +135,7 @@ test('a service that is open when a newer program changes the file refuses whate
   ]) {
     await expect(async () => ask()).rejects.toThrow(ConfigurationError);
   }
-  database.exec("UPDATE eventloom_meta SET value = 4 WHERE key = 'sessions.schema'");
+  database.exec("UPDATE eventloom_meta SET value = 5 WHERE key = 'sessions.schema'");
   expect(await service.getSession(LONG)).toEqual(session);
   database.close();
 });

@@ -20,7 +20,7 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
  * Sessions in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file: a session has
  * one writer at a time among all of them, and who waits for one is served in the order of asking. Calls are synchronous inside, and
  * take microseconds. A write that finds the file locked by another process is tried again without blocking anything else, and fails
- * with a retryable SessionBusyError when the file stays locked for five seconds. A process that runs an older version than the one
+ * with a StorageError when the file stays locked for five seconds; at once when the disk is full or fails. A process that runs an older version than the one
  * that last opened the file gets a ConfigurationError.
  *
  * An import and a deletion are one transaction each, whatever the size: about 5 µs an event, during which this process does nothing

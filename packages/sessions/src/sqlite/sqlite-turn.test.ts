@@ -38,7 +38,7 @@ test('a text turn is three write transactions: its begin, the append of the answ
     // The append is one statement, which is a transaction by itself.
     expect(database.ran.filter((name) => name.startsWith('BEGIN')).length).toBe(2);
     expect(database.ran.filter((name) => name === 'COMMIT').length).toBe(2);
-    expect(database.ran.length).toBe(turn === '1' ? 16 : 13);
+    expect(database.ran.length).toBe(turn === '1' ? 16 : 14);
   }
   database.ran.length = 0;
   const { lease, session } = await service.beginRun(RUN);

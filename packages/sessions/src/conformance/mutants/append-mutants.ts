@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import { createEventActions, type Event } from '@eventloom/core';
 import { idsOf } from '../samples.ts';
 import { brokenEvents } from './broken-events.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
@@ -59,6 +59,19 @@ export const appendMutants: readonly Mutant[] = [
       return outcome;
     },
   })),
+  brokenService('append.repeated', 'knows a repeated event, and not what it changed for the run alone', (service) => {
+    const known = new Set<string>();
+    return {
+      appendEvent(request) {
+        const { session, event } = request;
+        const isRepeated = known.has(event.id);
+        known.add(event.id);
+        return service.appendEvent(
+          isRepeated ? { session, event: { ...event, actions: createEventActions() } } : request,
+        );
+      },
+    };
+  }),
   brokenDriver('append.missing-session', 'makes the session it misses', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);

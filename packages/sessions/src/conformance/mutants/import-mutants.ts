@@ -1,6 +1,6 @@
 import type { SessionImport, StateEntry } from '../../session-driver.ts';
 import { countsEpochsAnew } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const importMutants: readonly Mutant[] = [
   brokenImport('import.lossless', 'loses the tool calls', (session) => ({ ...session, toolCalls: [] })),
@@ -108,7 +108,7 @@ export const importMutants: readonly Mutant[] = [
   brokenDriver('import.goes-on', 'holds what it imported', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
-      driver.claimLease({ ...session, ...NO_RUN, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
+      driver.claimLease({ ...session, ...NO_WAIT, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
       return created;
     },
   })),

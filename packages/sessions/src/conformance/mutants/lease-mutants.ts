@@ -1,6 +1,6 @@
 import { type SessionLease, StaleWriterError } from '@eventloom/core';
 import { countsEpochsAnew, doesNotRenew, heldLeases, withLease } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const leaseMutants: readonly Mutant[] = [
   brokenService('lease.names-its-session', 'gives shorter leases', (service) => ({
@@ -83,7 +83,7 @@ export const leaseMutants: readonly Mutant[] = [
         const outcome = driver.appendEvent(append);
         const owner = held.of(append);
         if (append.lease || !owner || outcome.status !== 'stored') return outcome;
-        const revived = driver.claimLease({ ...append, ...NO_RUN, ttlMs: owner.ttlMs, takeOver: true });
+        const revived = driver.claimLease({ ...append, ...NO_WAIT, ttlMs: owner.ttlMs, takeOver: true });
         held.alias(owner, revived);
         return outcome;
       },
@@ -112,7 +112,7 @@ export const leaseMutants: readonly Mutant[] = [
   brokenDriver('lease.append-without-lease', 'keeps the lease it took for an append', (driver) => ({
     appendEvent(append) {
       if (append.lease) return driver.appendEvent(append);
-      const claimed = driver.claimLease({ ...append, ...NO_RUN, ttlMs: 30_000, takeOver: false });
+      const claimed = driver.claimLease({ ...append, ...NO_WAIT, ttlMs: 30_000, takeOver: false });
       return driver.appendEvent({ ...append, lease: claimed.status === 'taken' ? claimed.lease : undefined });
     },
   })),

@@ -14,8 +14,8 @@ export interface Mutant {
   readonly make: MakeService<BaseSessionService>;
 }
 
-/** What a claim says that is for no run, by one who does not wait. */
-export const NO_RUN = { invocationId: undefined, resumable: false, ticket: undefined };
+/** What a claim says by one who does not wait. */
+export const NO_WAIT = { ticket: undefined };
 
 type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;
 

@@ -1,4 +1,5 @@
 import type { OpenRun } from '@eventloom/core';
+import type { LeaseClaim } from '../../lease-claim.ts';
 import type { OpenRunPage } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
@@ -8,10 +9,15 @@ export const openRunListMutants: readonly Mutant[] = [
   ),
   brokenDriver('open.held-until', 'says how long a lease was first given for', (driver) => {
     const until = new Map<string, number>();
+    const note = (claim: LeaseClaim) => until.set(claim.sessionId, claim.nowMs + claim.ttlMs);
     return {
       claimLease(claim) {
-        until.set(claim.sessionId, claim.nowMs + claim.ttlMs);
+        note(claim);
         return driver.claimLease(claim);
+      },
+      beginRun(begin) {
+        note(begin);
+        return driver.beginRun(begin);
       },
       listOpenRuns: (page) =>
         driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: until.get(run.sessionId) ?? 0 })),
@@ -21,8 +27,12 @@ export const openRunListMutants: readonly Mutant[] = [
     let isForRun = false;
     return {
       claimLease(claim) {
-        isForRun = claim.resumable;
+        isForRun = false;
         return driver.claimLease(claim);
+      },
+      beginRun(begin) {
+        isForRun = true;
+        return driver.beginRun(begin);
       },
       listOpenRuns: (page) =>
         driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: isForRun ? run.heldUntilMs : 0 })),

@@ -1,22 +1,22 @@
 import type { OpenRun } from '@eventloom/core';
+import { ALL_EVENTS } from '../../event-window.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { LeaseClaim } from '../../lease-claim.ts';
-import type { SessionDriver } from '../../session-driver.ts';
+import type { RunBegin, SessionDriver } from '../../session-driver.ts';
 import { withLease } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const openRunMutants: readonly Mutant[] = [
-  brokenClaim('open.begins-with-lease', 'opens no run', (claim) => ({ ...claim, resumable: false })),
-  brokenClaim('open.begins-with-lease', 'opens every run', (claim) => ({ ...claim, resumable: true })),
+  brokenRuns('open.begins-with-run', 'lists no run that cannot be resumed', (runs) =>
+    runs.filter(({ resumable }) => resumable),
+  ),
+  brokenBegin('open.begins-with-run', 'takes every run for resumable', (begin) => ({ ...begin, resumable: true })),
   brokenDriver('open.lease-names-run', 'does not name the run in its lease', (driver) => ({
-    claimLease: (claim) =>
-      withLease(driver.claimLease(claim), ({ appName, userId, sessionId, epoch, ttlMs }) => ({
-        appName,
-        userId,
-        sessionId,
-        epoch,
-        ttlMs,
-      })),
+    beginRun(begin) {
+      const outcome = driver.beginRun(begin);
+      if (outcome.status !== 'taken') return outcome;
+      const { invocationId: _, ...lease } = outcome.lease;
+      return { ...outcome, lease };
+    },
   })),
   brokenDriver('open.lease-names-run', 'names a run in every lease', (driver) => ({
     claimLease: (claim) => withLease(driver.claimLease(claim), (lease) => ({ invocationId: 'e-0', ...lease })),
@@ -27,10 +27,10 @@ export const openRunMutants: readonly Mutant[] = [
   brokenService('open.release-ends', 'leaves the run of an expired lease open', (service, _, platform) => {
     const until = new Map<number, number>();
     return {
-      async acquireLease(request) {
-        const lease = await service.acquireLease(request);
-        until.set(lease.epoch, platform.now() + lease.ttlMs);
-        return lease;
+      async beginRun(request) {
+        const begun = await service.beginRun(request);
+        until.set(begun.lease.epoch, platform.now() + begun.lease.ttlMs);
+        return begun;
       },
       releaseLease: (lease) =>
         service.releaseLease(lease, { leaveOpen: (until.get(lease.epoch) ?? 0) <= platform.now() }),
@@ -50,11 +50,11 @@ export const openRunMutants: readonly Mutant[] = [
   brokenDriver('open.attempts', 'goes on counting after the end of a run', (driver) => {
     let attempts = 0;
     return {
-      claimLease: (claim) =>
-        withLease(driver.claimLease(claim), (lease) => {
-          attempts++;
-          return lease;
-        }),
+      beginRun(begin) {
+        const outcome = driver.beginRun(begin);
+        if (outcome.status === 'taken') attempts++;
+        return outcome;
+      },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts })),
     };
   }),
@@ -81,33 +81,11 @@ export const openRunMutants: readonly Mutant[] = [
   brokenDriver('open.uncounted', 'counts no attempt of a run that is left', (driver) => ({
     releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen && 'uncounted'),
   })),
-  brokenClaim('open.replaced', 'keeps the run that is open', (claim, open) =>
-    open && open.invocationId !== claim.invocationId ? { ...claim, ...NO_RUN } : claim,
-  ),
-  brokenDriver('open.replaced', 'takes the run that asked last for the open one', (driver) => {
-    let asked: string | undefined;
-    return {
-      claimLease(claim) {
-        asked = claim.invocationId;
-        return driver.claimLease(claim);
-      },
-      listOpenRuns: (page) =>
-        driver.listOpenRuns(page).map((run) => ({ ...run, invocationId: asked ?? run.invocationId })),
-    };
-  }),
-  brokenClaim('open.ended-by-plain-run', 'lets plain runs leave the open one', (claim) =>
-    claim.resumable ? claim : { ...claim, ...NO_RUN },
-  ),
-  brokenEnd('open.ended-by-plain-run', 'ends the open run for a plain one that it refuses', (driver, end) => ({
+  brokenEnd('open.lease-for-no-run', 'ends the open run for no run', (driver, end) => ({
     claimLease(claim) {
-      const outcome = driver.claimLease(claim);
-      if (!claim.resumable && outcome.status === 'busy') end();
-      return outcome;
+      end();
+      return driver.claimLease(claim);
     },
-  })),
-  brokenClaim('open.lease-for-no-run', 'ends the open run for no run', (claim) => ({
-    ...claim,
-    invocationId: claim.invocationId ?? '',
   })),
   brokenDriver('open.lease-for-no-run', 'ends the open run with any lease', (driver) => ({
     releaseLease(lease, leaveOpen) {
@@ -115,12 +93,9 @@ export const openRunMutants: readonly Mutant[] = [
       driver.releaseLease({ ...lease, invocationId }, leaveOpen);
     },
   })),
-  brokenDriver('open.append-without-lease', 'appends as a run of its own', (driver) => ({
+  brokenEnd('open.append-without-lease', 'ends the open run with it', (driver, end) => ({
     appendEvent(append) {
-      if (append.lease) return driver.appendEvent(append);
-      const run = { ...NO_RUN, invocationId: 'e-append' };
-      const claimed = driver.claimLease({ ...append, ...run, ttlMs: 30_000, takeOver: false });
-      if (claimed.status === 'taken') driver.releaseLease(claimed.lease, false);
+      if (!append.lease) end();
       return driver.appendEvent(append);
     },
   })),
@@ -140,30 +115,25 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => [...kept, ...driver.listOpenRuns(page)],
     };
   }),
-  countsAttempts('open.gone-with-session', 'goes on counting in a new session', (claim) => Boolean(claim.invocationId)),
+  countsAttempts('open.gone-with-session', 'goes on counting in a new session', () => true),
   brokenDriver('open.not-exported', 'opens the runs of what it imports', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
-      const run = { ...NO_RUN, invocationId: 'e-open', resumable: true };
-      driver.claimLease({ ...session, ...run, nowMs: 0, ttlMs: 1, takeOver: true });
+      const run = { invocationId: 'e-open', requestId: undefined, resumable: true, continues: false };
+      const claim = { ...session, ...NO_WAIT, nowMs: 0, ttlMs: 1, takeOver: true };
+      driver.beginRun({ ...claim, ...run, create: false, window: ALL_EVENTS, message: undefined });
       return created;
     },
   })),
   brokenService('open.bad-run-id-refused', 'makes what it can of the id of a run', (service) => ({
-    acquireLease: ({ invocationId, ...request }) =>
-      service.acquireLease({ ...request, invocationId: invocationId?.replaceAll('\0', '').slice(0, 256) || undefined }),
+    beginRun: ({ invocationId, ...request }) =>
+      service.beginRun({ ...request, invocationId: invocationId.replaceAll('\0', '').slice(0, 256) || 'e-0' }),
   })),
 ];
 
-/** A mutant that takes a claim for another one. */
-function brokenClaim(
-  breaks: string,
-  how: string,
-  change: (claim: LeaseClaim, open: OpenRun | undefined) => LeaseClaim,
-): Mutant {
-  return brokenDriver(breaks, how, (driver) => ({
-    claimLease: (claim) => driver.claimLease(change(claim, openIn(driver, claim.appName))),
-  }));
+/** A mutant that takes a run for another one. */
+export function brokenBegin(breaks: string, how: string, change: (begin: RunBegin) => RunBegin): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ beginRun: (begin) => driver.beginRun(change(begin)) }));
 }
 
 /** A mutant that lists other runs than are open. */
@@ -184,14 +154,14 @@ function brokenEnd(
   });
 }
 
-/** A mutant that adds claims to the attempts that are none. */
-function countsAttempts(breaks: string, how: string, counts: (claim: LeaseClaim, isTaken: boolean) => boolean): Mutant {
+/** A mutant that adds to the attempts what is none. */
+function countsAttempts(breaks: string, how: string, counts: (begin: RunBegin, isTaken: boolean) => boolean): Mutant {
   return brokenDriver(breaks, how, (driver) => {
     let more = 0;
     return {
-      claimLease(claim) {
-        const outcome = driver.claimLease(claim);
-        if (counts(claim, outcome.status === 'taken')) more++;
+      beginRun(begin) {
+        const outcome = driver.beginRun(begin);
+        if (counts(begin, outcome.status === 'taken')) more++;
         return outcome;
       },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: run.attempts + more })),

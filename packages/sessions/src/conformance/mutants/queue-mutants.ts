@@ -1,6 +1,6 @@
 import { SessionBusyError, type SessionKey } from '@eventloom/core';
 import { doesNotRenew, heldLeases } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_RUN } from './mutant.ts';
+import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const queueMutants: readonly Mutant[] = [
   brokenService('queue.waits', 'rejects when it should wait', (service) => ({
@@ -27,7 +27,7 @@ export const queueMutants: readonly Mutant[] = [
   }),
   brokenService('queue.not-overtaken', 'asks the storage before it looks who waits', (service, driver, platform) => ({
     async acquireLease({ ttlMs = 30_000, ...request }) {
-      const claim = { ...request, ...NO_RUN, ttlMs, nowMs: platform.now(), takeOver: request.onBusy === 'interrupt' };
+      const claim = { ...request, ...NO_WAIT, ttlMs, nowMs: platform.now(), takeOver: request.onBusy === 'interrupt' };
       const outcome = driver.claimLease(claim);
       return outcome.status === 'taken' ? outcome.lease : service.acquireLease({ ...request, ttlMs });
     },
@@ -67,7 +67,7 @@ export const queueMutants: readonly Mutant[] = [
         }),
       async releaseLease(lease) {
         driver.releaseLease(lease, false);
-        if (gone) driver.claimLease({ ...gone, ...NO_RUN, nowMs: platform.now(), ttlMs: 30_000, takeOver: false });
+        if (gone) driver.claimLease({ ...gone, ...NO_WAIT, nowMs: platform.now(), ttlMs: 30_000, takeOver: false });
         await service.releaseLease(lease);
       },
     };

@@ -18,7 +18,8 @@ function beginInSteps(driver: InMemorySessionDriver, begin: RunBegin): BeginOutc
   const message = begin.message?.(-Infinity);
   const append = message && { ...begin, ...message, incarnation: session.incarnation, lease: claimed.lease };
   const outcome = append && driver.appendEvent(append);
-  return { ...claimed, session, duplicate: outcome?.status === 'duplicate' ? outcome.event : undefined };
+  const duplicate = outcome?.status === 'duplicate' ? outcome.event : undefined;
+  return { ...claimed, session, duplicate, firstSeq: session.lastSeq + 1, wasOpen: false };
 }
 
 export const runMutants: readonly Mutant[] = [
@@ -156,11 +157,8 @@ export const runMutants: readonly Mutant[] = [
       return driver.beginRun({ ...begin, message: message && (() => message(-Infinity)) });
     },
   })),
-  brokenDriver('run.open', 'opens no run', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, resumable: false }),
-  })),
-  brokenDriver('run.open', 'opens every run', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, resumable: true }),
+  brokenDriver('run.open', 'keeps the run open that ended', (driver) => ({
+    releaseLease: (lease) => driver.releaseLease(lease, true),
   })),
   brokenDriver('run.open', 'counts no attempt', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen && 'uncounted' }),

@@ -1,7 +1,7 @@
 import type { Event } from '../event/event.ts';
 
 /** What is stored of one execution of an agent, in a run that is resumed. */
-export interface AgentPast {
+export interface RecordedExecution {
   readonly executionId: string;
   /** Its own events in order; what the user said is not among them. */
   readonly events: readonly Event[];
@@ -18,7 +18,7 @@ export interface AgentPast {
 }
 
 /** Which execution is looked for. */
-export interface PastExecution {
+export interface ExecutionQuery {
   readonly parentExecutionId: string;
   readonly branch: string | undefined;
   /** Absent for a sub-invocation: its branch says enough. */
@@ -28,17 +28,17 @@ export interface PastExecution {
 }
 
 /** What is stored of an invocation that is resumed. Each execution is given out once: to the agent that goes on with it. */
-export interface InvocationPast {
+export interface RecordedInvocation {
   /** The events of the invocation, in order. */
   readonly events: readonly Event[];
   /** How often a model answered. */
   readonly llmCalls: number;
   /** The execution with this id, of the agent of this name. */
-  claimById(executionId: string, agentName: string): AgentPast | undefined;
+  claimById(executionId: string, agentName: string): RecordedExecution | undefined;
   /** The first execution of those that match and were not given out. */
-  claim(execution: PastExecution): AgentPast | undefined;
+  claim(execution: ExecutionQuery): RecordedExecution | undefined;
   /** True when an event behind this place left the loop that is this execution, and none inside it. */
-  isLeft(loop: AgentPast): boolean;
+  isLeft(loop: RecordedExecution): boolean;
   /** The events that are seen in the enclosure of a sub-invocation, since it began. */
   within(branch: string, executionId: string): readonly Event[];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toToolResponse } from './tool-call.ts';
+import { toToolAnswer } from './tool-answer.ts';
 
 test.each([
   [{ city: 'Paris' }, { city: 'Paris' }],
@@ -12,7 +12,7 @@ test.each([
   [new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
   [{ when: new Date(0), left: undefined }, { when: '1970-01-01T00:00:00.000Z' }],
 ])('%o answers %j', (result, response) => {
-  expect(toToolResponse('f', result).response).toEqual(response);
+  expect(toToolAnswer('f', result).response).toEqual(response);
 });
 
 test.each([
@@ -21,14 +21,14 @@ test.each([
   [10n, 'the result is a bigint'],
   [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot say'],
 ])('what is not JSON is answered as an error that says where: %o', (result, fault) => {
-  expect(toToolResponse('f', result).response).toEqual({
+  expect(toToolAnswer('f', result).response).toEqual({
     error: `tool f returned something that is not JSON: ${fault}`,
   });
 });
 
 test('the response is a copy: what the tool does to its object later does not change it', () => {
   const result = { list: [1] };
-  const { response } = toToolResponse('f', result);
+  const { response } = toToolAnswer('f', result);
   result.list.push(2);
   expect(response).toEqual({ list: [1] });
 });

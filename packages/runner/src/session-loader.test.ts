@@ -1,6 +1,6 @@
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type CachedEvents, SessionCache } from './session-cache.ts';
+import { type CachedEvents, SessionCache } from './session-loader.ts';
 
 function entryOf(count: number): CachedEvents {
   const events = Array.from({ length: count }, (_, index) => userEvent(String(index)));

@@ -1,0 +1,29 @@
+import { EventloomError, StorageError } from '../errors.ts';
+
+/** Errors that JavaScript throws: faults of the program, which say nothing about the storage. */
+const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
+/** SQLite's results that pass: busy, locked, no memory, interrupted, I/O error, disk full, cannot open, locking protocol. */
+const PASSING: readonly unknown[] = [5, 6, 7, 9, 10, 13, 14, 15];
+
+/**
+ * Returns what a driver threw as a StorageError. An Eventloom error and a fault of the program are returned as they are.
+ * @param storage what cannot be used, e.g. `the artifact storage`
+ */
+export function storageFailure(storage: string, thrown: unknown): unknown {
+  if (EventloomError.isInstance(thrown) || isProgramError(thrown)) return thrown;
+  const result = sqliteResult(thrown);
+  return StorageError.of(storage, thrown, result === undefined || PASSING.includes(result));
+}
+
+/** The primary result code of an error of SQLite in Node; undefined for another error. */
+export function sqliteResult(thrown: unknown): number | undefined {
+  // The low byte: the rest says which kind of this result it was.
+  return thrown instanceof Error && 'errcode' in thrown ? Number(thrown.errcode) & 0xff : undefined;
+}
+
+/** Also true for what Node says of a call that cannot be, such as one on a database that was closed. */
+function isProgramError(thrown: unknown): boolean {
+  if (PROGRAM_ERRORS.some((type) => thrown instanceof type)) return true;
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
+  return code.startsWith('ERR_') && code !== 'ERR_SQLITE_ERROR';
+}

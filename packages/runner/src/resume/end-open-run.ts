@@ -1,0 +1,81 @@
+import {
+  ConfigurationError,
+  InvalidRequestError,
+  type OpenRun,
+  RUN_CONFIG_DEFAULTS,
+  RunAbortedError,
+  RunNotFoundError,
+  ShuttingDownError,
+} from '@eventloom/core';
+import type { RunAsyncParams } from '../run-params.ts';
+import type { RunRequest } from '../run-start.ts';
+import type { Runner } from '../runner.ts';
+import { closeRun } from './close-run.ts';
+
+/** How often a run is begun or continued before it is closed. */
+const MAX_ATTEMPTS = 3;
+/** Errors of a run that cannot be resumed. */
+const NOT_RESUMABLE = [InvalidRequestError, ConfigurationError, RunNotFoundError];
+
+/**
+ * Ends the run that keeps another one from beginning, as `runConfig.onOpenRun` says: resumes it to its end, or closes it.
+ *
+ * @param abortSignal gives up; a run that is being resumed stays open then
+ */
+export async function endOpenRun(
+  runner: Runner,
+  run: OpenRun,
+  { config, bounds }: Pick<RunRequest, 'config' | 'bounds'>,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  const { onOpenRun = RUN_CONFIG_DEFAULTS.onOpenRun, onBusy, busyWaitMs } = config;
+  let reason = 'the run did not come to its end before another run of its session began';
+  if (onBusy === 'interrupt') reason = 'another run of the session interrupted the run';
+  else if (onOpenRun === 'finish') {
+    const params = { runConfig: { onBusy, busyWaitMs, onOpenRun: 'reject' }, bounds } as const;
+    const fault = isResumable(run) ? await finish(runner, run, params, abortSignal) : faultOf(run);
+    if (fault === undefined) return;
+    reason = fault;
+  }
+  const { userId, sessionId, invocationId } = run;
+  await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
+}
+
+function isResumable({ resumable, attempts }: OpenRun): boolean {
+  return resumable && attempts < MAX_ATTEMPTS;
+}
+
+function faultOf({ resumable, attempts }: OpenRun): string {
+  return resumable
+    ? `the run was given up after ${attempts} attempts: each time its process ended before the run did`
+    : 'the process of the run ended before the run did, and the run is not resumable';
+}
+
+/** Resumes a run to its end, which may be a failure. Returns why it cannot be resumed, if it cannot. */
+async function finish(
+  runner: Runner,
+  { userId, sessionId, invocationId }: OpenRun,
+  params: Pick<RunAsyncParams, 'runConfig' | 'bounds'>,
+  abortSignal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  // The run is not the caller's, who may stop waiting for it but not abort it.
+  const controller = new AbortController();
+  const leave = (): void => controller.abort(new ShuttingDownError('the request that continued the run was given up'));
+  abortSignal?.addEventListener('abort', leave, { once: true });
+  try {
+    const { signal } = controller;
+    const stream = runner.runAsync({ ...params, userId, sessionId, invocationId, abortSignal: signal });
+    for await (const _event of stream);
+  } catch (error) {
+    if (abortSignal?.aborted)
+      throw new RunAbortedError('aborted while the open run of the session was continued', {
+        cause: abortSignal.reason,
+      });
+    for (const type of NOT_RESUMABLE)
+      if (type.isInstance(error)) return `the run cannot be resumed: ${error.publicMessage}`;
+    // Any other failure of that run is in the session, or the run is still open and the next begin says so.
+  } finally {
+    abortSignal?.removeEventListener('abort', leave);
+  }
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import { type Event, RequestKnownError, ShuttingDownError, StaleWriterError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { KEY, runToError, scenario, textOf } from '../fixtures/scenario.ts';
+
+const REQUEST = { requestId: 'r-1' } as const;
+
+const idsOf = (events: readonly Event[]): string[] => events.map(({ id }) => id);
+
+test('a request that is sent again is the same run: its stored events come again, and nothing runs twice', async () => {
+  let runs = 0;
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ runs: ++runs }) });
+  const model = [{ calls: [{ name: 'look' }] }, 'Seen.', 'Next.'];
+  const { run, start, stored, restart } = await scenario({ model, agent: { tools: [look] } });
+  const events = await run('hi', REQUEST);
+  await run('something else');
+  const before = await stored();
+  for (const again of [start('hi', REQUEST), restart().start('another text', REQUEST)]) {
+    const seen: [string, number][] = [];
+    for await (const event of again) seen.push([event.id, again.seq]);
+    expect(seen).toEqual(events.map(({ id }, index) => [id, index + 1]));
+    expect(again.invocationId).toBe(events[0]?.invocationId);
+    expect(await again.whenStarted()).toBe(true);
+    expect(again.isLeftOpen).toBe(false);
+  }
+  expect([runs, await stored()]).toEqual([1, before]);
+});
+
+test('a request that is known is refused when that is asked for, and an option that makes no sense is too', async () => {
+  const { run } = await scenario({ model: ['One.'] });
+  const [event] = await run('hi', REQUEST);
+  const again = run('hi', { ...REQUEST, ifKnown: 'reject' });
+  await expect(again).rejects.toSatisfy(
+    (error) => RequestKnownError.isInstance(error) && error.invocationId === event?.invocationId,
+  );
+  await expect(run('hi', { ...REQUEST, ifKnown: 'again' as 'reject' })).rejects.toThrow(/ifKnown/);
+  for (const requestId of ['', 'x'.repeat(257)]) await expect(run('hi', { requestId })).rejects.toThrow(/requestId/);
+});
+
+test('a request whose run is in flight waits for its end, and a reader that gives up does not end it', async () => {
+  const gate = new Gate();
+  const { start, run, restart } = await scenario({ model: [{ text: 'Done.', gate }] });
+  const first = run('hi', REQUEST);
+  await gate.reached;
+  const abort = new AbortController();
+  const leaving = runToError(restart().start('hi', { ...REQUEST, abortSignal: abort.signal }));
+  const again = start('hi', { ...REQUEST, runConfig: { onBusy: 'interrupt' } });
+  const following = (async () => {
+    const events: Event[] = [];
+    for await (const event of again) events.push(event);
+    return events;
+  })();
+  await again.whenStarted();
+  abort.abort();
+  expect((await leaving).error).toMatchObject({ code: 'RUN_ABORTED' });
+  gate.open();
+  expect(idsOf(await following)).toEqual(idsOf(await first));
+});
+
+test('a request whose run was left resumes it, or closes it when it cannot be resumed', async () => {
+  for (const resumable of [true, false]) {
+    const gate = new Gate();
+    const { start, restart, runner, sessionService } = await scenario({ model: [{ text: 'never', gate }], resumable });
+    const abort = new AbortController();
+    const stream = start('hi', { ...REQUEST, abortSignal: abort.signal });
+    const running = runToError(stream);
+    await gate.reached;
+    if (resumable) abort.abort(new ShuttingDownError('the process ends'));
+    else {
+      // Another process takes the run, and is lost.
+      const { invocationId } = stream;
+      const { lease } = await sessionService.beginRun({ ...KEY, invocationId, continues: true, onBusy: 'interrupt' });
+      abort.abort(new StaleWriterError('lost'));
+      await sessionService.releaseLease(lease, { leaveOpen: true });
+    }
+    await running;
+    expect((await runner.listOpenRuns()).runs).toMatchObject([{ resumable, heldUntilMs: 0 }]);
+    const next = restart({ model: ['Done.'], resumable });
+    const events = (await next.run('hi', REQUEST)).filter(({ content, errorCode }) => content || errorCode);
+    expect(events.map((event) => event.errorCode ?? textOf(event))).toEqual([resumable ? 'Done.' : 'RUN_ABANDONED']);
+    expect((await runner.listOpenRuns()).runs).toEqual([]);
+  }
+});
+
+test('an answer that is sent again gets what came of it, and not what its run said before', async () => {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const model = [{ calls: [{ id: 'c', name: 'wait' }] }, 'Thanks.'];
+  const { run, stored } = await scenario({ model, agent: { tools: [wait] }, resumable: true });
+  const asked = await run('hi', REQUEST);
+  const answer = { functionResponse: { id: 'c', name: 'wait', response: { done: true } } };
+  const answered = await run(answer, { requestId: 'r-2' });
+  const before = await stored();
+  expect(idsOf(await run(answer, { requestId: 'r-2' }))).toEqual(idsOf(answered));
+  expect(idsOf(await run('hi', REQUEST))).toEqual(idsOf([...asked, ...answered]));
+  expect(await stored()).toEqual(before);
+});
+
+test('a request that was refused can be sent again with its id', async () => {
+  const { run, sessionService } = await scenario({ model: ['One.'] });
+  const answer = { functionResponse: { id: 'unknown', name: 'f', response: {} } };
+  await expect(run(answer, REQUEST)).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+  expect(await sessionService.findRun({ ...KEY, id: 'r-1' })).toBeUndefined();
+  expect((await run('hi', REQUEST)).map(textOf)).toEqual(['One.']);
+});

@@ -1,0 +1,85 @@
+import {
+  type Event,
+  type RequestKnownError,
+  RunAbortedError,
+  SessionBusyError,
+  type SessionKey,
+  SessionNotFoundError,
+} from '@eventloom/core';
+import { isReplayed } from '../lock-run.ts';
+import type { RunRequest } from '../run-start.ts';
+import type { RunControl } from '../run-stream.ts';
+import type { Runner } from '../runner.ts';
+import { endOpenRun } from './end-open-run.ts';
+
+/** So many events are read at once. */
+const PAGE = 100;
+/** So often the session of a run that is in flight elsewhere is looked at. */
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Yields the stored events of the run that a request began before, from the request's message on, until the run has ended: another process may
+ * have it. A run that was left is resumed to its end, or closed if it cannot be resumed.
+ *
+ * @throws SessionNotFoundError when the session is deleted meanwhile
+ * @throws RunAbortedError when the reader aborts; the run goes on
+ */
+export async function* followRun(
+  runner: Runner,
+  { key, config: { requestId, busyWaitMs }, bounds }: RunRequest,
+  control: RunControl,
+  { invocationId }: RequestKnownError,
+): AsyncGenerator<Event, void, undefined> {
+  const { sessionService } = runner;
+  const { signal } = control;
+  let seq: number | undefined;
+  let isBehindMessage = false;
+  for (;;) {
+    // Before the events are read: once the run has ended, all of them are there.
+    const record = await sessionService.findRun({ ...key, id: invocationId });
+    if (!record) throw goneError(key, invocationId);
+    if (seq === undefined) control.follow(record);
+    seq ??= record.firstSeq - 1;
+    for (let lastSeq = seq + 1; seq < lastSeq;) {
+      const session = await sessionService.getSession({ ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } });
+      if (!session) throw goneError(key, invocationId);
+      ({ lastSeq } = session);
+      for (const event of session.events) {
+        seq++;
+        if (event.invocationId !== invocationId) continue;
+        isBehindMessage ||= event.requestId === requestId;
+        if (!isBehindMessage || !isReplayed(event)) continue;
+        control.noteStored(seq);
+        yield event;
+      }
+      if (session.events.length === 0) break;
+    }
+    if (!record.open) return;
+    if (signal?.aborted) throw new RunAbortedError('aborted while the run was followed', { cause: signal.reason });
+    const run = { ...key, invocationId, ...record.open };
+    const config = { onOpenRun: 'finish', busyWaitMs } as const;
+    if (run.heldUntilMs > runner.platform.now()) await untilFree(runner, key, signal);
+    else await endOpenRun(runner, run, { config, bounds }, signal);
+  }
+}
+
+/** Ends when the session is free, and after a while. */
+async function untilFree(
+  { sessionService }: Runner,
+  key: SessionKey,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await sessionService.releaseLease(
+      await sessionService.acquireLease({ ...key, waitMs: LOOK_EVERY_MS, abortSignal }),
+    );
+  } catch (error) {
+    if (!SessionBusyError.isInstance(error)) throw error;
+  }
+}
+
+function goneError({ userId, sessionId }: SessionKey, invocationId: string): SessionNotFoundError {
+  return new SessionNotFoundError(
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)}: was deleted while its run ${JSON.stringify(invocationId)} was followed`,
+  );
+}

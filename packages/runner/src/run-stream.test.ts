@@ -1,0 +1,57 @@
+import { createEvent, type Event } from '@eventloom/core';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { caller } from './fixtures/agent-tool-run.ts';
+import { KEY, scenario, scripted, textOf } from './fixtures/scenario.ts';
+import type { RunStream } from './run-stream.ts';
+
+/** Reads a stream to its end, with where it stood at each event. */
+async function positions(stream: RunStream): Promise<[seq: number, event: Event][]> {
+  expect(stream.seq).toBe(0);
+  const seen: [number, Event][] = [];
+  for await (const event of stream) seen.push([stream.seq, event]);
+  return seen;
+}
+
+test('a stream counts the stored events since the message, and chunks count for nothing', async () => {
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
+  const model = [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }, 'Again.'];
+  const { start, run } = await scenario({ model, agent: { tools: [look] } });
+  const seen = await positions(start('hi', { runConfig: { streamingMode: 'sse' } }));
+  expect(seen.map(([seq, event]) => [seq, event.partial === true])).toEqual([
+    [0, true],
+    [1, false],
+    [2, false],
+    [2, true],
+    [2, true],
+    [3, false],
+  ]);
+  await run('more');
+  const { start: next } = await scenario({ model: ['One.'] });
+  expect((await positions(next())).map(([seq]) => seq)).toEqual([1]);
+});
+
+test('a stream of a later run counts from its own message, also over events that it does not yield', async () => {
+  const { start, session, sessionService } = await scenario({ agent: caller(scripted('helper', ['Mine.'])) });
+  const earlier = createEvent({ invocationId: 'e-0', author: 'user', content: { parts: [{ text: 'earlier' }] } });
+  await sessionService.appendEvent({ session: await session(), event: earlier });
+  const stream = start('second');
+  const seen = await positions(stream);
+  expect(seen.map(([seq]) => seq)).toEqual([1, 4, 5]);
+  const stored = (await sessionService.getSession(KEY))?.events ?? [];
+  const first = stored.findIndex(({ invocationId }) => invocationId === stream.invocationId);
+  for (const [seq, { id }] of seen) expect(stored[first + seq]?.id).toBe(id);
+  expect((await sessionService.findRun({ ...KEY, id: stream.invocationId }))?.firstSeq).toBe(first + 1);
+});
+
+test('the number of an event that an agent passes on from one run as a tool is that under which it is stored', async () => {
+  const helper = scripted('helper', [{ chunks: ['Mi', 'ne.'] }]);
+  const { start, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });
+  const seen = await positions(start('hi', { runConfig: { streamingMode: 'sse' } }));
+  const events = await stored();
+  const whole = seen.filter(([, event]) => event.partial !== true);
+  expect(whole.map(([, { author }]) => author)).toContain('helper');
+  for (const [seq, { id }] of whole) expect(events[seq]?.id).toBe(id);
+  for (const [index, [seq]] of seen.entries()) expect(seq).toBeGreaterThanOrEqual(seen[index - 1]?.[0] ?? 0);
+  expect(seen.map(([, event]) => textOf(event))).toContain('Mi');
+});

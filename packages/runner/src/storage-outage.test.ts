@@ -1,0 +1,302 @@
+import {
+  BasePlugin,
+  type Event,
+  getFunctionResponses,
+  RunAbortedError,
+  SessionBusyError,
+  StaleWriterError,
+  StorageError,
+} from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { type FixedPlatform, fixedPlatform, Gate, modelEvent } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { caller, modelOf } from './fixtures/agent-tool-run.ts';
+import { call, KEY, runToError, scenario, type ScenarioOptions, scripted, textOf } from './fixtures/scenario.ts';
+import { type Fault, passTimeUntil, withOutages } from './fixtures/storage-outage.ts';
+
+async function setUp(options: ScenarioOptions) {
+  const platform = fixedPlatform();
+  const store = new InMemorySessionService({ platform });
+  const outages = withOutages(store);
+  const played = await scenario({ platform, sessionService: outages.service, ...options });
+  const stored = async () => (await store.getSession(KEY))?.events ?? [];
+  const until = <T>(work: Promise<T>): Promise<T> => passTimeUntil(platform, work);
+  return { ...played, store, outages, stored, until };
+}
+
+/** Lets seconds pass, one by one. */
+async function passSeconds(platform: FixedPlatform, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    platform.advance(1000);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+/** Whether a promise was settled. */
+function watched(promise: Promise<unknown>): { readonly isSettled: boolean } {
+  const watch = { isSettled: false };
+  const settle = (): void => void (watch.isSettled = true);
+  promise.then(settle, settle);
+  return watch;
+}
+
+const tool = (ran: string[]) =>
+  new FunctionTool({
+    name: 'look',
+    description: '',
+    execute: (_, context) => {
+      ran.push(context.functionCallId);
+      context.state.set('temp:looked', true);
+      context.state.set('looked', true);
+      return { seen: context.functionCallId };
+    },
+  });
+
+const lead = (ran: string[]) =>
+  caller(scripted('helper', [{ calls: [call('look', {}, 'c2')] }, 'helped'], { tools: [tool(ran)] }));
+
+const saidIn = (events: readonly Event[]): string[] =>
+  events.map((event) => `${event.author}: ${JSON.stringify(event.content)}`);
+
+describe('a storage that is away for a moment', () => {
+  test.each<[string, Fault]>([
+    ['refuses each call once', 'refused'],
+    ['loses the answer to each call once', 'lost'],
+  ])('and %s changes nothing but the time that a run takes', async (_, fault) => {
+    const usual = await setUp({ agent: lead([]), resumable: true });
+    const whole = await usual.run('hi');
+    const ran: string[] = [];
+    const { run, outages, stored, store, until, platform } = await setUp({ agent: lead(ran), resumable: true });
+    const beganMs = platform.now();
+    const failed: string[] = [];
+    outages.fault = (name) => {
+      if (name === 'findRun') return undefined;
+      if (failed.at(-1) === name) return void failed.push('');
+      failed.push(name);
+      return fault;
+    };
+    expect(saidIn(await until(run('hi')))).toEqual(saidIn(whole));
+    expect(saidIn(await stored())).toEqual(saidIn(await usual.stored()));
+    expect(ran).toEqual(['c2']);
+    expect(new Set(failed)).toEqual(new Set(['beginRun', '', 'appendEvent', 'recordToolCall', 'endRun']));
+    // Nobody waited for the lease to run out.
+    expect(platform.now() - beganMs).toBeLessThan(5000);
+    expect((await store.listOpenRuns({ appName: 'app' })).runs).toEqual([]);
+    expect(await usual.state()).toEqual({ ...(await store.getSession(KEY))?.state });
+  });
+
+  test('delays the end of a run that failed', async () => {
+    class Refusing extends BasePlugin {
+      override async onEventCallback(): Promise<undefined> {
+        throw new RangeError('no');
+      }
+    }
+    const { start, outages, stored, until } = await setUp({ model: ['one'], plugins: [new Refusing('refusing')] });
+    let refused = 0;
+    outages.fault = (name) => (name === 'appendEvent' && refused++ < 5 ? 'refused' : undefined);
+    const { events, error } = await until(runToError(start('hi')));
+    expect(error).toMatchObject({ code: 'AGENT' });
+    expect(events.map(({ errorCode }) => errorCode)).toEqual(['AGENT']);
+    expect((await stored()).at(-1)?.errorCode).toBe('AGENT');
+    expect(refused).toBeGreaterThan(5);
+  });
+
+  test('delays the closing of a run', async () => {
+    const { start, runner, outages, stored, store, until, platform } = await setUp({
+      agent: lead([]),
+      resumable: true,
+    });
+    outages.fault = (name) => (name === 'appendEvent' ? 'refused' : undefined);
+    const stream = start('hi');
+    await until(runToError(stream));
+    const failed: string[] = [];
+    outages.fault = (name) => {
+      if (name === 'findRun' || failed.at(-1) === name) return void failed.push('');
+      failed.push(name);
+      return 'refused';
+    };
+    const { invocationId } = stream;
+    await until(runner.closeRun({ userId: 'u', sessionId: 's', invocationId, reason: 'left' }));
+    expect((await stored()).map(({ errorCode, object }) => errorCode ?? object)).toEqual([
+      undefined,
+      'RUN_ABANDONED',
+      'runner.end',
+    ]);
+    expect(failed).toContain('appendEvent');
+    await until(platform.drain());
+    expect((await store.listOpenRuns({ appName: 'app' })).runs).toEqual([]);
+  });
+
+  test('keeps a lease from being renewed only until it is there again', async () => {
+    const gates = [new Gate(), new Gate()];
+    const { run, outages, platform, store } = await setUp({
+      agent: async function* () {
+        for (const gate of gates) {
+          await gate.pass();
+          yield modelEvent('bot', 'done');
+        }
+      },
+      leaseTtlMs: 30_000,
+    });
+    const running = run('hi');
+    await gates[0]?.reached;
+    await passSeconds(platform, 4);
+    gates[0]?.open();
+    await gates[1]?.reached;
+    const other = watched(store.acquireLease(KEY));
+    // The lease ends after 34 seconds, and the timers for it come after 30 and 40.
+    outages.fault = (name) => (name === 'renewLease' ? 'refused' : undefined);
+    await passSeconds(platform, 28);
+    outages.fault = () => undefined;
+    await passSeconds(platform, 10);
+    expect(other.isSettled).toBe(false);
+    gates[1]?.open();
+    expect((await running).map(textOf)).toEqual(['done', 'done']);
+  });
+
+  test('delays the release of the session, and not the end of the stream', async () => {
+    const { run, outages, platform, store, until } = await setUp({ model: ['one', 'two'] });
+    outages.fault = (name) => (name === 'releaseLease' ? 'refused' : undefined);
+    expect((await run('hi')).map(textOf)).toEqual(['one']);
+    platform.advance(1000);
+    await expect(store.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    outages.fault = () => undefined;
+    const startMs = platform.now();
+    expect((await until(run('again'))).map(textOf)).toEqual(['two']);
+    expect(platform.now() - startMs).toBeLessThan(3000);
+  });
+});
+
+describe('a storage that is away for longer than the lease', () => {
+  test('ends the stream with a StorageError, and leaves a resumable run open, which continues when it is resumed', async () => {
+    const ran: string[] = [];
+    const agent = scripted('bot', [{ calls: [call('look', {}, 'c1')] }, 'done'], { tools: [tool(ran)] });
+    const { start, restart, outages, stored, store, platform, until } = await setUp({ agent, resumable: true });
+    outages.fault = (name) => (name === 'appendEvent' && ran.length > 0 ? 'refused' : undefined);
+    const beganMs = platform.now();
+    const stream = start('hi');
+    const { events, error } = await until(runToError(stream));
+    expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect(StorageError.isInstance(error)).toBe(true);
+    expect(platform.now() - beganMs).toBeGreaterThanOrEqual(15_000);
+    expect(platform.now() - beganMs).toBeLessThan(17_000);
+    // Nothing says that it failed.
+    expect([...events, ...(await stored())].filter(({ errorCode }) => errorCode)).toEqual([]);
+    const { runs } = await store.listOpenRuns({ appName: 'app' });
+    expect(runs.map(({ invocationId }) => invocationId)).toEqual([stream.invocationId]);
+    outages.fault = () => undefined;
+    const { runner } = restart();
+    const resumed = await until(runner.run({ userId: 'u', sessionId: 's', invocationId: stream.invocationId }));
+    expect(textOf(resumed.at(-2) ?? expect.unreachable())).toBe('done');
+    expect(ran).toEqual(['c1']);
+  });
+
+  test('is a StorageError of a run that cannot begin', async () => {
+    const { start, outages, platform, until } = await setUp({ model: ['done'] });
+    outages.fault = () => 'refused';
+    const beganMs = platform.now();
+    expect(StorageError.isInstance((await until(runToError(start('hi')))).error)).toBe(true);
+    expect(platform.now() - beganMs).toBeLessThan(17_000);
+  });
+
+  test('aborts the run, whatever its agent makes of the error', async () => {
+    const reasons: unknown[] = [];
+    const { start, outages, until } = await setUp({
+      agent: async function* (context) {
+        try {
+          yield modelEvent('bot', 'one');
+        } finally {
+          reasons.push(context.abortSignal.reason);
+        }
+      },
+    });
+    outages.fault = (name) => (name === 'appendEvent' ? 'refused' : undefined);
+    const { error } = await until(runToError(start('hi')));
+    expect(StorageError.isInstance(error)).toBe(true);
+    expect(reasons).toEqual([error]);
+  });
+
+  test('is no answer of an agent that is called as a tool', async () => {
+    const agent = lead([]);
+    const { start, outages, until } = await setUp({ agent, resumable: true });
+    outages.fault = (name) => {
+      const asked = modelOf(agent).requests.length > 0;
+      return asked && name === 'appendEvent' ? 'refused' : undefined;
+    };
+    expect(StorageError.isInstance((await until(runToError(start('hi')))).error)).toBe(true);
+    expect(modelOf(agent).requests).toHaveLength(1);
+  });
+
+  test('does not end a run that writes nothing meanwhile', async () => {
+    const gate = new Gate();
+    const { run, outages, platform } = await setUp({
+      agent: async function* () {
+        await gate.pass();
+        yield modelEvent('bot', 'done');
+      },
+    });
+    const running = run('hi');
+    await gate.reached;
+    outages.fault = () => 'refused';
+    await passSeconds(platform, 60);
+    outages.fault = () => undefined;
+    gate.open();
+    expect((await running).map(textOf)).toEqual(['done']);
+  });
+});
+
+describe('writes that are repeated end', () => {
+  async function stuck() {
+    const steps = ['one', 'two'].map((text) => modelEvent('bot', text));
+    const played = await setUp({
+      agent: async function* () {
+        yield* steps;
+      },
+    });
+    const reached = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    const stream = played.start('hi', { abortSignal: controller.signal });
+    await stream.next();
+    played.outages.fault = () => (reached.resolve(), 'refused');
+    const next = stream.next().catch((error: unknown) => error);
+    await reached.promise;
+    return { ...played, next, controller };
+  }
+
+  test('with an abort', async () => {
+    const { next, controller, platform } = await stuck();
+    const beganMs = platform.now();
+    controller.abort();
+    expect(await next).toBeInstanceOf(RunAbortedError);
+    expect(platform.now()).toBe(beganMs);
+  });
+
+  test('with the loss of the lease', async () => {
+    const { next, outages, store, until } = await stuck();
+    await store.acquireLease({ ...KEY, onBusy: 'interrupt' });
+    outages.fault = () => undefined;
+    expect(await until(next)).toBeInstanceOf(StaleWriterError);
+  });
+});
+
+test('a StorageError that a tool throws fails the run, and is told to no model', async () => {
+  const look = new FunctionTool({
+    name: 'look',
+    description: '',
+    execute: () => {
+      throw StorageError.of('the artifact storage', new Error('disk full at /data'));
+    },
+  });
+  const { start, model, stored } = await setUp({
+    model: [{ calls: [call('look')] }, 'done'],
+    agent: { tools: [look] },
+  });
+  const { events, error } = await runToError(start('hi'));
+  expect(StorageError.isInstance(error)).toBe(true);
+  expect(model.requests).toHaveLength(1);
+  expect(events.at(-1)).toMatchObject({ errorCode: 'STORAGE_UNAVAILABLE' });
+  expect((await stored()).at(-1)?.errorMessage).toBe('the artifact storage is not available; try again');
+  const responses = events.flatMap(getFunctionResponses).map(({ response }) => response);
+  expect(responses).toEqual([{ error: 'interrupted', message: expect.any(String) as string }]);
+});

@@ -1,0 +1,194 @@
+import type { RunRecord } from '@eventloom/core';
+import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import type { BeginOutcome, RunBegin, SessionDriver, StoredRun } from '../../session-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenBegin } from './open-run-mutants.ts';
+import { brokenSharing } from './shared-driver.ts';
+
+/** A mutant that does something else with a run that is refused. */
+function brokenRefusal(
+  breaks: string,
+  how: string,
+  change: (driver: InMemorySessionDriver, begin: RunBegin, outcome: BeginOutcome) => BeginOutcome,
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    beginRun: (begin) => change(driver, begin, driver.beginRun(begin)),
+  }));
+}
+
+/** A mutant that knows other runs than there are. */
+function brokenFind(
+  breaks: string,
+  how: string,
+  change: (record: RunRecord | undefined, driver: InMemorySessionDriver) => RunRecord | undefined,
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ findRun: (key, id) => change(driver.findRun(key, id), driver) }));
+}
+
+/** Ends whatever run is open, as a back end does in which a run takes the place of another. */
+function endOpenRun(driver: InMemorySessionDriver, begin: RunBegin): void {
+  const [run] = driver.listOpenRuns({ appName: begin.appName, limit: 1, after: undefined });
+  if (!run || run.invocationId === begin.invocationId || begin.continues) return;
+  const { invocationId } = run;
+  const outcome = driver.beginRun({ ...begin, invocationId, requestId: undefined, message: undefined });
+  if (outcome.status === 'taken') driver.releaseLease(outcome.lease, false);
+}
+
+export const runRecordMutants: readonly Mutant[] = [
+  brokenDriver('run.unfinished-refused', 'ends the open run for another one', (driver) => ({
+    beginRun(begin) {
+      endOpenRun(driver, begin);
+      return driver.beginRun(begin);
+    },
+  })),
+  brokenRefusal('run.unfinished-refused', 'keeps the session of a run that it refuses', (driver, begin, outcome) => {
+    if (outcome.status === 'open') driver.claimLease(begin);
+    return outcome;
+  }),
+  brokenRefusal('run.unfinished-refused', 'takes every open run for resumable', (_, __, outcome) =>
+    outcome.status === 'open' ? { ...outcome, run: { ...outcome.run, resumable: true } } : outcome,
+  ),
+  brokenRefusal('run.unfinished-waits', 'waits for the end of a run that was left', (_, begin, outcome) =>
+    outcome.status === 'open' && begin.ticket === undefined
+      ? { status: 'busy', freeAtMs: begin.nowMs + 100_000 }
+      : outcome,
+  ),
+  brokenDriver('run.unfinished-waits', 'refuses at once', (driver) => ({
+    beginRun(begin) {
+      const [run] = driver.listOpenRuns({ appName: begin.appName, limit: 1, after: undefined });
+      if (run && run.invocationId !== begin.invocationId) return { status: 'open', run };
+      return driver.beginRun(begin);
+    },
+  })),
+  brokenDriver('run.unfinished-interrupt', 'takes the session from a run before it refuses another', (driver) => ({
+    beginRun(begin) {
+      if (begin.takeOver) driver.claimLease(begin);
+      return driver.beginRun(begin);
+    },
+  })),
+  brokenBegin('run.request-known', 'knows no requests', (begin) => ({ ...begin, requestId: undefined })),
+  brokenDriver('run.request-known', 'looks at the request when the session is free', (driver) => ({
+    beginRun(begin) {
+      const { requestId } = begin;
+      const known = requestId === undefined ? undefined : driver.findRun(begin, requestId);
+      const heldUntilMs = known?.open?.heldUntilMs ?? 0;
+      if (heldUntilMs > begin.nowMs && !begin.takeOver) return { status: 'busy', freeAtMs: heldUntilMs };
+      return driver.beginRun(begin);
+    },
+  })),
+  brokenRefusal('run.request-known', 'refuses the same run again', (driver, begin, outcome) => {
+    if (outcome.status !== 'taken' || begin.requestId === undefined || outcome.session.lastSeq === 0) return outcome;
+    driver.releaseLease(outcome.lease, false);
+    return { status: 'known', invocationId: begin.invocationId };
+  }),
+  brokenDriver('run.request-of-session', 'knows requests in all sessions', (driver) => {
+    const known = new Map<string, string>();
+    return {
+      beginRun(begin) {
+        const { requestId, invocationId } = begin;
+        const other = requestId === undefined ? undefined : known.get(requestId);
+        if (other !== undefined && other !== invocationId) return { status: 'known', invocationId: other };
+        if (requestId !== undefined) known.set(requestId, invocationId);
+        return driver.beginRun(begin);
+      },
+    };
+  }),
+  brokenService('run.request-of-session', 'makes what it can of a request id', (service) => ({
+    beginRun: ({ requestId, ...request }) =>
+      service.beginRun({ ...request, requestId: requestId?.replaceAll('\0', '').slice(0, 256) || undefined }),
+  })),
+  brokenSharing('run.requests-at-once', 'looks for the request before it waits, and never again', (driver) => {
+    const asked = new Map<string, boolean>();
+    return {
+      beginRun(begin) {
+        const { requestId, invocationId } = begin;
+        const isNew = asked.get(invocationId) ?? (requestId === undefined || !driver.findRun(begin, requestId));
+        asked.set(invocationId, isNew);
+        return driver.beginRun(isNew ? { ...begin, requestId: undefined } : begin);
+      },
+    };
+  }),
+  brokenRefusal('run.continues', 'says of every run that it was open', (_, __, outcome) =>
+    outcome.status === 'taken' ? { ...outcome, wasOpen: true } : outcome,
+  ),
+  brokenRefusal('run.continues', 'says of no run that it was open', (_, __, outcome) =>
+    outcome.status === 'taken' ? { ...outcome, wasOpen: false } : outcome,
+  ),
+  brokenBegin('run.continues', 'makes a run as resumable as it is asked to', (begin) => ({
+    ...begin,
+    continues: false,
+  })),
+  brokenBegin('run.continues-unknown', 'begins a run that it does not know', (begin) => ({
+    ...begin,
+    continues: false,
+  })),
+  brokenRefusal('run.continues-unknown', 'takes the session for it', (driver, begin, outcome) => {
+    if (outcome.status === 'unknown') driver.claimLease(begin);
+    return outcome;
+  }),
+  brokenDriver('run.continues-unknown', 'finds it by its request', (driver) => ({
+    beginRun(begin) {
+      const invocationId = driver.findRun(begin, begin.invocationId)?.invocationId ?? begin.invocationId;
+      return driver.beginRun({ ...begin, invocationId });
+    },
+  })),
+  brokenFind('run.found', 'finds only open runs', (record) => (record?.open ? record : undefined)),
+  brokenFind('run.found', 'takes every run for ended', (record) => {
+    if (!record) return undefined;
+    const { invocationId, firstSeq } = record;
+    return { invocationId, firstSeq };
+  }),
+  brokenFind('run.found', 'counts from the begin of the session', (record) => record && { ...record, firstSeq: 1 }),
+  brokenDriver('run.found', 'finds no run by its request', (driver) => ({
+    findRun(key, id) {
+      const record = driver.findRun(key, id);
+      return record?.invocationId === id ? record : undefined;
+    },
+  })),
+  brokenDriver('run.bad-message-unknown', 'records a run before it looks at its message', (driver) => ({
+    beginRun(begin) {
+      const { message: _, ...rest } = begin;
+      const outcome = driver.beginRun({ ...rest, message: undefined });
+      if (outcome.status !== 'taken') return outcome;
+      driver.releaseLease(outcome.lease, false);
+      return driver.beginRun(begin);
+    },
+  })),
+  brokenDriver('run.forgotten', 'forgets nothing', (driver) => ({
+    releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen),
+  })),
+  brokenDriver('run.forgotten', 'forgets under any lease', (driver) => ({
+    releaseLease(lease, leaveOpen, forget) {
+      driver.releaseLease(lease, leaveOpen, forget);
+      for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
+        driver.releaseLease({ ...lease, epoch }, true, forget);
+    },
+  })),
+  brokenDriver('run.gone-with-session', 'keeps the runs of deleted sessions', (driver) => {
+    const kept = new Map<string, RunRecord>();
+    return {
+      deleteSession(key) {
+        for (const id of ['e-1', 'r-1']) {
+          const record = driver.findRun(key, id);
+          if (record) kept.set(id, record);
+        }
+        driver.deleteSession(key);
+      },
+      findRun: (key, id) => driver.findRun(key, id) ?? kept.get(id),
+    } satisfies Partial<SessionDriver>;
+  }),
+  brokenImport('run.imported', 'imports no runs', () => []),
+  brokenImport('run.imported', 'imports no requests', (runs) =>
+    runs.filter(({ id, invocationId }) => id === invocationId),
+  ),
+  brokenImport('run.imported', 'numbers runs by themselves', (runs) =>
+    runs.map((run, index) => ({ ...run, firstSeq: index + 1 })),
+  ),
+];
+
+/** A mutant that imports other runs. */
+function brokenImport(breaks: string, how: string, change: (runs: readonly StoredRun[]) => StoredRun[]): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    importSession: (session) => driver.importSession({ ...session, runs: change(session.runs) }),
+  }));
+}

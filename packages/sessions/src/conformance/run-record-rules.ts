@@ -1,0 +1,362 @@
+import {
+  type BeginRunRequest,
+  type EventloomError,
+  InvalidEventError,
+  InvalidRequestError,
+  RequestKnownError,
+  RunNotFoundError,
+  type RunRecord,
+  SessionBusyError,
+  SessionNotFoundError,
+  UnfinishedRunError,
+} from '@eventloom/core';
+import { openRun, openRunsOf } from './open-runs.ts';
+import { appendAll, idsOf, KEY, OTHER_KEY, passTime, readSession, sampleEvent, settle, stateEvent } from './samples.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
+import { watch } from './watched-promise.ts';
+
+const NEXT = { ...KEY, invocationId: 'e-2', onBusy: 'reject' } as const;
+
+/** What a session says of its runs, to be compared. */
+async function describeRuns({ service }: Subject, ...ids: readonly string[]): Promise<unknown[]> {
+  const records = await Promise.all(ids.map(async (id) => service.findRun({ ...KEY, id })));
+  return records.map((record) => record && show(record));
+}
+
+function show({ invocationId, firstSeq, open }: RunRecord): unknown {
+  return [invocationId, firstSeq, ...(open ? [open.resumable, open.attempts] : [])];
+}
+
+/** Begins a run that is refused, and looks that nothing is changed by that. */
+async function expectRefused<T extends EventloomError>(
+  subject: Subject,
+  what: string,
+  request: BeginRunRequest,
+  type: typeof EventloomError & (abstract new (...args: never) => T),
+): Promise<T> {
+  const { service, expect } = subject;
+  const look = async () => ({
+    session: await service.getSession(request),
+    open: (await service.listOpenRuns(KEY)).runs,
+    runs: await describeRuns(subject, 'e-1', 'e-2', 'r-1', 'r-2'),
+  });
+  const before = await look();
+  const error = await expect.rejects(what, service.beginRun(request), type);
+  expect.same(`what is stored after ${what}`, await look(), before);
+  return error as T;
+}
+
+/** The runs of a session: which are known, and which may begin. */
+export const runRecordRules: readonly SessionRule[] = [
+  {
+    id: 'run.unfinished-refused',
+    title: 'A run of a session that has another open run is UnfinishedRunError with that run, and changes nothing.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      for (const resumable of [true, false]) {
+        const lease = await openRun(subject, 'e-1', { resumable, message: sampleEvent(`begin ${resumable}`) });
+        await service.releaseLease(lease, { leaveOpen: true });
+        for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
+          for (const message of [undefined, stateEvent('two', { own: 1 })]) {
+            const request = { ...NEXT, onBusy, message, create: true, resumable: !resumable, requestId: 'r-2' };
+            const error = await expectRefused(subject, `a run with ${onBusy}`, request, UnfinishedRunError);
+            const run = { ...KEY, invocationId: 'e-1', resumable, attempts: 1, heldUntilMs: 0 };
+            expect.same('the run of the error', error.run, run);
+          }
+        }
+        await expect
+          .fulfils('a lease for no run', service.acquireLease({ ...KEY, onBusy: 'reject' }))
+          .then((free) => service.releaseLease(free));
+        await service.releaseLease(await openRun(subject, 'e-1', { continues: true }));
+      }
+      await expect.fulfils('a run after its end', openRun(subject, 'e-2'));
+    },
+  },
+  {
+    id: 'run.unfinished-waits',
+    title:
+      'A run waits for the session first, and is refused when the other run is left open, and begins when it ends.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      for (const leaveOpen of [true, false]) {
+        const held = await openRun(subject, 'e-1', { continues: !leaveOpen });
+        await expect.rejects('a run that does not wait', openRun(subject, 'e-2'), SessionBusyError);
+        const waiting = watch(service.beginRun({ ...NEXT, onBusy: 'queue', message: sampleEvent('two') }));
+        await settle();
+        expect.same('the run that waits', waiting.state, 'waiting');
+        await service.releaseLease(held, { leaveOpen });
+        await passTime(platform, 1000, waiting.promise);
+        if (leaveOpen) await expect.rejects('the run that waited', waiting.promise, UnfinishedRunError);
+        else await expect.fulfils('the run that waited', waiting.promise);
+      }
+      expect.same('the events', idsOf(await readSession(subject)), ['two']);
+    },
+  },
+  {
+    id: 'run.unfinished-interrupt',
+    title: 'A run that would interrupt another one is refused at once, and the other one keeps the session.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const lease = await openRun(subject, 'e-1', { resumable: false, ttlMs: 1000 });
+      const request = { ...NEXT, onBusy: 'interrupt' } as const;
+      const error = await expectRefused(subject, 'the run', request, UnfinishedRunError);
+      expect.same('until when the other one has it', error.run.heldUntilMs, platform.now() + 1000);
+      await service.appendEvent({ session, event: sampleEvent('one'), lease });
+      await openRun(subject, 'e-1', { onBusy: 'interrupt', continues: true });
+      expect.same('the open run after an interruption by its own', await openRunsOf(subject), ['e-1: 2']);
+    },
+  },
+  {
+    id: 'run.request-known',
+    title: 'A second run with a request id is RequestKnownError with the first one, at once, and changes nothing.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      await service.createSession(KEY);
+      const first = await openRun(subject, 'e-1', { requestId: 'r-1', message: sampleEvent('one') });
+      const expectKnown = async (): Promise<void> => {
+        for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
+          const request = { ...NEXT, onBusy, requestId: 'r-1', message: sampleEvent('two') };
+          const error = await expectRefused(subject, `a run with ${onBusy}`, request, RequestKnownError);
+          expect.same('the run of the error', error.invocationId, 'e-1');
+        }
+      };
+      await expectKnown();
+      const inLine = service.acquireLease(KEY);
+      await settle();
+      await expectKnown();
+      await service.releaseLease(first);
+      await passTime(platform, 1000, inLine);
+      await service.releaseLease(await inLine);
+      await expectKnown();
+      await service.releaseLease(await openRun(subject, 'e-1', { requestId: 'r-1', message: sampleEvent('one') }));
+      expect.same('the events after the same run again', idsOf(await readSession(subject)), ['one']);
+      await expect.fulfils('a run with another id', openRun(subject, 'e-2', { requestId: 'r-2' }));
+    },
+  },
+  {
+    id: 'run.request-of-session',
+    title: 'A request id is known in its session only, and one that is no name is refused.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      await service.createSession(OTHER_KEY);
+      await openRun(subject, 'e-1', { requestId: 'r-1' });
+      await expect.fulfils('a run', openRun(subject, 'e-2', { ...OTHER_KEY, requestId: 'r-1' }));
+      expect.same('the run there', (await service.findRun({ ...OTHER_KEY, id: 'r-1' }))?.invocationId, 'e-2');
+      expect.same('the run here', (await service.findRun({ ...KEY, id: 'r-1' }))?.invocationId, 'e-1');
+      for (const requestId of ['', 'a\0b', 'x'.repeat(257)]) {
+        const run = openRun(subject, 'e-1', { requestId });
+        await expect.rejects(`the id ${JSON.stringify(requestId)}`, run, InvalidRequestError);
+      }
+    },
+  },
+  {
+    id: 'run.requests-at-once',
+    title: 'Of runs that begin with one request id at once, one begins and the others are told which.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const other = await subject.another();
+      await service.createSession(KEY);
+      const begins = ['a', 'b', 'c', 'd'].map(async (id, index) => {
+        const run = { ...KEY, invocationId: `e-${id}`, requestId: 'r-1', message: sampleEvent(id) };
+        try {
+          const { lease, session } = await (index % 2 === 0 ? service : other).beginRun(run);
+          await service.endRun(lease, { session });
+          return `begun: e-${id}`;
+        } catch (error) {
+          if (RequestKnownError.isInstance(error)) return `known: ${error.invocationId}`;
+          throw error;
+        }
+      });
+      const all = watch(Promise.all(begins));
+      await passTime(platform, 1000, all.promise);
+      const outcomes = await expect.fulfils('the runs', all.promise);
+      const [event] = (await readSession(subject)).events;
+      const known = `known: e-${event?.id}`;
+      expect.same('the outcomes', outcomes.toSorted(), [`begun: e-${event?.id}`, known, known, known]);
+      expect.same('the number of events', (await readSession(subject)).lastSeq, 1);
+    },
+  },
+  {
+    id: 'run.continues',
+    title: 'A run that continues stays as resumable as it is while it is open, and says whether it was open.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      await appendAll(service, session, ['one', 'two']);
+      for (const [id, resumable] of [
+        ['e-1', true],
+        ['e-2', false],
+      ] as const) {
+        const run = { ...KEY, invocationId: id };
+        const { lastSeq } = await readSession(subject);
+        const first = await service.beginRun({ ...run, resumable, message: sampleEvent(`message of ${id}`) });
+        expect.same('a run that begins', [first.firstSeq, first.wasOpen], [lastSeq + 1, false]);
+        await service.releaseLease(first.lease, { leaveOpen: true });
+        const again = await service.beginRun({ ...run, resumable: !resumable, continues: true });
+        expect.same('a run that was open', [again.firstSeq, again.wasOpen], [lastSeq + 1, true]);
+        expect.same('its lease', again.lease.invocationId, id);
+        expect.same('its record', await describeRuns(subject, id), [[id, lastSeq + 1, resumable, 2]]);
+        await service.releaseLease(again.lease, { leaveOpen: 'uncounted' });
+        expect.same('its record after it was refused', await describeRuns(subject, id), [
+          [id, lastSeq + 1, resumable, 1],
+        ]);
+        await service.releaseLease(await openRun(subject, id, { continues: true }));
+        expect.same('its record after its end', await describeRuns(subject, id), [[id, lastSeq + 1]]);
+        const later = await service.beginRun({ ...run, resumable: !resumable, continues: true });
+        expect.same('a run that had ended', [later.firstSeq, later.wasOpen], [lastSeq + 1, false]);
+        expect.same('its record', await describeRuns(subject, id), [[id, lastSeq + 1, !resumable, 1]]);
+        await service.releaseLease(later.lease);
+      }
+    },
+  },
+  {
+    id: 'run.continues-unknown',
+    title: 'A run that the session does not have cannot continue: RunNotFoundError at once, and nothing is changed.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const run = { ...NEXT, continues: true, create: true, resumable: true, message: sampleEvent('two') };
+      await service.createSession(OTHER_KEY);
+      await openRun(subject, 'e-2', { ...OTHER_KEY, requestId: 'r-2' });
+      await service.createSession(KEY);
+      await expectRefused(subject, 'a run in a session without runs', run, RunNotFoundError);
+      const lease = await openRun(subject, 'e-1', { requestId: 'r-1', message: sampleEvent('one') });
+      for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
+        await expectRefused(subject, `a run with ${onBusy}`, { ...run, onBusy }, RunNotFoundError);
+      }
+      await service.releaseLease(lease, { leaveOpen: true });
+      await expectRefused(subject, 'a run beside another', run, RunNotFoundError);
+      const byRequest = { ...run, invocationId: 'r-1' };
+      await expectRefused(subject, 'a run by its request', byRequest, RunNotFoundError);
+      const missing = { ...run, sessionId: 'missing' };
+      await expectRefused(subject, 'a run of a session that does not exist', missing, SessionNotFoundError);
+      expect.same('a session that does not exist', await service.getSession(missing), undefined);
+    },
+  },
+  {
+    id: 'run.found',
+    title: 'A run is found by its id and by its request ids from its begin on, open or not, and no other is.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      await appendAll(service, session, ['zero']);
+      const first = await service.beginRun({
+        ...KEY,
+        invocationId: 'e-1',
+        requestId: 'r-1',
+        resumable: true,
+        ttlMs: 1000,
+        message: sampleEvent('one'),
+      });
+      const record = await service.findRun({ ...KEY, id: 'e-1' });
+      const open = { resumable: true, attempts: 1, heldUntilMs: platform.now() + 1000 };
+      expect.same('the record', record, { invocationId: 'e-1', firstSeq: 2, open });
+      expect.same('the record by its request', await service.findRun({ ...KEY, id: 'r-1' }), record);
+      await service.endRun(first.lease, { session: first.session, event: sampleEvent('end') });
+      expect.same('the record after its end', await describeRuns(subject, 'e-1', 'r-1'), [
+        ['e-1', 2],
+        ['e-1', 2],
+      ]);
+      const again = await service.beginRun({ ...KEY, invocationId: 'e-1', requestId: 'r-2', continues: true });
+      await service.releaseLease(again.lease);
+      await service.releaseLease(await openRun(subject, 'e-2', { message: sampleEvent('two') }));
+      expect.same('all of them', await describeRuns(subject, 'e-1', 'r-1', 'r-2', 'e-2', 'e-3'), [
+        ['e-1', 2],
+        ['e-1', 2],
+        ['e-1', 2],
+        ['e-2', 4],
+        undefined,
+      ]);
+      expect.same('one of another session', await service.findRun({ ...OTHER_KEY, id: 'e-1' }), undefined);
+      await expect.rejects('an id that is empty', service.findRun({ ...KEY, id: '' }), InvalidRequestError);
+    },
+  },
+  {
+    id: 'run.bad-message-unknown',
+    title: 'A run whose message cannot be stored is not known, nor is its request.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const message = sampleEvent('bad', { customMetadata: { value: Number.NaN } });
+      const run = openRun(subject, 'e-1', { requestId: 'r-1', message });
+      await expect.rejects('a run', run, InvalidEventError);
+      expect.same('the records', await describeRuns(subject, 'e-1', 'r-1'), [undefined, undefined]);
+      await expect.fulfils('a run with the request', openRun(subject, 'e-2', { requestId: 'r-1' }));
+    },
+  },
+  {
+    id: 'run.forgotten',
+    title: 'What a live lease forgets with its release is not known any more, and its request can be used again.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const first = await openRun(subject, 'e-1', { requestId: 'r-1' });
+      const lease = await openRun(subject, 'e-1', { requestId: 'r-2', onBusy: 'interrupt', continues: true });
+      await service.releaseLease(first, { forget: ['e-1', 'r-1'] });
+      const [record] = await describeRuns(subject, 'e-1');
+      expect.same('after the release of a lease that was lost', record, ['e-1', 1, true, 2]);
+      await service.releaseLease(lease, { forget: ['r-2'] });
+      const known = [['e-1', 1], ['e-1', 1], undefined];
+      expect.same('without its request', await describeRuns(subject, 'e-1', 'r-1', 'r-2'), known);
+      const last = await openRun(subject, 'e-1', { continues: true });
+      await service.releaseLease(last, { forget: ['e-1'] });
+      expect.same('the run and its request', await describeRuns(subject, 'e-1', 'r-1'), [undefined, undefined]);
+      expect.same('the open runs', await openRunsOf(subject), []);
+      await expect.rejects('the run', openRun(subject, 'e-1', { continues: true }), RunNotFoundError);
+      await openRun(subject, 'e-2', { requestId: 'r-1', message: sampleEvent('two') });
+      expect.same('the request', await describeRuns(subject, 'r-1'), [['e-2', 1, true, 1]]);
+    },
+  },
+  {
+    id: 'run.gone-with-session',
+    title: 'Deleting a session removes its runs, also for a session made anew under its key.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      await openRun(subject, 'e-1', { requestId: 'r-1' });
+      await service.deleteSession(KEY);
+      expect.same('the runs', await describeRuns(subject, 'e-1', 'r-1'), [undefined, undefined]);
+      await service.createSession(KEY);
+      expect.same('the runs of the new session', await describeRuns(subject, 'e-1', 'r-1'), [undefined, undefined]);
+      await expect.fulfils('a run with the request', openRun(subject, 'e-2', { requestId: 'r-1' }));
+    },
+  },
+  {
+    id: 'run.imported',
+    title: 'An imported session knows the runs and the requests that its events name, and none of them is open.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const long = 'x'.repeat(257);
+      for (const [id, invocationId, requestId] of [
+        ['one', 'e-1', 'r-1'],
+        ['two', 'e-1', undefined],
+        ['three', 'e-2', undefined],
+        ['four', 'e-1', 'r-2'],
+        ['five', 'e-2', 'e-2'],
+        ['six', long, long],
+      ] as const) {
+        await service.appendEvent({
+          session,
+          event: sampleEvent(id, { invocationId, ...(requestId === undefined ? {} : { requestId }) }),
+        });
+      }
+      await service.releaseLease(await openRun(subject, 'e-9'), { leaveOpen: true });
+      await service.importSession({ records: service.exportSession(KEY), sessionId: OTHER_KEY.sessionId });
+      const ids = ['e-1', 'r-1', 'r-2', 'e-2', 'e-9'];
+      const records = await Promise.all(ids.map(async (id) => service.findRun({ ...OTHER_KEY, id })));
+      expect.same(
+        'the runs',
+        records.map((record) => record && show(record)),
+        [['e-1', 1], ['e-1', 1], ['e-1', 1], ['e-2', 3], undefined],
+      );
+      const continued = openRun(subject, 'e-2', { ...OTHER_KEY, continues: true });
+      await service.releaseLease(await expect.fulfils('a run that continues', continued));
+      const again = openRun(subject, 'e-3', { ...OTHER_KEY, requestId: 'r-1' });
+      await expect.rejects('a run with a request of it', again, RequestKnownError);
+    },
+  },
+];

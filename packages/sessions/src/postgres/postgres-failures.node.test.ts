@@ -1,0 +1,148 @@
+import { ConfigurationError, createEvent, StorageError } from '@eventloom/core';
+import { createTestDatabase, type Proxy, startProxy, type TestDatabase } from '@eventloom/test-postgres';
+import { Pool, type PoolClient } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PostgresSessionService } from './postgres-session-service.ts';
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+/** Long enough for any statement, and short enough to be waited for. */
+const TIMEOUT_MS = 500;
+
+let database: TestDatabase;
+let admin: Pool;
+let proxy: Proxy;
+let pool: Pool;
+let service: PostgresSessionService;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = new Pool({ connectionString: database.url });
+});
+afterAll(async () => {
+  await admin.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  proxy = await startProxy(database.url);
+  pool = new Pool({ connectionString: proxy.url, max: 2 });
+  const schema = `schema_${crypto.randomUUID().replaceAll('-', '')}`;
+  service = new PostgresSessionService({ pool, schema, queryTimeoutMs: TIMEOUT_MS });
+  await service.createSession(KEY);
+});
+afterEach(async () => {
+  proxy.resume();
+  await pool.end();
+  await proxy.close();
+});
+
+const eventOf = (id: string) => createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1 });
+
+async function thrownBy(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+/** Ends every connection of the pool on the server. */
+async function terminate(): Promise<void> {
+  const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ''`;
+  await admin.query("SET application_name = 'admin'");
+  await admin.query(end);
+}
+
+test('a server that cannot be reached is a retryable StorageError, and the service works when it can be', async () => {
+  proxy.stop();
+  const error = await thrownBy(() => service.getSession(KEY));
+  expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+  const nobody = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
+  const refused = await thrownBy(() => new PostgresSessionService({ pool: nobody }).getSession(KEY));
+  expect(refused).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true, cause: { code: 'ECONNREFUSED' } });
+  expect(refused).toMatchObject({ publicMessage: 'the session database is not available; try again' });
+  await nobody.end();
+  proxy.resume();
+  expect((await service.getSession(KEY))?.id).toBe('session');
+});
+
+test('a right that is missing is a StorageError that is not retryable', async () => {
+  const role = `role_${crypto.randomUUID().replaceAll('-', '')}`;
+  await admin.query(`CREATE ROLE ${role}`);
+  const powerless = new Pool({ connectionString: database.url, options: `-c role=${role}` });
+  const error = await thrownBy(() => new PostgresSessionService({ pool: powerless, schema: 'denied' }).getSession(KEY));
+  expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: false, cause: { code: '42501' } });
+  await powerless.end();
+  await admin.query(`DROP ROLE ${role}`);
+});
+
+test('connections that the server ends fail what needs them, and nothing else: a pool that nobody listens to ends no process', async () => {
+  // Both connections are idle, of one that was taken the owner is told between the taking and the first statement.
+  await Promise.all([service.getSession(KEY), service.getSession(KEY)]);
+  await terminate();
+  await expect.poll(() => pool.idleCount).toBe(0);
+  expect((await service.getSession(KEY))?.id).toBe('session');
+  const breaks = (client: PoolClient): void => {
+    process.nextTick(() => client.emit('error', new Error('lost')));
+  };
+  pool.on('acquire', breaks);
+  await thrownBy(() => service.deleteSession({ ...KEY, sessionId: 'other' }));
+  pool.off('acquire', breaks);
+  expect((await service.getSession(KEY))?.id).toBe('session');
+});
+
+describe('a server that does not answer', () => {
+  test.each([
+    ['a statement', () => service.getSession(KEY)],
+    ['a transaction', () => service.deleteSession({ ...KEY, sessionId: 'other' })],
+  ])('fails %s with a retryable StorageError when the time is over', async (_, work) => {
+    await work();
+    proxy.freeze();
+    const began = performance.now();
+    const error = await thrownBy(work);
+    expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect(String(error)).toContain('500 ms');
+    expect(performance.now() - began).toBeGreaterThan(TIMEOUT_MS - 50);
+    // The connection that did not answer is not used again.
+    proxy.resume();
+    expect((await service.getSession(KEY))?.id).toBe('session');
+  });
+
+  test('gives back the connections that come when nobody waits for them any more', async () => {
+    await terminate();
+    await expect.poll(() => pool.totalCount).toBe(0);
+    proxy.freeze();
+    const late = [1, 2, 3].map(() => thrownBy(() => service.deleteSession({ ...KEY, sessionId: 'other' })));
+    for (const error of await Promise.all(late)) expect(StorageError.isInstance(error)).toBe(true);
+    proxy.resume();
+    await expect.poll(async () => (await service.getSession(KEY))?.id).toBe('session');
+    await expect.poll(() => pool.waitingCount + pool.totalCount - pool.idleCount).toBe(0);
+  });
+
+  test('also keeps the first caller no longer, when the tables are looked for', async () => {
+    const other = new PostgresSessionService({ pool, schema: 'late', queryTimeoutMs: TIMEOUT_MS });
+    proxy.freeze();
+    expect(StorageError.isInstance(await thrownBy(() => other.getSession(KEY)))).toBe(true);
+    proxy.resume();
+    await expect.poll(() => thrownBy(() => other.getSession(KEY))).toBe(undefined);
+  });
+});
+
+test('an append whose answer is lost is stored once when it is repeated, with its state', async () => {
+  const session = await service.getOrCreateSession(KEY);
+  const lease = await service.acquireLease(KEY);
+  const event = createEvent({ ...eventOf('one'), actions: { stateDelta: { own: 1, 'temp:note': 2 } } });
+  const lost = proxy.loseAnswerTo('"one"');
+  const error = await thrownBy(() => service.appendEvent({ session, event, lease }));
+  await lost;
+  expect(StorageError.isInstance(error)).toBe(true);
+  expect((await service.appendEvent({ session, event, lease })).id).toBe('one');
+  expect({ ...session.state }).toEqual({ own: 1, 'temp:note': 2 });
+  await service.appendEvent({ session, event: eventOf('two'), lease });
+  expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one', 'two']);
+  expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
+});
+
+test.each([0, -1, Number.NaN, Infinity])('queryTimeoutMs of %d is refused', (queryTimeoutMs) => {
+  expect(() => new PostgresSessionService({ pool, queryTimeoutMs })).toThrow(ConfigurationError);
+});
